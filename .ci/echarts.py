@@ -1,7 +1,7 @@
 """Renew the charting library that pages of reports carry: python .ci/echarts.py [VERSION]
 
 Takes the package echarts as the npm registry has it, holds it against the integrity the registry gives, and puts its
-minified script with its licences into kwhatif/report/html/app/vendor, unchanged, with what it is in echarts.json. Needs
+minified script with its licences into kwhatif/render/html/app/vendor, unchanged, with what it is in echarts.json. Needs
 npm.
 """
 

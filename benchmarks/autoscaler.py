@@ -21,15 +21,14 @@ from typing import Any
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
-from kwhatif.api.others import ReplicaSet
+from kwhatif.api.workloads_and_storage import ReplicaSet
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import flags_of, group_settings
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
-from kwhatif.autoscaling.cluster_autoscaler.moments import moment
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
-from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import Loop, StaticAutoscaler
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
 from kwhatif.versions import features_of
 
 NOW, EARLIER = "2026-03-02T12:00:00Z", "2026-02-20T08:00:00Z"
@@ -104,7 +103,7 @@ def shape(number: int, app: str) -> dict[str, Any]:
     return {}
 
 
-def world(size: Size, cpu_of_running: int, flags: dict[str, Any]) -> World:
+def world(size: Size, cpu_of_running: int, flags: dict[str, Any]) -> AutoscalingContext:
     """Nodes of four cores, dealt out to the groups, with pods that use as much of them as is said."""
     objects, features = Objects(), features_of()
     members: list[list[str]] = [[] for _ in range(size.groups)]
@@ -148,13 +147,13 @@ def world(size: Size, cpu_of_running: int, flags: dict[str, Any]) -> World:
         for number, names in enumerate(members)
     ]
     configuration = default_configuration()
-    return World(
+    return AutoscalingContext(
         now=moment(NOW),
         cluster=Cluster.load(objects, features),
         pending=pending,
         groups=NodeGroups(groups),
         flags=known,
-        framework=Setup(configuration, features).profile(configuration.profiles[0]).framework.filters_alone(),
+        framework=Setup(configuration, features).profile(configuration.profiles[0]).framework.filters_only(),
     )
 
 
@@ -179,7 +178,7 @@ def measure(part: str, size: Size, *, profile: bool) -> dict[str, Any]:
     }
 
 
-def outcome(found: Loop, size: Size) -> dict[str, Any]:
+def outcome(found: LoopResult, size: Size) -> dict[str, Any]:
     if found.scale_down.candidates:
         return {
             "nodes": size.nodes,

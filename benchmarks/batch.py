@@ -23,13 +23,13 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.placement.timeline import simulate_timeline
+from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin
 from kwhatif.versions import features_of
-from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.place.timeline import simulated
-from kwhatif.whatif.session import Session
 
 
 def deployment(number: int, replicas: int) -> Manifest:
@@ -60,7 +60,7 @@ def measure(nodes: int, deployments: int, pods: int) -> dict[str, Any]:
     expanded = expand([deployment(number, pods // deployments) for number in range(deployments)], snapshot)
     ready = time.perf_counter()
     session = Session(snapshot, Setup(default_configuration(), features_of()))
-    result = simulated(session, expanded.pods)
+    result = simulate_timeline(session, expanded.pods)
     seconds = time.perf_counter() - ready
     return {
         "name": f"batch-{nodes}-{deployments}-{pods}",

@@ -27,10 +27,9 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects, struct_for
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.devices.answers import plan_of
+from kwhatif.devices.claim_outcomes import plan_of
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Driver, Setup
 from kwhatif.versions import features_of
 
 Spec = dict[str, Any]
@@ -207,7 +206,7 @@ def never(nodes: int, devices: int, pods: int) -> Iterator[Spec]:
         yield {
             "name": f"devices-never-{nodes}-{pods}",
             "claim": name,
-            "placed": attempt.placed,
+            "placed": attempt.is_placed,
             "milliseconds": round(1000 * seconds, 1),
             "searches": len(outcomes),
             "steps": sum(outcome.steps for outcome in outcomes),

@@ -24,9 +24,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from load import REPLICAS, _peak_mebibytes
 
-from kwhatif.api.kinds import TABLE, plural_of
+from kwhatif.api.kinds import KIND_TABLE, plural_of
 
-KINDS = {plural_of(kind.name): f"{kind.name}List" for kind in TABLE}
+KINDS = {plural_of(kind.name): f"{kind.name}List" for kind in KIND_TABLE}
 Spec = dict[str, Any]
 
 PAGE = 500

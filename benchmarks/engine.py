@@ -31,8 +31,7 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Driver, Setup
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.versions import features_of
 
@@ -66,9 +65,9 @@ class Run:
         placed = victims = 0
         started = time.perf_counter()
         for pod in pods:
-            attempts = self._driver.at_once(self.cluster.shapes.info(pod))
-            placed += attempts[-1].placed
-            victims += sum(len(attempt.evicted) for attempt in attempts if attempt.nominated)
+            attempts = self._driver.schedule_with_preemption(self.cluster.shapes.info(pod))
+            placed += attempts[-1].is_placed
+            victims += sum(len(attempt.victims_to_evict) for attempt in attempts if attempt.nominated)
         return Outcome(time.perf_counter() - started, placed, victims)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kwhatif.api.kinds import READ
+from kwhatif.api.kinds import READ_KINDS
 
 Spec = dict[str, Any]
 
@@ -33,7 +33,7 @@ NAMES: dict[str, list[tuple[str, ...]]] = {
 DAEMONS = ("aws-node", "kube-proxy")
 # Of a node's 7,910m and 29 GiB eighteen of these take nine tenths.
 SIZES = (("150m", "512Mi"), ("250m", "1Gi"), ("400m", "1536Mi"), ("500m", "2Gi"), ("650m", "2560Mi"))
-DUMPED = [kind.name for kind in READ]
+DUMPED = [kind.name for kind in READ_KINDS]
 """A dump asks for all kinds, and most clusters have none of some."""
 
 ZONE = "topology.kubernetes.io/zone"

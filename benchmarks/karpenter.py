@@ -19,10 +19,10 @@ from typing import Any
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
-from kwhatif.api.node_pools import NodeClaim, NodePool
+from kwhatif.api.node_provisioning import NodeClaim, NodePool
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
-from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld, Settings
-from kwhatif.autoscaling.karpenter.provisioner import Provisioning, provision
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot, Settings
+from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 
 Spec = dict[str, Any]
 ZONES = ("zone-a", "zone-b", "zone-c")
@@ -137,13 +137,13 @@ def there(nodes: int) -> tuple[list[Spec], list[Spec], list[Spec]]:
     return made, claims, running
 
 
-def world(arguments: argparse.Namespace) -> KarpenterWorld:
+def world(arguments: argparse.Namespace) -> KarpenterSnapshot:
     nodes, claims, running = there(arguments.nodes)
     objects = Objects()
     objects.extend(Node, [convert(each, Node) for each in nodes])
     objects.extend(Pod, [convert(each, Pod) for each in running])
     objects.extend(NodeClaim, [convert(each, NodeClaim) for each in claims])
-    return KarpenterWorld(
+    return KarpenterSnapshot(
         now=0,
         objects=objects,
         pending=[convert(each, Pod) for each in pending(arguments.pods, arguments.shapes)],
@@ -178,7 +178,7 @@ def main() -> None:
         pstats.Stats(profile).sort_stats("tottime").print_stats(25)
         return
     seconds, found = timed(arguments)
-    result = found.round
+    result = found.results
     figures = {
         **{name: getattr(arguments, name) for name in ("nodes", "pods", "shapes", "types", "pools")},
         "seconds": round(seconds, 3),

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 
-from kwhatif.snapshot.live.dump import Wanted
+from kwhatif.snapshot.live.dump import DumpOptions
 from kwhatif.snapshot.live.live_cluster import Connection
 from kwhatif.snapshot.live.recorder import Counts, Recorder
 from kwhatif.snapshot.load import load_recording
@@ -136,7 +136,7 @@ def record(directory: Path, port: int, events: int) -> dict[str, Any]:
         if counts.events >= events:
             recorder.stop.set()
 
-    recorder = Recorder(Connection(kubeconfig=str(directory / "config")), Wanted(), seconds=600, shown=shown)
+    recorder = Recorder(Connection(kubeconfig=str(directory / "config")), DumpOptions(), seconds=600, shown=shown)
     begun, cpu = time.monotonic(), time.process_time()
     recorded = recorder.record(str(path))
     seconds, cpu = time.monotonic() - begun, time.process_time() - cpu

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from kwhatif.report.html.page import html_page
+from kwhatif.commands.page import html_page
 from tests.browser.conftest import CHROMIUM, QUIET, QUIETER
 from tests.browser.views import large
 

@@ -24,25 +24,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from kwhatif.errors import KwhatifError
-    from kwhatif.framework.interface import Plugin
-    from kwhatif.results.autoscale import AutoscaleResult
-    from kwhatif.results.backtest import BacktestResult
-    from kwhatif.results.backtest_diff import BacktestDiff
-    from kwhatif.results.capacity import CapacityResult
-    from kwhatif.results.chances import ChancesResult
-    from kwhatif.results.diff import DecisionDiff
-    from kwhatif.results.drain import DrainResult
-    from kwhatif.results.expand import ExpandResult
-    from kwhatif.results.explain import ExplainResult
-    from kwhatif.results.gate import GateResult
-    from kwhatif.results.karpenter import KarpenterResult, NodesExplained, PoolsDiff
-    from kwhatif.results.outage import OutageResult
-    from kwhatif.results.place import PlaceResult
-    from kwhatif.results.sweep import SweepResult
-    from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.whatif.questions import (
+    from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained, PoolsDiff
+    from kwhatif.commands.autoscale.result import AutoscaleResult
+    from kwhatif.commands.backtest.diff_result import BacktestDiff
+    from kwhatif.commands.backtest.result import BacktestResult
+    from kwhatif.commands.capacity.result import CapacityResult
+    from kwhatif.commands.chances.result import ChancesResult
+    from kwhatif.commands.questions import (
         autoscale,
         backtest,
         backtest_diff,
@@ -61,6 +49,17 @@ if TYPE_CHECKING:
         place,
         sweep,
     )
+    from kwhatif.commands.sweep.result import SweepResult
+    from kwhatif.errors import KwhatifError
+    from kwhatif.framework.interface import Plugin
+    from kwhatif.results.diff import DecisionDiff
+    from kwhatif.results.disruption import DrainResult, OutageResult
+    from kwhatif.results.expand import ExpandResult
+    from kwhatif.results.explain import ExplainResult
+    from kwhatif.results.gate import GateResult
+    from kwhatif.results.place import PlaceResult
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.load import load_snapshot
 
 __all__ = [
     "AutoscaleResult",

@@ -36,7 +36,7 @@ class InputError(KwhatifError):
         self.problem, self.source, self.place = problem, source, place
         super().__init__(": ".join(part for part in (source, place, problem) if part))
 
-    def at(self, source: str) -> InputError:
+    def with_source(self, source: str) -> InputError:
         """The same error, said of ``source`` (kept if the error already names its file)."""
         return self if self.source else InputError(self.problem, source=source, place=self.place)
 

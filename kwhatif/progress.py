@@ -14,24 +14,24 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Onlooker(Protocol):
+class ProgressListener(Protocol):
     """Who looks on."""
 
-    def begun(self, doing: str) -> None:
+    def start(self, doing: str) -> None:
         """Something else is done from now on: ``Loading prod.json``."""
 
-    def reached(self, doing: str, noun: str, done: int, of: int | None) -> None:
+    def update(self, doing: str, noun: str, done: int, of: int | None) -> None:
         """``done`` of these things are done, ``of`` so many if that is known: ``Placing 1,200 of 20,000 pods``."""
 
     def clear(self) -> None:
         """Something else is about to be printed."""
 
 
-_onlooker: ContextVar[Onlooker | None] = ContextVar("_onlooker", default=None)
+_onlooker: ContextVar[ProgressListener | None] = ContextVar("_onlooker", default=None)
 
 
 @contextmanager
-def shown_to(onlooker: Onlooker | None) -> Iterator[None]:
+def use_listener(onlooker: ProgressListener | None) -> Iterator[None]:
     """Somebody looks on, or nobody, until this is over."""
     token = _onlooker.set(onlooker)
     try:
@@ -41,28 +41,28 @@ def shown_to(onlooker: Onlooker | None) -> Iterator[None]:
         _onlooker.reset(token)
 
 
-def begun(doing: str) -> None:
+def report_start(doing: str) -> None:
     """Say what is done from now on."""
     if (onlooker := _onlooker.get()) is not None:
-        onlooker.begun(doing)
+        onlooker.start(doing)
 
 
-def reached(doing: str, noun: str, done: int, of: int | None = None) -> None:
+def report_progress(doing: str, noun: str, done: int, of: int | None = None) -> None:
     """Say how far it has come, where no loop goes through all of it."""
     if (onlooker := _onlooker.get()) is not None:
-        onlooker.reached(doing, noun, done, of)
+        onlooker.update(doing, noun, done, of)
 
 
-def tracked(items: Iterable[T], doing: str, noun: str) -> Iterable[T]:
+def track(items: Iterable[T], doing: str, noun: str) -> Iterable[T]:
     """The items themselves, and while they are gone through, how far that is. Without an onlooker nothing is added."""
     onlooker = _onlooker.get()
-    return items if onlooker is None else _watched(onlooker, items, doing, noun)
+    return items if onlooker is None else _track_items(onlooker, items, doing, noun)
 
 
-def _watched(onlooker: Onlooker, items: Iterable[T], doing: str, noun: str) -> Iterator[T]:
+def _track_items(onlooker: ProgressListener, items: Iterable[T], doing: str, noun: str) -> Iterator[T]:
     of = len(items) if isinstance(items, Collection) else None
     for done, item in enumerate(items):
-        onlooker.reached(doing, noun, done, of)
+        onlooker.update(doing, noun, done, of)
         yield item
 
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import Change, NodeView
+from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import Plugin, overrides
-from kwhatif.framework.status import SKIP, Code, Narrowed, Rejection, Skip, Status
-from kwhatif.framework.verdicts import Verdicts
+from kwhatif.framework.status import SKIP, Code, PreFilterResult, Rejection, Skip, Status, Verdicts
 
 AnyPlugin = Plugin[Any, Any]
 
@@ -28,7 +27,7 @@ def pre_filter(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> Any:
 def made(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> Any:
     """The state that PreFilter makes, as the hooks after Filter get it."""
     outcome = pre_filter(plugin, pod, cluster)
-    if isinstance(outcome, Narrowed):
+    if isinstance(outcome, PreFilterResult):
         return outcome.state
     return None if isinstance(outcome, Skip | Status) else outcome
 
@@ -38,14 +37,14 @@ def rejections(
     pod: PodInfo,
     cluster: Cluster,
     rows: np.ndarray | None = None,
-    change: Change | None = None,
+    change: PodDelta | None = None,
 ) -> list[Rejection]:
     """All rejections on a view; none when PreFilter skips."""
     outcome = pre_filter(plugin, pod, cluster)
     if isinstance(outcome, Skip):
         return []
     assert not isinstance(outcome, Status), outcome
-    state = outcome.state if isinstance(outcome, Narrowed) else outcome
+    state = outcome.state if isinstance(outcome, PreFilterResult) else outcome
     return list(plugin.filter(pod, NodeView(cluster, rows, change), state))
 
 

@@ -12,7 +12,7 @@ from kwhatif.api.core import Namespace, Node, Pod, ReplicationController, Servic
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
-from kwhatif.api.others import PodDisruptionBudget, ReplicaSet, StatefulSet
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget, ReplicaSet, StatefulSet
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.declaration import Declaration
 from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
@@ -20,10 +20,9 @@ from kwhatif.framework.status import Status
 from kwhatif.legacy.plugins import legacy_plugins
 from kwhatif.plugins import in_tree_plugins
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.policy.intree import in_tree
-from kwhatif.scheduling.driver import Driver, Options
+from kwhatif.policy.in_tree import in_tree
+from kwhatif.scheduling.driver import Driver, DriverOptions, Setup
 from kwhatif.scheduling.schedule_one import Scheduler
-from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 Json = dict[str, Any]
@@ -407,7 +406,7 @@ def driver_for(
     config: Json | None = None,
     *,
     outside: Iterable[type[Plugin[Any, Any]]] = (),
-    **options: Unpack[Options],
+    **options: Unpack[DriverOptions],
 ) -> Driver:
     """A scheduler process under a configuration (None: the defaults)."""
     features = cluster.shapes.features

@@ -12,7 +12,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kwhatif.scheduling import sampling
+from kwhatif.scheduling import node_sampling as sampling
 
 settings.register_profile(
     "default",

@@ -26,7 +26,7 @@ def planted(kind: Kind, secret: Secret) -> dict[str, Any] | None:
     """The object; None if the newest minor does not serve the kind by default, so that nobody knows its fields."""
     types = newest_types()
     for version in kind.versions:
-        served = types.served(kind.api_version(version), kind.name)
+        served = types.api_resource_of(kind.api_version(version), kind.name)
         if served is not None:
             obj = _filled(FieldType("struct", served.type), types, secret, "", ())
             named = {"name": secret("metadata.name"), "namespace": secret("metadata.namespace")}

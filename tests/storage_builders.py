@@ -7,7 +7,7 @@ from typing import Any
 
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
-from kwhatif.api.others import (
+from kwhatif.api.workloads_and_storage import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,

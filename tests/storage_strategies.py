@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
-from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
 from tests.builders import ZONE, cluster_of, node, node_term, select
 from tests.storage_builders import DRIVER, capacity, claim, claiming, driver, storage_class, volume

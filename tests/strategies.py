@@ -205,7 +205,7 @@ def kinds(draw: st.DrawFn, parts: Iterable[str] = ALL_PARTS, most: int = 3) -> K
 
 
 @dataclass(frozen=True)
-class Scenario:
+class GeneratedCluster:
     """A cluster and pods that wait for a node."""
 
     nodes: list[Node]
@@ -227,7 +227,7 @@ def scenarios(
     max_pending: int = 3,
     terminating: bool = False,
     budgets: bool = False,
-) -> Scenario:
+) -> GeneratedCluster:
     """Clusters whose pods are of three kinds at most; running pods may crowd a node, as bound pods may."""
     nodes = draw(node_lists(max_size=max_nodes))
     some = draw(st.lists(kinds(parts), min_size=1, max_size=3))
@@ -256,11 +256,11 @@ def scenarios(
     objects += draw(st.lists(st.builds(service, st.just("svc"), _one({"app": "a"}, {"app": "b"})), max_size=1))
     if budgets:
         objects += draw(st.lists(disruption_budgets(), max_size=2))
-    return Scenario(nodes, running, pending, objects)
+    return GeneratedCluster(nodes, running, pending, objects)
 
 
 @st.composite
-def crowds(draw: st.DrawFn, *, parts: Iterable[str] = FILTER_PARTS, max_nodes: int = 4) -> Scenario:
+def crowds(draw: st.DrawFn, *, parts: Iterable[str] = FILTER_PARTS, max_nodes: int = 4) -> GeneratedCluster:
     """Full nodes and important pods that wait: scenarios for preemption. The last pending pod is the one to place."""
     some = draw(st.lists(kinds(parts, most=2), min_size=2, max_size=4))
     nodes: list[Node] = []
@@ -294,13 +294,13 @@ def crowds(draw: st.DrawFn, *, parts: Iterable[str] = FILTER_PARTS, max_nodes: i
     pending.append(pod("vip", priority=draw(_one(50, 100)), **vip))
     objects: list[Resource] = [namespace("default"), namespace("other", team="blue")]
     objects += draw(st.lists(disruption_budgets(), max_size=2))
-    return Scenario(nodes, running, pending, objects)
+    return GeneratedCluster(nodes, running, pending, objects)
 
 
 @st.composite
 def large_scenarios(
     draw: st.DrawFn, least: int, most: int, *, parts: Iterable[str] = ALL_PARTS, pending: int = 3
-) -> Scenario:
+) -> GeneratedCluster:
     """So many nodes, of few kinds, dealt at random with pods of few kinds: drawing each of them would take too long."""
     some_nodes = draw(st.lists(node_kinds(), min_size=2, max_size=5))
     some_pods = draw(st.lists(kinds(parts), min_size=2, max_size=4))
@@ -312,7 +312,7 @@ def large_scenarios(
     def somebody(name: str, on: str | None = None) -> Pod:
         return pod(name, on=on, priority=random.choice(priorities), **random.choice(some_pods))
 
-    return Scenario(
+    return GeneratedCluster(
         [node(name, **random.choice(some_nodes)) for name in names],
         [somebody(f"r{place}", random.choice(names)) for place in range(random.randint(0, len(names)))],
         [somebody(f"p{place}") for place in range(pending)],

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import kwhatif
-from kwhatif.results.parts import Result
+from kwhatif.results.base import Result
 from tests.cli.running import TESTS, run
 
 SAMPLES = TESTS.parent / "samples"
@@ -218,7 +218,7 @@ def test_strict_answers_are_refused_as_the_command_refuses_them() -> None:
 def test_claims_that_manifests_make_do_not_stand_for_all_claims_of_the_cluster() -> None:
     """They are put into the snapshot on the way, which does not make it know the others."""
     result = kwhatif.diff(DATABASE, snapshot=CLUSTER, policy="default@1.33", policy_b="default@1.34")
-    for fidelity in result.stands_on:
+    for fidelity in result.fidelities:
         touching = {gap.what for gap in fidelity.touching}
         assert {f"the snapshot holds no {kind}" for kind in ("PersistentVolumeClaim", "StorageClass")} <= touching
 

@@ -123,7 +123,7 @@ def test_every_room_has_its_place() -> None:
 def test_imports_were_found() -> None:
     found = {(i.module, i.target) for i in imports()}
     assert ("cluster.order", "kwhatif.api.core") in found
-    assert ("scheduling.attempt", "kwhatif.scheduling.extenders.asking") in found, "for type checkers"
+    assert ("scheduling.attempt", "kwhatif.scheduling.extenders.extender_cycle") in found, "for type checkers"
     assert any(i.deferred for i in imports())
 
 

@@ -19,8 +19,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from kwhatif.cli.main import COMMANDS
-from kwhatif.report.gate_formats import FORMATS
-from kwhatif.report.gate_markdown import MARKER
+from kwhatif.commands.gate.formats.formats import FORMATS
+from kwhatif.commands.gate.formats.markdown import MARKER
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "samples" / "gate"

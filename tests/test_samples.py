@@ -10,20 +10,19 @@ import pytest
 import yaml
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.commands.conformance.scenario_files import replay_scenario
+from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.framework.outside import load_outside
 from kwhatif.policy.configuration_file import examine, load_configuration
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.place import Placement, PlaceResult
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.edits.document import apply_edits, read_edits
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.policy_file import read_policy
+from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import LEGACY_MINOR, features_of
-from kwhatif.whatif.conformance.scenario_answers import Scenario
-from kwhatif.whatif.conformance.scenario_replay import replayed
-from kwhatif.whatif.edits.apply import edited
-from kwhatif.whatif.edits.document import read_edits
-from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.session import Asked, Session, pending_pods
-from kwhatif.whatif.stages.policy_file import read_policy
 from tests.whatif.answers import explain, place
 
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -93,7 +92,7 @@ def test_every_sample_is_known_here() -> None:
 
 def test_the_cluster_is_sound() -> None:
     snapshot = load_snapshot([CLUSTER])
-    nodes, pods = snapshot.objects.of(Node), snapshot.objects.of(Pod)
+    nodes, pods = snapshot.objects.list_all(Node), snapshot.objects.list_all(Pod)
     assert len(nodes) == 6
     assert len({(node.metadata.labels or {})["topology.kubernetes.io/zone"] for node in nodes}) == 3
     assert [node.name for node in nodes if node.spec.unschedulable] == ["general-a-2"]
@@ -161,7 +160,7 @@ def test_the_demo_leaves_only_too_big_without_a_node() -> None:
 def test_the_clusters_own_pending_pod_still_waits_with_the_message_it_has() -> None:
     at = session()
     (placement,) = place(at, pending_pods(at.snapshot)).placements
-    pod = next(pod for pod in at.snapshot.objects.of(Pod) if pod.key == placement.pod)
+    pod = next(pod for pod in at.snapshot.objects.list_all(Pod) if pod.key == placement.pod)
     assert [c.message for c in pod.status.conditions or ()] == [placement.message]
 
 
@@ -180,8 +179,8 @@ def test_sessions_are_replaced_from_the_last_to_the_first_each_on_its_own_node()
 
 
 def test_with_a_node_gone_and_another_added_all_its_pods_and_one_more_session_fit() -> None:
-    at = edited(load_snapshot([CLUSTER]), read_edits([str(SAMPLES / "edits.yaml")]))
-    result = place(Session(at.snapshot, Setup(load_configuration(None, source=""), features_of())), at.asked)
+    at = apply_edits(load_snapshot([CLUSTER]), read_edits([str(SAMPLES / "edits.yaml")]))
+    result = place(Session(at.snapshot, Setup(load_configuration(None, source=""), features_of())), at.waiting_pods)
     assert [p.pod for p in result.placements if not p.good] == []
     assert by_pod(result)["sessions-3"].node == "general-c-1-new-1"
     assert len(result.placements) == 9
@@ -258,7 +257,7 @@ def test_per_node_plugin_keeps_pods_with_a_priority_off_spot_nodes() -> None:
     assert urgent.node != "bob"
 
 
-def on_devices(name: str) -> tuple[Session, list[Asked]]:
+def on_devices(name: str) -> tuple[Session, list[PodToSchedule]]:
     at = session(GPU)
     expanded = expand(load_manifests([str(SAMPLES / "gpu" / f"{name}.yaml")]), at.snapshot)
     for obj in expanded.objects:
@@ -293,6 +292,6 @@ def test_scenarios_agree_with_what_they_expect_and_need_not_expect_anything() ->
     recorded = [json.loads(line).get("expected") for line in lines]
     assert [expected is not None for expected in recorded] == [True, False]
     for line, expected in zip(lines, recorded, strict=True):
-        found = replayed(msgspec.json.decode(line, type=Scenario))
+        found = replay_scenario(msgspec.json.decode(line, type=SchedulerScenario))
         del found["name"]
         assert expected is None or json.loads(json.dumps(found)) == expected

@@ -11,12 +11,12 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from kwhatif.api.kinds import READ, Kind, kind_named
+from kwhatif.api.kinds import READ_KINDS, Kind, kind_named
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.redaction import redact_documents
-from kwhatif.redaction.recorded_lines import LineRedactor
-from kwhatif.snapshot.live.asker import Asker
+from kwhatif.redaction.redact import LineRedactor
 from kwhatif.snapshot.live.listing import ListReader
+from kwhatif.snapshot.live.requests import RetryingClient
 from tests.planted import planted
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,7 +35,7 @@ class Lists:
 
 def dumped(kind: Kind, obj: dict[str, Any]) -> str:
     """What a dump holds of an object, as JSON."""
-    asker = cast("Asker", Lists(kind, obj))
+    asker = cast("RetryingClient", Lists(kind, obj))
     listing = ListReader(asker, lambda group, version: True, 500).read(kind)
     return msgspec.json.encode([listing.objects, listing.whole], enc_hook=plain_quantity).decode()
 
@@ -49,7 +49,7 @@ def left_in_dumps() -> Iterator[tuple[str, str]]:
         places[text] = place
         return text
 
-    for kind in READ:
+    for kind in READ_KINDS:
         obj = planted(kind, secret)
         if obj is not None:
             yield from ((kind.name, places[found]) for found in re.findall(r"zqx\d+zqx", dumped(kind, obj)))
@@ -96,7 +96,7 @@ def test_redaction_leaves_no_secret_of_any_form_but_those_that_its_page_names(fo
         places[text] = place
         return f'device.driver == "{text}"' if place.endswith("cel.expression") else text
 
-    objects = [obj for kind in READ if (obj := planted(kind, secret)) is not None]
+    objects = [obj for kind in READ_KINDS if (obj := planted(kind, secret)) is not None]
     redacted, _ = redact_documents(objects)
     left = {
         next((place.rpartition(".")[2] for text, place in places.items() if found in text), found)
@@ -118,7 +118,7 @@ def test_redacted_lines_of_a_recording_hold_no_secret_that_a_redacted_snapshot_d
     lines: list[dict[str, Any]] = [
         {"kind": "ClusterSnapshot", "cluster": {"source": secret("source"), "unreadable": {"Pod": secret("why")}}},
     ]
-    for kind in (*READ, kind_named("Event")):
+    for kind in (*READ_KINDS, kind_named("Event")):
         obj = planted(kind, secret)
         if obj is None:
             continue

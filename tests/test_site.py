@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from kwhatif.cli.main import COMMANDS
+from kwhatif.commands.gate.rule import in_tree
 from kwhatif.plugins import in_tree_plugins
-from kwhatif.whatif.gate.registry import in_tree
 
 ROOT = Path(__file__).parents[1]
 NAVIGATION = (ROOT / ".ci/site/mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import UsageError
-from kwhatif.policy.intree import in_tree
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.versions import (
     DEFAULT_MINOR,
     LEGACY_MINOR,
     SUPPORTED_MINORS,
     features_of,
     minor_of,
-    nearest,
+    nearest_minor,
     parse_gates,
     rows,
     unread_gates,
@@ -23,8 +23,8 @@ from kwhatif.versions import (
 from kwhatif.versions.gate_stages import DEPENDENCIES, GATES
 from kwhatif.versions.gates import stage_of, stages
 from kwhatif.versions.minors import number_of
-from kwhatif.versions.row import AREAS
-from kwhatif.versions.rules.of_1_22 import RulesOf122
+from kwhatif.versions.rule import AREAS
+from kwhatif.versions.rules.v1_22 import RulesOf122
 from tests.versions_page import PAGE, page
 
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
@@ -65,7 +65,7 @@ def test_what_is_no_version_is_a_usage_error(version: str) -> None:
     ("minor", "found"), [("1.9", "1.29"), ("1.28", "1.29"), ("1.29", "1.29"), ("1.37", "1.36"), ("2.0", "1.36")]
 )
 def test_the_nearest_supported_minor(minor: str, found: str) -> None:
-    assert nearest(minor) == found
+    assert nearest_minor(minor) == found
 
 
 def test_there_are_rows_for_the_legacy_minor_though_it_is_not_supported() -> None:

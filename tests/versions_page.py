@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kwhatif.versions import SUPPORTED_MINORS, Row, rows
+from kwhatif.versions import SUPPORTED_MINORS, VersionRule, rows
 from kwhatif.versions.gates import stage_of
 from kwhatif.versions.minors import number_of
 
@@ -56,23 +56,23 @@ def _behaviour() -> Iterator[str]:
         yield f"| {_when(row)} | {', '.join(row.whose)} | {row.what} | {_sources(row)} |"
 
 
-def _changed(row: Row) -> bool:
+def _changed(row: VersionRule) -> bool:
     """Whether supported minors differ in it; others are of the legacy minor alone."""
     later = {number_of(minor) for minor in SUPPORTED_MINORS[1:]}
     return any(minor and number_of(minor) in later for minor in (row.since, row.until))
 
 
-def _order(row: Row) -> tuple[str, str]:
+def _order(row: VersionRule) -> tuple[str, str]:
     return row.since or row.until, row.what
 
 
-def _when(row: Row) -> str:
+def _when(row: VersionRule) -> str:
     if row.since and row.until:
         return f"from {row.since}, before {row.until}"
     return f"from {row.since}" if row.since else f"before {row.until}"
 
 
-def _sources(row: Row) -> str:
+def _sources(row: VersionRule) -> str:
     return ", ".join(f"`{source}`" for source in row.source.split(", "))
 
 

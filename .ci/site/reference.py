@@ -58,7 +58,7 @@ def _cell(text: str) -> str:
 
 
 def _gate_rules() -> Iterator[str]:
-    from kwhatif.whatif.gate.registry import in_tree
+    from kwhatif.commands.gate.rule import in_tree
 
     yield from ("# Rules of the gate", "", MADE + " How they are set: [the gate](../gate.md).", "")
     for name, rule in sorted(in_tree().items()):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from kwhatif.admission.answer import Refused
 from kwhatif.admission.plugins import (
     default_storage_class,
     default_toleration_seconds,
@@ -29,9 +28,10 @@ from kwhatif.admission.plugins import (
     webhooks,
 )
 from kwhatif.admission.request import Request
+from kwhatif.admission.response import RequestRefusal
 from kwhatif.errors import UsageError
 
-Step = Callable[[Request], Refused | None]
+Step = Callable[[Request], RequestRefusal | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +44,27 @@ class Plugin:
     by_default: bool = True
 
     @classmethod
-    def of(cls, name: str, module: ModuleType, *, by_default: bool = True) -> Plugin:
+    def from_module(cls, name: str, module: ModuleType, *, by_default: bool = True) -> Plugin:
         """The plugin that a module makes up with the functions of these names."""
         return cls(name, getattr(module, "admit", None), getattr(module, "validate", None), by_default)
 
 
 PLUGINS: tuple[Plugin, ...] = (
-    Plugin.of("NamespaceLifecycle", namespace_lifecycle),
-    Plugin.of("LimitRanger", limit_ranger),
-    Plugin.of("ServiceAccount", service_account),
-    Plugin.of("PodNodeSelector", pod_node_selector, by_default=False),
-    Plugin.of("Priority", priority),
-    Plugin.of("DefaultTolerationSeconds", default_toleration_seconds),
-    Plugin.of("PodTolerationRestriction", pod_toleration_restriction, by_default=False),
-    Plugin.of("ExtendedResourceToleration", extended_resource_toleration, by_default=False),
-    Plugin.of("DefaultStorageClass", default_storage_class),
-    Plugin.of("RuntimeClass", runtime_class),
-    Plugin.of("PodTopologyLabels", pod_topology_labels),
-    Plugin.of("PodSecurity", pod_security),
-    Plugin.of("MutatingAdmissionPolicy", mutating_admission_policy),
+    Plugin.from_module("NamespaceLifecycle", namespace_lifecycle),
+    Plugin.from_module("LimitRanger", limit_ranger),
+    Plugin.from_module("ServiceAccount", service_account),
+    Plugin.from_module("PodNodeSelector", pod_node_selector, by_default=False),
+    Plugin.from_module("Priority", priority),
+    Plugin.from_module("DefaultTolerationSeconds", default_toleration_seconds),
+    Plugin.from_module("PodTolerationRestriction", pod_toleration_restriction, by_default=False),
+    Plugin.from_module("ExtendedResourceToleration", extended_resource_toleration, by_default=False),
+    Plugin.from_module("DefaultStorageClass", default_storage_class),
+    Plugin.from_module("RuntimeClass", runtime_class),
+    Plugin.from_module("PodTopologyLabels", pod_topology_labels),
+    Plugin.from_module("PodSecurity", pod_security),
+    Plugin.from_module("MutatingAdmissionPolicy", mutating_admission_policy),
     Plugin(webhooks.MUTATING, admit=webhooks.mutating),
-    Plugin.of("ValidatingAdmissionPolicy", validating_admission_policy),
+    Plugin.from_module("ValidatingAdmissionPolicy", validating_admission_policy),
     Plugin(webhooks.VALIDATING, validate=webhooks.validating),
 )
 
@@ -79,7 +79,7 @@ NOT_MODELLED: tuple[str, ...] = (
 )
 
 
-def chosen(names: Iterable[str]) -> Sequence[Plugin]:
+def select_plugins(names: Iterable[str]) -> Sequence[Plugin]:
     """The plugins of these names in their fixed order. Raises UsageError for a name that is not there."""
     wanted = set(names)
     known = {plugin.name for plugin in PLUGINS} | {QUOTA}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kwhatif.admission.answer import Cause, Change, Doubt, Object, Refused
-from kwhatif.admission.resources import known_kind, resource_name
-from kwhatif.admission.world import World, name_of, namespace_of
+from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
+from kwhatif.admission.response import Cause, Doubt, FieldChange, Object, RequestRefusal
 from kwhatif.versions import Features, features_of
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -23,18 +22,18 @@ class Request:
     """
 
     object: Object
-    world: World
+    store: ObjectStore
     old: Object | None = None
-    changes: list[Change] = field(default_factory=list)
+    changes: list[FieldChange] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    named: bool = True
-    mutated: bool = False
-    again: bool = False
-    anew: bool = False
-    merged: bool = False
-    alone: bool = False
-    begun: bool = False
+    name_is_complete: bool = True
+    is_mutated: bool = False
+    is_reinvocation: bool = False
+    replaces_object: bool = False
+    is_merged: bool = False
+    offline: bool = False
+    uses_generate_name: bool = False
     features: Features = field(default_factory=features_of)
     kind: str = field(init=False)
 
@@ -46,33 +45,33 @@ class Request:
         return namespace_of(self.object)
 
     @property
-    def named_as(self) -> str:
+    def requested_name(self) -> str:
         """The name that was asked for; empty where the server makes one up."""
         metadata = self.object.get("metadata") or {}
-        return "" if self.begun else str(metadata.get("name") or "")
+        return "" if self.uses_generate_name else str(metadata.get("name") or "")
 
-    def changed(self, step: str, path: str, text: str) -> None:
-        self.changes.append(Change(step, path, text))
+    def record_change(self, step: str, path: str, text: str) -> None:
+        self.changes.append(FieldChange(step, path, text))
 
     def doubt(self, step: str, what: str, effect: str) -> None:
         """Something that a step would have done, if anybody could tell what."""
-        self.changes.append(Change(step, "", f"{what}; {effect}"))
+        self.changes.append(FieldChange(step, "", f"{what}; {effect}"))
         self.doubts.append(Doubt(what, effect))
 
-    def forbidden(self, why: str, *causes: Cause) -> Refused:
+    def forbidden(self, why: str, *causes: Cause) -> RequestRefusal:
         """403, in the words that admission steps use."""
         name = name_of(self.object) or "Unknown!"
-        if self.begun and not self.named:
+        if self.uses_generate_name and not self.name_is_complete:
             name = self.object["metadata"].get("generateName") or name
-        return Refused(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}', causes)
+        return RequestRefusal(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}', causes)
 
 
-def copied(value: Any) -> Any:
+def deep_copy_json(value: Any) -> Any:
     """A copy of plain JSON values. Leaves are told apart here and not by calling on: most of a manifest is leaves."""
     if type(value) is dict:
-        return {key: item if type(item) in _LEAVES else copied(item) for key, item in value.items()}
+        return {key: item if type(item) in _LEAVES else deep_copy_json(item) for key, item in value.items()}
     if type(value) is list:
-        return [item if type(item) in _LEAVES else copied(item) for item in value]
+        return [item if type(item) in _LEAVES else deep_copy_json(item) for item in value]
     return value
 
 

@@ -8,26 +8,30 @@ from hashlib import sha256
 
 import msgspec
 
-from kwhatif.admission.answer import Answer, Created, Doubt, Doubts, Object, Refused
-from kwhatif.admission.custom.custom_strategy import custom_strategy
 from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
-from kwhatif.admission.defaulting.job_selector import generate_selector
-from kwhatif.admission.defaulting.label_keys import merge_label_keys
+from kwhatif.admission.defaulting.selectors import generate_selector, merge_label_keys
+from kwhatif.admission.kinds.custom_strategy import custom_strategy
 from kwhatif.admission.kinds.strategy import Strategy, strategy_of
-from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, chosen
+from kwhatif.admission.manifest import UserRequest, misshapen, read
+from kwhatif.admission.object_store import (
+    ObjectStore,
+    group_of,
+    known_kind,
+    name_of,
+    namespace_of,
+    resource_name,
+    sketch,
+)
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS, QUOTA, select_plugins
 from kwhatif.admission.plugins.resource_quota import Quotas
-from kwhatif.admission.request import Request, copied, within
-from kwhatif.admission.resources import group_of, known_kind, resource_name
-from kwhatif.admission.sent import Sent, misshapen, read
-from kwhatif.admission.updates.applied_manifest import owners_told
+from kwhatif.admission.request import Request, deep_copy_json, within
+from kwhatif.admission.response import ApiResponse, Doubt, Doubts, Object, RequestRefusal, StoredObject
+from kwhatif.admission.updates.applied_manifest import apply_update, comparable, count_generation, tells_field_owners
 from kwhatif.admission.updates.update_rules import rules_of
-from kwhatif.admission.updates.updated_object import changed, comparable, count_generation
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.world import World, name_of, namespace_of, sketch
-from kwhatif.api.checked import fill_nulls
-from kwhatif.api.field_types import Served, types_of
+from kwhatif.api.field_types import ApiResource, fill_nulls, types_of
 from kwhatif.api.kinds import GROUPS
-from kwhatif.versions import features_of, nearest
+from kwhatif.versions import features_of, nearest_minor
 
 _ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 # Kubelets make nodes and say what drivers they have; others of the cluster's own make the rest.
@@ -39,13 +43,13 @@ class ApiServer:
     """Creates and updates objects in a world, by the rules of Kubernetes 1.36."""
 
     def __init__(
-        self, world: World, plugins: Sequence[str] = DEFAULT_PLUGINS, minor: str = "1.36", *, alone: bool = False
+        self, world: ObjectStore, plugins: Sequence[str] = DEFAULT_PLUGINS, minor: str = "1.36", *, alone: bool = False
     ) -> None:
         self.world = world
         self._types = types_of(minor)
-        self._features = features_of(nearest(minor))
+        self._features = features_of(nearest_minor(minor))
         self._alone = alone
-        self._plugins = chosen(plugins)
+        self._plugins = select_plugins(plugins)
         self._quotas = Quotas(world, self._features) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
         self.doubts: Doubts = {}
@@ -85,17 +89,19 @@ class ApiServer:
         path: str | None = None,
         path_namespace: str | None = None,
         manager: str = "kubectl",
-    ) -> Answer:
+    ) -> ApiResponse:
         """A request of a user, read strictly as kubectl asks for it; ``verb`` is one of VERBS.
 
         ``namespace`` is that of a manifest which names none; ``path`` and ``path_namespace`` are the API version and
         the namespace of the address, where they are not the manifest's.
         """
-        obj = copied(manifest)
-        sent = Sent(verb, obj, namespace, path or "", manager)
+        obj = deep_copy_json(manifest)
+        sent = UserRequest(verb, obj, namespace, path or "", manager)
         custom = self._definition(sent.path or sent.group_version, sent.kind)
-        kind = read_custom(sent, custom, self._types) if custom else read(sent, self._types, self._types.served)
-        if isinstance(kind, Refused):
+        kind = (
+            read_custom(sent, custom, self._types) if custom else read(sent, self._types, self._types.api_resource_of)
+        )
+        if isinstance(kind, RequestRefusal):
             return kind
         fill_nulls(obj, kind.type, self._types)
         metadata = within(obj, "metadata")
@@ -103,14 +109,14 @@ class ApiServer:
             home = metadata.setdefault("namespace", namespace)
             if path_namespace and path_namespace != home:
                 why = "the namespace of the provided object does not match the namespace sent on the request"
-                return Refused(400, "BadRequest", why)
+                return RequestRefusal(400, "BadRequest", why)
         else:
             metadata.pop("namespace", None)
         there = self.world.get(obj["kind"], namespace_of(obj), name_of(obj)) if name_of(obj) else None
         if verb == "replace" and there is None:
-            return Refused(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
+            return RequestRefusal(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
         if there is None and metadata.pop("resourceVersion", None) and verb == "create":
-            return Refused(500, "", "resourceVersion should not be set on objects to be created")
+            return RequestRefusal(500, "", "resourceVersion should not be set on objects to be created")
         if custom is not None and there is None and verb != "create" and custom.judges_changes:
             what = f"{obj['kind']} {name_of(obj)} is taken to be new: snapshots hold no custom resources"
             effect = "what its definition says of changes is not asked"
@@ -119,13 +125,19 @@ class ApiServer:
             return self.create(obj)
         return self.update(obj, verb, kind, manager=manager)
 
-    def create(self, obj: Object) -> Answer:
+    def create(self, obj: Object) -> ApiResponse:
         """Store a new object; what is given stays as it is. ``metadata.namespace`` must be set."""
         refused = misshapen(obj)
         if refused is not None:
             return refused
-        request = Request(copied(obj), self.world, alone=self._alone, begun=not name_of(obj), features=self._features)
-        known = self._types.served(str(obj.get("apiVersion") or ""), obj["kind"])
+        request = Request(
+            deep_copy_json(obj),
+            self.world,
+            offline=self._alone,
+            uses_generate_name=not name_of(obj),
+            features=self._features,
+        )
+        known = self._types.api_resource_of(str(obj.get("apiVersion") or ""), obj["kind"])
         if known is not None and b"null" in msgspec.json.encode(obj):
             fill_nulls(request.object, known.type, self._types)
         self._identify(request.object)
@@ -135,10 +147,12 @@ class ApiServer:
         name = name_of(request.object)
         if self.world.get(obj["kind"], request.namespace, name) is not None:
             message = f'{resource_name(request.object)} "{name}" already exists'
-            return Refused(409, "AlreadyExists", message)
-        return self._stored(request)
+            return RequestRefusal(409, "AlreadyExists", message)
+        return self._store(request)
 
-    def update(self, obj: Object, verb: str = "", kind: Served | None = None, *, manager: str = "kubectl") -> Answer:
+    def update(
+        self, obj: Object, verb: str = "", kind: ApiResource | None = None, *, manager: str = "kubectl"
+    ) -> ApiResponse:
         """Change an object that is there, as a request of this verb does.
 
         Without a ``kind`` the types of fields are unknown, and the manifest takes the object's place. So does a pod's
@@ -147,33 +161,33 @@ class ApiServer:
         name = name_of(obj)
         old = self.world.get(obj["kind"], namespace_of(obj), name)
         if old is None:
-            return Refused(404, "NotFound", f'{resource_name(obj)} "{name}" not found')
+            return RequestRefusal(404, "NotFound", f'{resource_name(obj)} "{name}" not found')
         refused = misshapen(obj)
         if refused is not None:
             return refused
         anew = known_kind(obj) == "Pod" and not verb
         custom = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
         types = SchemaTypes(custom, self._types) if custom else self._types
-        theirs = _is_of_cluster(old) and not owners_told(old, verb)
-        proposed = changed(old, obj, verb, None if anew else kind, types, manager, all_kept=theirs)
-        if isinstance(proposed, Refused):
+        theirs = _is_of_cluster(old) and not tells_field_owners(old, verb)
+        proposed = apply_update(old, obj, verb, None if anew else kind, types, manager, all_kept=theirs)
+        if isinstance(proposed, RequestRefusal):
             return proposed
-        request = Request(proposed, self.world, old, anew=anew, alone=self._alone, features=self._features)
-        request.merged = not anew and kind is not None and verb != "replace" and comparable(obj, old)
+        request = Request(proposed, self.world, old, replaces_object=anew, offline=self._alone, features=self._features)
+        request.is_merged = not anew and kind is not None and verb != "replace" and comparable(obj, old)
         if not anew:
             rules_of(obj).prepare(proposed, old)
         replicas = (old.get("spec") or {}).get("replicas")
         if replicas is not None and not verb and (obj.get("spec") or {}).get("replicas") is None:
             within(proposed, "spec").setdefault("replicas", replicas)
-            request.changed("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")
+            request.record_change("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")
         refused = self._passes(request)
-        if refused is not None and kind is not None and verb != "replace" and not owners_told(old, verb):
-            kept = changed(old, obj, verb, kind, types, manager, all_kept=True)
-            if not isinstance(kept, Refused):
+        if refused is not None and kind is not None and verb != "replace" and not tells_field_owners(old, verb):
+            kept = apply_update(old, obj, verb, kind, types, manager, all_kept=True)
+            if not isinstance(kept, RequestRefusal):
                 self._doubt_owners(replace(request, object=kept, changes=[], doubts=[], warnings=[]), verb)
         if not anew:
             count_generation(request.object, old)
-        return self._stored(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
+        return self._store(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
     def _doubt_owners(self, kept: Request, verb: str) -> None:
         """Say so where a manifest is refused only for what it leaves out, and nobody knows who owned that."""
@@ -185,7 +199,7 @@ class ApiServer:
             )
             self._note(Doubt(what, "it is refused only if what the manifest leaves out was"), kept.object)
 
-    def _passes(self, request: Request) -> Refused | None:
+    def _passes(self, request: Request) -> RequestRefusal | None:
         refused = self._through(request)
         for doubt in request.doubts:
             self._note(doubt, request.object)
@@ -194,20 +208,20 @@ class ApiServer:
     def _note(self, doubt: Doubt, obj: Object) -> None:
         self.doubts.setdefault(doubt, {})[str(obj.get("kind") or ""), namespace_of(obj), name_of(obj)] = None
 
-    def _through(self, request: Request) -> Refused | None:
+    def _through(self, request: Request) -> RequestRefusal | None:
         if request.object.get("kind") == "Endpoints" and self._features.endpoints_are_deprecated:
             request.warnings.append(_ENDPOINTS)
         strategy = self._strategy(request)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
-        request.named = False
-        refused = self._admitted(request)
+        request.name_is_complete = False
+        refused = self._run_admission(request)
         if refused is not None:
             return refused
-        request.named = True
+        request.name_is_complete = True
         if request.old is None:
             generate_selector(request)
             merge_label_keys(request)
-        refused = strategy.allocate(request) or self._judged(request)
+        refused = strategy.allocate(request) or self._validate(request)
         if refused is not None:
             return refused
         for plugin in self._plugins:
@@ -216,29 +230,29 @@ class ApiServer:
                 return refused
         return self._quotas.check(request) if self._quotas else None
 
-    def _admitted(self, request: Request) -> Refused | None:
+    def _run_admission(self, request: Request) -> RequestRefusal | None:
         """Whoever may change the object is asked, and once more if a policy has changed it."""
-        for request.again in (False, True):
+        for request.is_reinvocation in (False, True):
             for plugin in self._plugins:
                 refused = plugin.admit(request) if plugin.admit else None
                 if refused is not None:
                     return refused
-            if not request.mutated:
+            if not request.is_mutated:
                 break
         return None
 
-    def _judged(self, request: Request) -> Refused | None:
+    def _validate(self, request: Request) -> RequestRefusal | None:
         """What is wrong with the object itself, and with what has changed about it."""
         new, strategy, problems = request.object, self._strategy(request), Problems(request.features)
-        rules = None if request.old is None or request.anew else rules_of(new)
+        rules = None if request.old is None or request.replaces_object else rules_of(new)
         if rules is not None:
             rules.early(problems, new, self.world)
         if not problems.causes:
             strategy.check(problems, new)
             if rules is not None and request.old is not None and comparable(new, request.old):
-                old = Request(copied(request.old), self.world, request.old)
+                old = Request(deep_copy_json(request.old), self.world, request.old)
                 strategy.defaults(old, within(old.object, "spec") if strategy.has_spec else old.object)
-                if request.merged and self.world.is_sketch(request.old):
+                if request.is_merged and self.world.is_sketch(request.old):
                     # Of what the manifest leaves out a sketch may have only a part.
                     missing = Problems(request.features)
                     strategy.check(missing, old.object)
@@ -246,23 +260,23 @@ class ApiServer:
                 rules.judge(problems, sketch(new) if self.world.is_sketch(request.old) else new, old.object)
         return problems.refusal(new)
 
-    def _stored(self, request: Request) -> Created:
+    def _store(self, request: Request) -> StoredObject:
         self.world.put(request.object)
         request.warnings += self._strategy(request).warnings(request.object, request.old)
-        return Created(request.object, tuple(request.changes), tuple(request.warnings))
+        return StoredObject(request.object, tuple(request.changes), tuple(request.warnings))
 
     def _identify(self, obj: Object) -> None:
         """A name if only its beginning is given, and a uid that is the same in every run."""
         metadata = within(obj, "metadata")
         if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = self._unused(obj["kind"], namespace_of(obj), metadata["generateName"])
+            metadata["name"] = self._generate_name(obj["kind"], namespace_of(obj), metadata["generateName"])
         if not metadata.get("uid"):
             key = f"{resource_name(obj)}/{namespace_of(obj)}/{metadata.get('name') or ''}"
             digest = sha256(key.encode()).hexdigest()
             metadata["uid"] = f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"
         metadata["generation"] = 1
 
-    def _unused(self, kind: str, namespace: str, prefix: str) -> str:
+    def _generate_name(self, kind: str, namespace: str, prefix: str) -> str:
         key = kind, namespace, prefix
         number = self._numbers.get(key, 0) + 1
         while self.world.get(kind, namespace, f"{prefix}{number}") is not None:

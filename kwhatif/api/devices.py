@@ -206,7 +206,7 @@ class _OneRequest(Base):
         return self.allocation_mode or EXACT_COUNT
 
     @property
-    def wanted(self) -> int:
+    def effective_count(self) -> int:
         return self.count or (1 if self.mode == EXACT_COUNT else 0)
 
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from kwhatif.api.alike import did_you_mean
-from kwhatif.api.decode import Json, convert, decode_json, fits
-from kwhatif.api.mismatch import described, in_range, step
+from kwhatif.api.decode import Json, convert, decode_json, describe_value, fits, in_range, step
 from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,20 +67,22 @@ def document_schema(
         "description": description,
         "type": "object",
         "required": list(required),
-        "properties": {**head, **tidy(dict(properties))},
+        "properties": {**head, **simplify(dict(properties))},
         **({"additionalProperties": False} if closed else {}),
-        **({"$defs": tidy(dict(sorted(definitions.items())))} if definitions else {}),
+        **({"$defs": simplify(dict(sorted(definitions.items())))} if definitions else {}),
     }
 
 
-def tidy(value: Any) -> Any:
+def simplify(value: Any) -> Any:
     """The same schema for readers: "this or null" on one level, and without defaults and titles."""
     if isinstance(value, list):
-        return [tidy(item) for item in value]
+        return [simplify(item) for item in value]
     if not isinstance(value, dict):
         return value
     # A property may be called like a keyword; what describes a property is always an object.
-    kept = {key: tidy(item) for key, item in value.items() if key not in _UNSAID or (item and isinstance(item, dict))}
+    kept = {
+        key: simplify(item) for key, item in value.items() if key not in _UNSAID or (item and isinstance(item, dict))
+    }
     if kept.get("required") == []:
         del kept["required"]
     match kept.get("anyOf"):
@@ -100,16 +101,16 @@ def _of_quantity(type_: type[Any]) -> Schema:
 # --- what a schema has against a value
 
 
-def strictly(value: object, type_: type[T]) -> T:
+def convert_strictly(value: object, type_: type[T]) -> T:
     """As ``convert``, into Structs that forbid what they do not know. Raises InputError with a ``place``."""
     struct: Any = type_
     if not fits(value, type_):
-        for place, text in misfits(without_nulls(value), _validator_of(struct)):
+        for place, text in find_schema_errors(drop_nulls(value), _validator_of(struct)):
             raise InputError(text, place=place)
     return convert(value, type_)
 
 
-def strictly_json(data: Json, type_: type[T]) -> T:
+def decode_strictly(data: Json, type_: type[T]) -> T:
     """As ``decode_json``; what does not fit is said by the type's schema. Raises InputError with a ``place``."""
     try:
         return decode_json(data, type_)
@@ -117,26 +118,26 @@ def strictly_json(data: Json, type_: type[T]) -> T:
         if not error.place.startswith("$"):
             raise
         struct: Any = type_
-        for place, text in misfits(without_nulls(decode_json(data, Any)), _validator_of(struct)):
+        for place, text in find_schema_errors(drop_nulls(decode_json(data, Any)), _validator_of(struct)):
             raise InputError(text, place=place) from None
         raise
 
 
-def without_nulls(value: Any) -> Any:
+def drop_nulls(value: Any) -> Any:
     """Null is the same as absent."""
     if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
-    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+        return {key: drop_nulls(item) for key, item in value.items() if item is not None}
+    return [drop_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def misfits(value: Any, validator: Validator) -> Iterator[tuple[str, str]]:
+def find_schema_errors(value: Any, validator: Validator) -> Iterator[tuple[str, str]]:
     """Place and text of all that a schema does not allow, sorted by place."""
     found: dict[tuple[str, str], list[str]] = {}
     for error in validator.iter_errors(value):
         for leaf in _leaves(error):
             place = "".join(f"[{key}]" if isinstance(key, int) else step(key) for key in leaf.absolute_path)
             # Numbers padded, so that the tenth element comes after the second.
-            found.setdefault((f"${place}", _said(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
+            found.setdefault((f"${place}", _describe_error(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
     # Who misspells a field also lacks the one that was meant.
     yield from sorted(found, key=lambda misfit: (found[misfit], not misfit[1].startswith("unknown"), misfit))
 
@@ -178,7 +179,7 @@ _TYPES = {
 _A_QUANTITY = 'a quantity such as "500m" or "1Gi"'
 
 
-def _said(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     """A schema's complaint in the words of the reader that decodes."""
     value: Any = error.instance
     wanted: Any = error.validator_value
@@ -187,7 +188,7 @@ def _said(error: ValidationError) -> str:
         case "additionalProperties":
             known = list(schema.get("properties", ()))
             unknown = next(key for key in value if key not in known)
-            return f"unknown field {described(unknown)}{did_you_mean(unknown, known) or _one_of(known)}"
+            return f"unknown field {describe_value(unknown)}{suggest_spelling(unknown, known) or _one_of(known)}"
         case "required":
             return f"the field {next(key for key in wanted if key not in value)} is missing"
         case "type" if schema.get("format") == "quantity":
@@ -200,14 +201,14 @@ def _said(error: ValidationError) -> str:
         case "minimum" | "maximum":
             expected = f"an integer {in_range(schema.get('minimum'), schema.get('maximum'))}"
         case "const":
-            expected = described(wanted)
+            expected = describe_value(wanted)
         case "enum":
-            expected = f"one of {', '.join(map(str, wanted))}" if len(wanted) > 1 else described(wanted[0])
+            expected = f"one of {', '.join(map(str, wanted))}" if len(wanted) > 1 else describe_value(wanted[0])
         case "minLength":
             return "expected a name, found none"
         case _:
             return error.message
-    return f"expected {expected}, found {described(value)}"
+    return f"expected {expected}, found {describe_value(value)}"
 
 
 def _one_of(known: list[str]) -> str:

@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from kwhatif.api import core, devices, machines, node_pools, others
+from kwhatif.api import core, devices
+from kwhatif.api import node_provisioning as machines
+from kwhatif.api import node_provisioning as node_pools
+from kwhatif.api import workloads_and_storage as others
 from kwhatif.api.meta import Resource
 
 
@@ -81,7 +84,7 @@ def _idle(group: str, *names: str, namespaced: bool = True) -> Iterator[Kind]:
 
 
 # What takes longest comes first, since several kinds are read at a time.
-TABLE: tuple[Kind, ...] = (
+KIND_TABLE: tuple[Kind, ...] = (
     Kind("Pod", struct=core.Pod, short="po"),
     Kind("Node", struct=core.Node, namespaced=False),
     Kind("ReplicaSet", "apps", struct=others.ReplicaSet, whole=True, template=_SPEC, short="rs"),
@@ -158,30 +161,30 @@ TABLE: tuple[Kind, ...] = (
     *_idle("rbac.authorization.k8s.io", "ClusterRole", "ClusterRoleBinding", namespaced=False),
 )
 
-_BY_NAME = {kind.name: kind for kind in TABLE}
+_BY_NAME = {kind.name: kind for kind in KIND_TABLE}
 
-READ = tuple(kind for kind in TABLE if kind.read)
+READ_KINDS = tuple(kind for kind in KIND_TABLE if kind.read)
 """What a snapshot of a live cluster holds."""
 
-KINDS = {kind.name: kind.struct for kind in READ if kind.struct is not None}
+KINDS = {kind.name: kind.struct for kind in READ_KINDS if kind.struct is not None}
 """Kind -> Struct, of what scheduling reads. A kind's API group is checked by ``struct_for``."""
 
-KEPT_WHOLE = {kind.name: kind.group for kind in READ if kind.whole}
+KEPT_WHOLE = {kind.name: kind.group for kind in READ_KINDS if kind.whole}
 """Kind -> API group, of what is kept as plain values."""
 
-GROUPS = {kind.name: kind.group for kind in READ}
+GROUPS = {kind.name: kind.group for kind in READ_KINDS}
 """Kind -> API group, of all that is read."""
 
-API_GROUPS = frozenset(form.group for kind in READ for form in kind.forms)
+API_GROUPS = frozenset(form.group for kind in READ_KINDS for form in kind.forms)
 """All groups of which something is read."""
 
-NAMESPACED = frozenset(kind.name for kind in TABLE if kind.namespaced)
+NAMESPACED = frozenset(kind.name for kind in KIND_TABLE if kind.namespaced)
 """Kinds whose objects live in namespaces."""
 
-IDLE = frozenset(kind.name for kind in TABLE if kind.idle)
+IDLE = frozenset(kind.name for kind in KIND_TABLE if kind.idle)
 """Kinds that make no pods, and of which nothing here is read."""
 
-TEMPLATES = {kind.name: kind.template for kind in READ if kind.template}
+TEMPLATES = {kind.name: kind.template for kind in READ_KINDS if kind.template}
 """Kind -> path to what holds the pod template, of the workloads."""
 
 T = TypeVar("T", bound=Resource)
@@ -192,7 +195,7 @@ def kind_named(name: str) -> Kind:
     return _BY_NAME[name]
 
 
-def called_kind(kind: str) -> tuple[str, ...]:
+def parse_kind(kind: str) -> tuple[str, ...]:
     """What kubectl takes for a kind, in small letters: ``deployment``, ``deployments``, ``deploy``."""
     short = _BY_NAME[kind].short if kind in _BY_NAME else ""
     return (kind.lower(), plural_of(kind), *([short] if short else ()))
@@ -200,13 +203,13 @@ def called_kind(kind: str) -> tuple[str, ...]:
 
 def is_kind(word: str, kind: str) -> bool:
     """Whether a word means a kind, with or without its group: ``deploy``, ``Deployments.apps``."""
-    return word.lower().partition(".")[0] in called_kind(kind)
+    return word.lower().partition(".")[0] in parse_kind(kind)
 
 
-def spelt(api_version: str, kind: str) -> str:
+def describe_kind(api_version: str, kind: str) -> str:
     """A kind in words: ``Job of batch.volcano.sh``, where the name alone would be that of a kind of Kubernetes."""
     group = api_version.rpartition("/")[0]
-    groups = {known.group for known in TABLE if known.name == kind}
+    groups = {known.group for known in KIND_TABLE if known.name == kind}
     return f"{kind} of {group}" if groups and group and group not in groups else kind
 
 
@@ -216,7 +219,7 @@ def struct_for(api_version: str, kind: str) -> type[Resource] | None:
     return KINDS.get(kind) if known is not None and any(group == form.group for form in known.forms) else None
 
 
-def kept_whole(api_version: str, kind: str) -> bool:
+def is_kept_whole(api_version: str, kind: str) -> bool:
     """Whether objects of this kind are kept as they are, besides being decoded or instead of it."""
     return KEPT_WHOLE.get(kind) == api_version.rpartition("/")[0]
 
@@ -243,11 +246,11 @@ class Objects:
         if kept := list(objs):
             self.put(kind, kept)
 
-    def of(self, kind: type[T]) -> list[T]:
+    def list_all(self, kind: type[T]) -> list[T]:
         """All objects of one kind, in the order given."""
         return cast("list[T]", self._by_kind.get(kind.__name__, []))
 
-    def called(self, kind: str) -> list[Resource]:
+    def list_kind(self, kind: str) -> list[Resource]:
         """The same of a kind by its name."""
         return self._by_kind.get(kind, [])
 
@@ -263,7 +266,7 @@ class Objects:
         """The same objects in lists of their own, the kinds in the order of their names."""
         return Objects(self.by_kind())
 
-    def covered(self) -> frozenset[str]:
+    def known_kinds(self) -> frozenset[str]:
         """The kinds that were looked at, whether or not there were objects."""
         return frozenset(self._by_kind)
 

@@ -2,17 +2,44 @@
 
 A requirement is a question about one label's value, so a column of labels can be answered once per distinct
 value instead of once per node. Compiled selectors are hashable: equal selectors share their answers.
+
+Label selectors as a command line spells them: ``app=web``, ``tier in (a,b),!canary``.
+
+Upstream: apimachinery/pkg/labels/selector.go (Parse).
+
+What may be a label's key and value (upstream: apimachinery/pkg/api/validate/content/kube.go, dns.go).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kwhatif.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
-from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.api.meta import LabelSelector
-from kwhatif.golang.integers import int64
+from kwhatif.golang.parsing import int64
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+_DNS_LABEL = r"[a-z0-9](?:[a-z0-9-]*+(?<=[a-z0-9]))?+"
+_DNS_SUBDOMAIN = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*+")
+_LONGEST_PREFIX = 253
+
+
+@lru_cache(maxsize=1 << 16)
+def is_label_key(key: str) -> bool:
+    """Whether this is a name of at most 63 characters, with a DNS subdomain and a slash before it or not."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > _LONGEST_PREFIX or not _DNS_SUBDOMAIN.fullmatch(prefix)):
+        return False
+    return _NAME.fullmatch(name) is not None
+
+
+@lru_cache(maxsize=1 << 16)
+def is_label_value(value: str) -> bool:
+    """Whether this is empty or a name of at most 63 characters."""
+    return not value or _NAME.fullmatch(value) is not None
 
 
 class SelectorError(ValueError):
@@ -88,7 +115,7 @@ class Selector:
     nothing: bool = False
 
     @classmethod
-    def of(cls, selector: LabelSelector | None) -> Selector:
+    def from_label_selector(cls, selector: LabelSelector | None) -> Selector:
         """Compile an API selector: None selects nothing, an empty one everything. Raises SelectorError."""
         if selector is None:
             return cls(nothing=True)
@@ -101,7 +128,7 @@ class Selector:
         return cls((*labels, *expressions))
 
     @classmethod
-    def of_labels(cls, labels: Mapping[str, str]) -> Selector:
+    def from_labels(cls, labels: Mapping[str, str]) -> Selector:
         """Select what carries all these labels."""
         return cls(tuple(Requirement(k, "In", (v,)) for k, v in sorted(labels.items())))
 
@@ -113,7 +140,7 @@ class Selector:
     def matches(self, labels: Mapping[str, str]) -> bool:
         return not self.nothing and all(r.matches(labels.get(r.key)) for r in self.requirements)
 
-    def also(self, requirements: Iterable[Requirement]) -> Selector:
+    def with_requirements(self, requirements: Iterable[Requirement]) -> Selector:
         """The selector with further requirements; what selects nothing stays so."""
         return self if self.nothing else replace(self, requirements=(*self.requirements, *requirements))
 
@@ -130,7 +157,7 @@ class NodeTerm:
     broken: bool = False
 
     @classmethod
-    def of(cls, term: NodeSelectorTerm) -> NodeTerm | None:
+    def from_term(cls, term: NodeSelectorTerm) -> NodeTerm | None:
         """Compile a term; None for an empty one, which matches nothing and is left out."""
         try:
             return cls.parse(term)
@@ -189,13 +216,13 @@ class RequiredNodeAffinity:
     terms: tuple[NodeTerm, ...] | None = None
 
     @classmethod
-    def of(cls, spec: PodSpec) -> RequiredNodeAffinity:
-        labels = Selector.of_labels(spec.node_selector or {}).requirements
+    def from_pod_spec(cls, spec: PodSpec) -> RequiredNodeAffinity:
+        labels = Selector.from_labels(spec.node_selector or {}).requirements
         affinity = spec.affinity.node_affinity if spec.affinity else None
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
         if required is None:
             return cls(labels)
-        return cls(labels, tuple(t for t in map(NodeTerm.of, required.node_selector_terms or ()) if t))
+        return cls(labels, tuple(t for t in map(NodeTerm.from_term, required.node_selector_terms or ()) if t))
 
     @property
     def trivial(self) -> bool:
@@ -246,7 +273,7 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: boo
     return False
 
 
-def untolerated(
+def find_untolerated_taints(
     taints: Iterable[Taint],
     tolerations: Sequence[Toleration],
     effects: tuple[str, ...],
@@ -260,3 +287,81 @@ def untolerated(
         if taint.effect in effects
         and not any(tolerates(t, taint, comparison_operators=comparison_operators) for t in tolerations)
     ]
+
+
+_TOKEN = re.compile(r"\s*(?P<sign>==|!=|[=!<>(),])|\s*(?P<word>[^\s=!<>(),]+)")
+_OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", "in": "In", "notin": "NotIn", ">": "Gt", "<": "Lt"}
+
+
+def parse_selector(text: str) -> Selector:
+    """Read a selector as kubectl does; an empty text selects everything. Raises SelectorError."""
+    return _Parser(text).selector()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._tokens = [found["sign"] or found["word"] for found in _TOKEN.finditer(text)]
+        self._next = 0
+
+    def selector(self) -> Selector:
+        requirements: list[Requirement] = []
+        while self._tokens:
+            requirements.append(self._requirement())
+            if self._peek() == "":
+                break
+            if self._take() != ",":
+                raise self._syntax_error("',' or the end")
+        return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
+
+    def _requirement(self) -> Requirement:
+        if self._peek() == "!":
+            self._take()
+            return valid_requirement(self._word("a label"), "DoesNotExist", ())
+        key = self._word("a label or '!'")
+        if self._peek() in ("", ","):
+            return valid_requirement(key, "Exists", ())
+        sign = self._take()
+        if sign not in _OPERATORS:
+            raise self._syntax_error("=, !=, in, notin, > or <")
+        values = self._parse_values() if sign in ("in", "notin") else (self._value(),)
+        return valid_requirement(key, _OPERATORS[sign], values)
+
+    def _value(self) -> str:
+        """What is compared with; nothing at all stands for an empty value."""
+        return "" if self._peek() in ("", ",") else self._word("a value")
+
+    def _parse_values(self) -> tuple[str, ...]:
+        """``(a,b)``: each value once, in order; between two commas stands an empty one."""
+        if self._take() != "(":
+            raise self._syntax_error("'('")
+        values = {""} if self._peek() in (",", ")") else set()
+        while (token := self._take()) != ")":
+            if token == ",":
+                values |= {""} if self._peek() in (",", ")") else set()
+            elif self._is_word(token) and self._peek() in (",", ")"):
+                values.add(token)
+            else:
+                raise self._syntax_error("',' or ')'")
+        return tuple(sorted(values))
+
+    def _peek(self) -> str:
+        return self._tokens[self._next] if self._next < len(self._tokens) else ""
+
+    def _take(self) -> str:
+        token = self._peek()
+        self._next += 1
+        return token
+
+    def _word(self, what: str) -> str:
+        token = self._take()
+        if not self._is_word(token):
+            raise self._syntax_error(what)
+        return token
+
+    def _is_word(self, token: str) -> bool:
+        return bool(token) and token not in ("=", "==", "!=", "!", "<", ">", "(", ")", ",")
+
+    def _syntax_error(self, expected: str) -> SelectorError:
+        """About the token that was taken last."""
+        token = self._tokens[self._next - 1] if self._next <= len(self._tokens) else ""
+        return SelectorError(f"expected {expected}, found {repr(token) if token else 'the end'}")

@@ -10,12 +10,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from kwhatif.cel.expression_types import BOOL, DYN, INT, TYPE, Kind, fits, join, list_of, map_of, optional_of, settled
-from kwhatif.cel.faults import CompileError, Fault, OverBudget
+from kwhatif.cel.declarations import (
+    BOOL,
+    DYN,
+    INT,
+    TYPE,
+    Kind,
+    Overload,
+    Table,
+    fits,
+    join,
+    list_of,
+    map_of,
+    optional_of,
+    substitute_kinds,
+)
 from kwhatif.cel.operators import NO_OVERLOAD, find
-from kwhatif.cel.overloads import Overload, Table
 from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, StructOf
-from kwhatif.cel.values import TYPE_NAMES, Optional, Struct, TypeValue, UInt, name_of
+from kwhatif.cel.values import TYPE_NAMES, CompileError, Fault, Optional, OverBudget, Struct, TypeValue, UInt, name_of
 
 LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 
@@ -127,14 +139,16 @@ class Compiler:
         finally:
             self._variables = before
 
-    def _dotted(self, node: Node) -> str:
+    def _qualified_name_of(self, node: Node) -> str:
         """``a.b.c`` as a text, if it is no field of a variable; empty for anything else."""
         if isinstance(node, Ident):
             return "" if node.name in self._variables else node.name
-        return f"{inner}.{node.field}" if isinstance(node, Select) and (inner := self._dotted(node.of)) else ""
+        return (
+            f"{inner}.{node.field}" if isinstance(node, Select) and (inner := self._qualified_name_of(node.of)) else ""
+        )
 
     def _select(self, node: Select) -> Code:
-        name = self._dotted(node)
+        name = self._qualified_name_of(node)
         if name in TYPE_NAMES:
             return self._ident(Ident(node.at, name))
         return self.field(node, self.compile(node.of), node.field, optional=node.optional)
@@ -178,7 +192,7 @@ class Compiler:
                 return Optional(value) if there else Optional(there=False)
             if not there:
                 index = isinstance(container, list)
-                raise Fault(f"index out of bounds: {wanted}" if index else f"no such key: {_spelt(wanted)}")
+                raise Fault(f"index out of bounds: {wanted}" if index else f"no such key: {_format_key(wanted)}")
             return value
 
         return Code(BOOL if test else kind, run)
@@ -207,7 +221,7 @@ class Compiler:
             part.kind.params[0] if i in node.optional and part.kind.name == "optional_type" else part.kind
             for i, part in enumerate(parts)
         ]
-        kind = self._joined(kinds, list(node.elements))
+        kind = self._join_kinds(kinds, list(node.elements))
         runs, optional = [part.run for part in parts], node.optional
 
         def run(scope: Scope) -> Any:
@@ -228,8 +242,8 @@ class Compiler:
             for i, code in enumerate(values)
         ]
         kind = map_of(
-            self._joined([key.kind for key in keys], [key for key, _ in node.entries]),
-            self._joined(kinds, [value for _, value in node.entries]),
+            self._join_kinds([key.kind for key in keys], [key for key, _ in node.entries]),
+            self._join_kinds(kinds, [value for _, value in node.entries]),
         )
         runs = [
             (key.run, value.run, i in node.optional) for i, (key, value) in enumerate(zip(keys, values, strict=True))
@@ -273,7 +287,7 @@ class Compiler:
 
         return Code(Kind(node.name), run)
 
-    def _joined(self, kinds: list[Kind], nodes: list[Node]) -> Kind:
+    def _join_kinds(self, kinds: list[Kind], nodes: list[Node]) -> Kind:
         kind = join(kinds)
         if kind is None and self._mixed:
             return DYN
@@ -346,7 +360,7 @@ class Compiler:
 
     def _function(self, node: Call) -> Code:
         target, name = node.target, node.function
-        qualified = f"{self._dotted(target)}.{name}" if target is not None else ""
+        qualified = f"{self._qualified_name_of(target)}.{name}" if target is not None else ""
         if qualified in self._functions:  # such as optional.none
             target, name = None, qualified
         overloads = [o for o in self._functions.get(name, ()) if o.member == (target is not None)]
@@ -361,7 +375,7 @@ class Compiler:
             if len(overload.params) == len(args) and all(
                 fits(arg.kind, want, bound) for arg, want in zip(args, overload.params, strict=True)
             ):
-                matching.append((overload, settled(overload.result, bound)))
+                matching.append((overload, substitute_kinds(overload.result, bound)))
         if not matching:
             self._no_overload(node, name, args, member=target is not None)
         kinds = {kind for _, kind in matching}
@@ -369,7 +383,7 @@ class Compiler:
         return Code(kind, _dispatch(name, [overload for overload, _ in matching], [arg.run for arg in args]))
 
 
-def _spelt(key: object) -> str:
+def _format_key(key: object) -> str:
     return {True: "true", False: "false"}[key] if isinstance(key, bool) else str(key)
 
 
@@ -378,7 +392,7 @@ def _dispatch(name: str, overloads: list[Overload], args: list[Run]) -> Run:
     wanted = [tuple("" if p.free or p.loose else p.name for p in overload.params) for overload in overloads]
     known: dict[tuple[type, ...], Overload] = {}
 
-    def found(values: list[Any]) -> Overload:
+    def select_overload(values: list[Any]) -> Overload:
         names = list(map(name_of, values))
         for params, overload in zip(wanted, overloads, strict=True):
             if all(not param or param == mine for param, mine in zip(params, names, strict=True)):
@@ -390,7 +404,7 @@ def _dispatch(name: str, overloads: list[Overload], args: list[Run]) -> Run:
         types = tuple(map(type, values))
         overload = known.get(types)
         if overload is None:
-            overload = known[types] = found(values)
+            overload = known[types] = select_overload(values)
         scope.spend(overload.cost(*values))
         if overload.room is not None:
             scope.hold(overload.room(*values))

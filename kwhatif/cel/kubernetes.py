@@ -1,23 +1,26 @@
 """Functions that Kubernetes adds: quantities, semantic versions, addresses, sets, lists, patterns.
 
 Upstream: apiserver/pkg/cel/library and apiserver/pkg/cel/environment/base.go.
+
+URLs. Upstream: apiserver/pkg/cel/library/urls.go and Go's net/url.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_interface, ip_network
 from itertools import islice, pairwise
 from math import ceil
 from operator import attrgetter, gt, lt
 from typing import Any
+from urllib.parse import parse_qsl, quote
 
 from kwhatif.api.quantity import Quantity, QuantityError
-from kwhatif.cel.faults import Fault
-from kwhatif.cel.operators import COMPARABLE, contains, equal, in_order, plus
-from kwhatif.cel.overloads import Overload, define, per_character, regex_cost, runs_over, weight
-from kwhatif.cel.patterns import found_all
-from kwhatif.cel.values import Address, Network, Semver
+from kwhatif.cel.declarations import Overload, define, per_character, regex_cost, runs_over, weight
+from kwhatif.cel.operators import COMPARABLE, contains, equal, is_less, plus
+from kwhatif.cel.patterns import find_all
+from kwhatif.cel.values import Address, Fault, Network, Semver, Url
 
 
 def _can(read: Callable[..., object]) -> Callable[..., bool]:
@@ -128,7 +131,7 @@ def _global_unicast(address: Address) -> bool:
 
 def _comparable(items: list[Any]) -> list[Any]:
     for left, right in pairwise(items):
-        in_order(left, right)
+        is_less(left, right)
     return items
 
 
@@ -148,8 +151,8 @@ def _sum(items: list[Any]) -> Any:
     return total
 
 
-def _sorted(items: list[Any]) -> bool:
-    return not any(in_order(right, left) for left, right in pairwise(items))
+def _is_sorted(items: list[Any]) -> bool:
+    return not any(is_less(right, left) for left, right in pairwise(items))
 
 
 def _place(items: list[Any], wanted: Any) -> int:
@@ -192,14 +195,14 @@ def _within_all(outer: list[Any], inner: list[Any]) -> bool:
 
 
 def _find(text: str, pattern: str) -> str:
-    return next(found_all(text, pattern), "")
+    return next(find_all(text, pattern), "")
 
 
 def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
-    return list(islice(found_all(text, pattern), most if most >= 0 else None))
+    return list(islice(find_all(text, pattern), most if most >= 0 else None))
 
 
-def _twice_parsed(text: str) -> int:
+def _parse_twice(text: str) -> int:
     return ceil(len(text) / 5)
 
 
@@ -207,7 +210,7 @@ def _product_of_sizes(one: list[Any], two: list[Any]) -> int:
     return len(one) * len(two)
 
 
-def _self_compared(items: list[Any]) -> int:
+def _compare_with_self(items: list[Any]) -> int:
     return 1 + len(items) ** 2
 
 
@@ -244,7 +247,7 @@ def _addresses() -> Iterator[tuple[str, Overload]]:
     yield from define("ip(string) -> IP", _ip, per_character)
     yield from define("CIDR.ip() -> IP", attrgetter("ip"))
     yield from define("isIP(string) -> bool", _can(_ip), per_character)
-    yield from define("ip.isCanonical(string) -> bool", lambda text: str(_ip(text)) == text, _twice_parsed)
+    yield from define("ip.isCanonical(string) -> bool", lambda text: str(_ip(text)) == text, _parse_twice)
     yield from define("cidr(string) -> CIDR", _cidr, per_character)
     yield from define("isCIDR(string) -> bool", _can(_cidr), per_character)
     yield from define("IP.family() -> int", attrgetter("version"))
@@ -266,7 +269,7 @@ def _lists() -> Iterator[tuple[str, Overload]]:
         ("intersects", lambda one, two: any(contains(item, two) for item in one)),
     ):
         yield from define(f"sets.{name}(list(A), list(A)) -> bool", test, _product_of_sizes, weight)
-    yield from define("list(T).isSorted() -> bool", _sorted, runs_over, T=COMPARABLE)
+    yield from define("list(T).isSorted() -> bool", _is_sorted, runs_over, T=COMPARABLE)
     yield from define("list(T).sum() -> T", _sum, runs_over, T="int uint double Duration")
     yield from define("list(T).max() -> T", _extreme(max), runs_over, T=COMPARABLE)
     yield from define("list(T).min() -> T", _extreme(min), runs_over, T=COMPARABLE)
@@ -276,6 +279,88 @@ def _lists() -> Iterator[tuple[str, Overload]]:
     yield from define("list(A).flatten() -> list(dyn)", _flat, room=weight)
     yield from define("list(A).flatten(int) -> list(dyn)", _flat, room=weight)
     yield from define("list(T).sort() -> list(T)", lambda items: sorted(_comparable(items)), runs_over, T=COMPARABLE)
-    yield from define("list(A).distinct() -> list(A)", _distinct, _self_compared, weight)
+    yield from define("list(A).distinct() -> list(A)", _distinct, _compare_with_self, weight)
     yield from define("list(A).reverse() -> list(A)", lambda items: items[::-1], runs_over)
     yield from define("lists.range(int) -> list(int)", _range, lambda count: 1 + max(count, 0))
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_PORT = re.compile(r"(?::[0-9]*)?")
+
+
+def parse_url(text: str) -> Url:
+    """An absolute URL or an absolute path. Raises Fault."""
+
+    def wrong(why: str) -> Fault:
+        return Fault(f'URL parse error during conversion from string: parse "{text}": {why}')
+
+    if not text:
+        raise wrong("empty url")
+    if any(letter < " " or letter == "\x7f" for letter in text):
+        raise wrong("net/url: invalid control character in URL")
+    found = _SCHEME.fullmatch(text)
+    scheme, rest = (found[1].lower(), found[2]) if found else ("", text)
+    if not scheme and text.startswith(":"):
+        raise wrong("missing protocol scheme")
+    if not rest.startswith("/"):
+        if scheme:
+            return Url(scheme, "", "", "")
+        raise wrong("invalid URI for request")
+    rest = rest.partition("#")[0]
+    rest, _, query = rest.partition("?")
+    host = ""
+    if rest.startswith("//") and (scheme or not rest.startswith("///")):
+        host, slash, path = rest[2:].partition("/")
+        rest = slash + path
+        host = host.rpartition("@")[2]
+        if not _good_host(host):
+            raise wrong("invalid host or port")
+    if bad := _ESCAPE.search(rest):
+        raise wrong(f'invalid URL escape "{rest[bad.start() : bad.start() + 3]}"')
+    return Url(scheme, host, quote(rest, safe="/%!$&'()*+,;=:@-._~"), query)
+
+
+def _good_host(host: str) -> bool:
+    if host.startswith("["):
+        address, bracket, port = host.partition("]")
+        return bool(bracket) and bool(_PORT.fullmatch(port)) and ":" in address
+    name, colon, port = host.partition(":")
+    return not re.search(r"[ \"<>\\^`{|}]", name) and bool(_PORT.fullmatch(colon + port))
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parse_url(text)
+    except Fault:
+        return False
+    return True
+
+
+def _hostname(url: Url) -> str:
+    if url.host.startswith("["):
+        return url.host[1:].partition("]")[0]
+    return url.host.partition(":")[0]
+
+
+def _port(url: Url) -> str:
+    return url.host.rpartition("]")[2].rpartition(":")[2] if ":" in url.host.rpartition("]")[2] else ""
+
+
+def _query(url: Url) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for key, value in parse_qsl(url.query, keep_blank_values=True):
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def url_definitions() -> Iterator[tuple[str, Overload]]:
+    """Functions on URLs."""
+    yield from define("url(string) -> URL", parse_url, per_character)
+    yield from define("isURL(string) -> bool", _is_url, per_character)
+    yield from define("URL.getScheme() -> string", lambda url: url.scheme)
+    yield from define("URL.getHost() -> string", lambda url: url.host)
+    yield from define("URL.getHostname() -> string", _hostname)
+    yield from define("URL.getPort() -> string", _port)
+    yield from define("URL.getEscapedPath() -> string", lambda url: url.path)
+    yield from define("URL.getQuery() -> map(string, list(string))", _query)

@@ -10,11 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 from kwhatif.cel.compile import Code, Compiler, Scope
-from kwhatif.cel.expression_types import BOOL, DYN, INT, Kind, fits, join, list_of, map_of, optional_of
-from kwhatif.cel.faults import Fault
-from kwhatif.cel.operators import NO_OVERLOAD, in_order
+from kwhatif.cel.declarations import BOOL, DYN, INT, Kind, fits, join, list_of, map_of, optional_of
+from kwhatif.cel.operators import NO_OVERLOAD, is_less
 from kwhatif.cel.syntax import Call, Ident, MapOf, Node, Select
-from kwhatif.cel.values import Optional
+from kwhatif.cel.values import Fault, Optional
 
 Macro = Callable[[Compiler, Call], Code | None]
 
@@ -105,7 +104,7 @@ def _always(scope: Scope) -> bool:
     return True
 
 
-def _quantified(decides: bool, cost: int) -> Macro:
+def _make_quantifier(decides: bool, cost: int) -> Macro:
     """``all`` and ``exists``: errors are got over where another element decides."""
 
     def macro(compiler: Compiler, call: Call) -> Code | None:
@@ -214,7 +213,7 @@ def _sort_by(compiler: Compiler, call: Call) -> Code | None:
     def run(scope: Scope) -> list[Any]:
         keyed = [(key.run(scope), item) for (item,) in walk.elements(scope)]
         for (left, _), (right, _) in pairwise(keyed):
-            in_order(left, right)
+            is_less(left, right)
         scope.spend(max(1, len(keyed)))
         return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]
 
@@ -284,8 +283,8 @@ def _or_else(*, value: bool) -> Macro:
 MACROS: dict[str, Macro] = {
     "has": _has,
     "bind": _bind,
-    "all": _quantified(False, 3),
-    "exists": _quantified(True, 4),
+    "all": _make_quantifier(False, 3),
+    "exists": _make_quantifier(True, 4),
     "exists_one": _exists_one,
     "existsOne": _exists_one,
     "map": _list_maker(1, keep=False),

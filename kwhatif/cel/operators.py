@@ -12,16 +12,15 @@ from itertools import permutations
 from math import ceil
 from typing import Any
 
-from kwhatif.cel.faults import Fault
-from kwhatif.cel.overloads import Overload, define, size_of, weight
-from kwhatif.cel.values import Domains, Duration, Semver, Timestamp, UInt, name_of
+from kwhatif.cel.declarations import Overload, define, size_of, weight
+from kwhatif.cel.values import Domains, Duration, Fault, Semver, Timestamp, UInt, name_of
 
 NO_OVERLOAD = "no such overload"
 COMPARABLE = "int uint double bool string bytes Timestamp Duration"
 _NUMERIC = ("int", "uint", "double")
 
 
-def _alike(left: Any, right: Any) -> tuple[Any, Any]:
+def _promote_numbers(left: Any, right: Any) -> tuple[Any, Any]:
     """Numbers, as they are compared: an integer becomes a double beside one, as in Go."""
     if isinstance(left, float) or isinstance(right, float):
         return float(left), float(right)
@@ -34,7 +33,7 @@ def equal(left: Any, right: Any) -> bool:
         return bool(left == right)
     mine, theirs = name_of(left), name_of(right)
     if mine in _NUMERIC and theirs in _NUMERIC:
-        return bool(operator.eq(*_alike(left, right)))
+        return bool(operator.eq(*_promote_numbers(left, right)))
     if mine != theirs:
         return False
     if mine == "list":
@@ -49,19 +48,19 @@ def equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _ordered(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+def _make_comparison(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def compare(left: Any, right: Any) -> bool:
         if any(isinstance(side, float) and math.isnan(side) for side in (left, right)):
             raise Fault("NaN values cannot be ordered")
-        return test(*_alike(left, right))
+        return test(*_promote_numbers(left, right))
 
     return compare
 
 
-_LESS = _ordered(operator.lt)
+_LESS = _make_comparison(operator.lt)
 
 
-def in_order(left: Any, right: Any) -> bool:
+def is_less(left: Any, right: Any) -> bool:
     """``left < right`` of values whose types show only now. Raises Fault."""
     mine, theirs = name_of(left), name_of(right)
     numbers = mine in _NUMERIC and theirs in _NUMERIC
@@ -151,7 +150,7 @@ def _equality_cost(left: object, right: object) -> int:
     return ceil(min(size_of(left), size_of(right)) / 10)
 
 
-def _walked(left: object, right: object) -> int:
+def _comparison_size(left: object, right: object) -> int:
     """What there is to walk through where lists and maps are compared."""
     return weight(left, right) if isinstance(right, list | dict) else 0
 
@@ -162,24 +161,32 @@ def _both(left: Any, right: Any) -> int:
 
 def definitions() -> Iterator[tuple[str, Overload]]:
     """The operators, by the names that they have in trees."""
-    yield from define("_==_(A, A) -> bool", equal, _equality_cost, _walked)
-    yield from define("_!=_(A, A) -> bool", lambda left, right: not equal(left, right), _equality_cost, _walked)
+    yield from define("_==_(A, A) -> bool", equal, _equality_cost, _comparison_size)
+    yield from define(
+        "_!=_(A, A) -> bool", lambda left, right: not equal(left, right), _equality_cost, _comparison_size
+    )
     for sign, test in (("<", operator.lt), ("<=", operator.le), (">", operator.gt), (">=", operator.ge)):
-        compare = _ordered(test)
+        compare = _make_comparison(test)
         yield from define(f"_{sign}_(T, T) -> bool", compare, T="int uint double bool Timestamp Duration")
         yield from define(f"_{sign}_(T, T) -> bool", compare, _equality_cost, T="string bytes")
         for left, right in permutations(_NUMERIC, 2):
             yield from define(f"_{sign}_({left}, {right}) -> bool", compare)
-    yield from define("@in(A, list(A)) -> bool", contains, lambda item, items: len(items), _walked)
+    yield from define("@in(A, list(A)) -> bool", contains, lambda item, items: len(items), _comparison_size)
     yield from define("@in(A, map(A, B)) -> bool", contains)
     yield from define("_+_(T, T) -> T", plus, T="int uint double Duration")
     yield from define("_+_(T, T) -> T", operator.add, _both, T="string bytes")
     # Upstream does not copy lists to join them, and charges 1.
     joined: Callable[..., int] = lambda left, right: len(left) + len(right)  # noqa: E731
     yield from define("_+_(list(A), list(A)) -> list(A)", operator.add, room=joined)
-    yield from define("_+_(Timestamp, Duration) -> Timestamp", lambda at, span: Timestamp.of(at.nanos + span.nanos))
-    yield from define("_+_(Duration, Timestamp) -> Timestamp", lambda span, at: Timestamp.of(at.nanos + span.nanos))
-    yield from define("_-_(Timestamp, Duration) -> Timestamp", lambda at, span: Timestamp.of(at.nanos - span.nanos))
+    yield from define(
+        "_+_(Timestamp, Duration) -> Timestamp", lambda at, span: Timestamp.from_nanos(at.nanos + span.nanos)
+    )
+    yield from define(
+        "_+_(Duration, Timestamp) -> Timestamp", lambda span, at: Timestamp.from_nanos(at.nanos + span.nanos)
+    )
+    yield from define(
+        "_-_(Timestamp, Duration) -> Timestamp", lambda at, span: Timestamp.from_nanos(at.nanos - span.nanos)
+    )
     yield from define("_-_(T, T) -> Duration", lambda a, b: Duration(_int(a.nanos - b.nanos)), T="Timestamp Duration")
     for name, checked in (("int", _int), ("uint", _uint)):
         yield from define(f"_-_({name}, {name}) -> {name}", lambda a, b, c=checked: c(int(a) - int(b)))

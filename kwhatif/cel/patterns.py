@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from kwhatif.cel.faults import Fault
+from kwhatif.cel.values import Fault
 
 _IN_GO = {
     "bad repetition operator": "invalid nested repetition operator",
@@ -23,20 +23,20 @@ _IN_GO = {
 
 def search(text: str, pattern: str) -> bool:
     """Whether the pattern is found anywhere. Raises Fault for a pattern that RE2 refuses."""
-    return _compiled(pattern).search(text) is not None
+    return _compile_pattern(pattern).search(text) is not None
 
 
-def found_all(text: str, pattern: str) -> Iterator[str]:
+def find_all(text: str, pattern: str) -> Iterator[str]:
     """What the pattern finds; as in Go, no empty match right behind another match. Raises Fault."""
     before = -1
-    for match in _compiled(pattern).finditer(text):
+    for match in _compile_pattern(pattern).finditer(text):
         if match.end() > match.start() or match.start() != before:
             yield match[0]
         before = match.end()
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
+def _compile_pattern(pattern: str) -> Any:
     import re2
 
     options = re2.Options()

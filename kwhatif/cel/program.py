@@ -7,13 +7,13 @@ from functools import cache
 from typing import Any
 
 from kwhatif.bounds import charge
-from kwhatif.cel import kubernetes, operators, standard, urls
+from kwhatif.cel import kubernetes, operators, standard
+from kwhatif.cel import kubernetes as urls
 from kwhatif.cel.compile import Compiler, Run, Scope
-from kwhatif.cel.expression_types import Kind
-from kwhatif.cel.faults import CompileError, Fault
+from kwhatif.cel.declarations import Kind, Table, merge_definitions
 from kwhatif.cel.macros import MACROS
-from kwhatif.cel.overloads import Table, merged
 from kwhatif.cel.syntax import parse
+from kwhatif.cel.values import CompileError, Fault
 
 
 class Program:
@@ -57,4 +57,6 @@ class Program:
 
 @cache
 def _functions() -> Table:
-    return merged(operators.definitions(), standard.definitions(), kubernetes.definitions(), urls.definitions())
+    return merge_definitions(
+        operators.definitions(), standard.definitions(), kubernetes.definitions(), urls.definitions()
+    )

@@ -1,10 +1,15 @@
 """Functions that every expression has: sizes, conversions, strings, optional values, times.
 
 Upstream: github.com/google/cel-go/common/stdlib, common/types and ext/strings.go (version 2).
+
+Values as texts, as Go writes them.
+
+Upstream: github.com/google/cel-go/ext/formatting.go and each type's ConvertToType.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -12,20 +17,124 @@ from math import ceil, isfinite
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from kwhatif.cel.faults import Fault
-from kwhatif.cel.formatting import formatted, quoted, room_to_format, text_of
-from kwhatif.cel.overloads import (
-    Overload,
-    define,
-    per_character,
-    regex_cost,
-    size_of,
-    twice_per_character,
-    weight,
-)
+from kwhatif.cel.declarations import Overload, define, per_character, regex_cost, size_of, twice_per_character, weight
 from kwhatif.cel.patterns import search
-from kwhatif.cel.values import Duration, Optional, Timestamp, TypeValue, UInt, name_of
-from kwhatif.golang.duration import Duration as GoDuration
+from kwhatif.cel.values import Duration, Fault, Optional, Timestamp, TypeValue, UInt, name_of
+from kwhatif.golang.parsing import Duration as GoDuration
+
+
+def text_of(value: Any) -> str:
+    """What ``string(value)`` is."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _double(value)
+    if isinstance(value, Timestamp):
+        whole, rest = divmod(value.nanos, 1_000_000_000)
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=whole)
+        fraction = f".{rest:09d}".rstrip("0") if rest else ""
+        return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    if isinstance(value, Duration):
+        return f"{_double(value.nanos / 1_000_000_000)}s"
+    if isinstance(value, TypeValue):
+        return value.name
+    return str(value)
+
+
+def _double(value: float) -> str:
+    """The shortest form that reads back as the same number (Go: %g)."""
+    if math.isnan(value) or math.isinf(value):
+        return "NaN" if math.isnan(value) else ("+Inf" if value > 0 else "-Inf")
+    text = repr(value)
+    exponent = math.floor(math.log10(abs(value))) if value else 0
+    if exponent < -4 or exponent >= 21:
+        mantissa, _, power = f"{value!r}".partition("e")
+        if not power:
+            mantissa, _, power = f"{value:e}".partition("e")
+            mantissa = mantissa.rstrip("0").rstrip(".")
+        return f"{mantissa.removesuffix('.0')}e{int(power):+03d}"
+    return format(value, "f").rstrip("0").rstrip(".") if "e" in text else text.removesuffix(".0")
+
+
+PRECISION_AT_MOST = 1_000_000
+"""Go formats no number with more digits."""
+
+_CLAUSE = re.compile(r"%(?:%|(?:\.([0-9]+))?([a-zA-Z])|)")
+
+
+def format_string(text: str, args: list[Any]) -> str:
+    """``text.format(args)``. Raises Fault."""
+    left = iter(range(len(args)))
+
+    def one(clause: re.Match[str]) -> str:
+        if clause[0] == "%%":
+            return "%"
+        if not clause[2]:
+            raise Fault("could not parse formatting clause: unexpected end of string")
+        place = next(left, None)
+        if place is None:
+            raise Fault(f"index {len(args)} out of range")
+        return _clause(clause[2], clause[1], args[place])
+
+    return _CLAUSE.sub(one, text)
+
+
+def room_to_format(text: str, args: list[Any]) -> int:
+    """How long ``formatted`` may become."""
+    digits = [int(clause[1]) for clause in _CLAUSE.finditer(text) if clause[1] and len(clause[1]) <= 7]
+    return weight(text, args) + sum(count for count in digits if count <= PRECISION_AT_MOST)
+
+
+def _clause(verb: str, precision: str | None, value: Any) -> str:
+    if precision and (len(precision) > 7 or int(precision) > PRECISION_AT_MOST):
+        raise Fault(f"precision {precision[:20]} is out of range")
+    digits, kind = int(precision) if precision else 6, name_of(value)
+    whole = kind in ("int", "uint")
+    match verb:
+        case "s":
+            return _plain(value)
+        case "d" | "e" | "f" if kind == "double" and not math.isfinite(value):
+            return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
+        case "d" if whole:
+            return str(int(value))
+        case "f" if kind in ("int", "uint", "double"):
+            return format(float(value), f".{digits}f")
+        case "e" if kind in ("int", "uint", "double"):
+            return format(float(value), f".{digits}e")
+        case "b" if whole or kind == "bool":
+            return format(int(value), "b")
+        case "o" if whole:
+            return format(int(value), "o")
+        case "x" | "X":
+            if whole:
+                return format(int(value), verb)
+            if kind in ("string", "bytes"):
+                found: str = (value.encode() if kind == "string" else value).hex()
+                return found.upper() if verb == "X" else found
+        case "d" | "f" | "e" | "b" | "o":
+            pass
+        case _:
+            raise Fault(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
+    raise Fault(f"error during formatting: no formatting function for %{verb} of type {kind}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_plain(key)}: {_plain(value[key])}' for key in sorted(value, key=_plain))}}}"
+    if value is None:
+        return "null"
+    return value.decode(errors="replace") if isinstance(value, bytes) else text_of(value)
+
+
+_QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+
+
+def quote_string(text: str) -> str:
+    """``strings.quote(text)``."""
+    body = "".join(_QUOTED.get(letter, "\\" + letter if letter in '"\\' else letter) for letter in text)
+    return f'"{body}"'
 
 
 def _out_of(value: object, kind: str) -> Fault:
@@ -97,7 +206,7 @@ def timestamp_of(value: Any) -> Timestamp:
     if isinstance(value, Timestamp):
         return value
     if isinstance(value, int):
-        return Timestamp.of(int(value) * 1_000_000_000)
+        return Timestamp.from_nanos(int(value) * 1_000_000_000)
     whole, dot, rest = value.partition(".")
     digits = re.match(r"[0-9]*", rest)[0] if dot else ""  # type: ignore[index]
     try:
@@ -162,7 +271,7 @@ def _whole(amount: int, unit: int) -> int:
 # --- strings
 
 
-def _at(text: str, index: int) -> str:
+def _char_at(text: str, index: int) -> str:
     if not 0 <= index <= len(text):
         raise Fault(f"index out of range: {index}")
     return text[index : index + 1]
@@ -194,7 +303,7 @@ def _last_index_of(text: str, part: str, last: int | None = None) -> int:
     return text.rfind(part) if last is None else text.rfind(part, 0, last + len(part))
 
 
-def _joined(parts: list[Any], separator: str = "") -> str:
+def _join(parts: list[Any], separator: str = "") -> str:
     if any(not isinstance(part, str) for part in parts):
         raise Fault("no such overload")
     return separator.join(parts)
@@ -266,7 +375,7 @@ def definitions() -> Iterator[tuple[str, Overload]]:
     yield from define("timestamp(T) -> Timestamp", timestamp_of, T="Timestamp string int")
     yield from define("dyn(A) -> dyn", lambda value: value)
     yield from define("type(A) -> type", lambda value: TypeValue(name_of(value)))
-    yield from define("string.charAt(int) -> string", _at)
+    yield from define("string.charAt(int) -> string", _char_at)
     for more in ("", ", int"):
         yield from define(f"string.indexOf(string{more}) -> int", _index_of, per_character)
         yield from define(f"string.lastIndexOf(string{more}) -> int", _last_index_of, per_character)
@@ -276,12 +385,12 @@ def definitions() -> Iterator[tuple[str, Overload]]:
         yield from define(f"string.split(string{more}) -> list(string)", _split, twice_per_character)
         yield from define(f"string.substring(int{more}) -> string", _substring, per_character)
     for more in ("", "string"):
-        yield from define(f"list(string).join({more}) -> string", _joined, room=_room_to_join)
+        yield from define(f"list(string).join({more}) -> string", _join, room=_room_to_join)
     yield from define("string.lowerAscii() -> string", _lower, per_character)
     yield from define("string.upperAscii() -> string", _upper, per_character)
     yield from define("string.trim() -> string", str.strip, per_character)
-    yield from define("string.format(list(dyn)) -> string", formatted, per_character, room_to_format)
-    yield from define("strings.quote(string) -> string", quoted, per_character)
+    yield from define("string.format(list(dyn)) -> string", format_string, per_character, room_to_format)
+    yield from define("strings.quote(string) -> string", quote_string, per_character)
     yield from define("optional.of(A) -> optional(A)", Optional)
     yield from define("optional.none() -> optional(A)", lambda: Optional(there=False))
     yield from define(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from kwhatif.cel.faults import CompileError
+from kwhatif.cel.values import CompileError
 
 _EXPRESSION = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
@@ -125,11 +125,11 @@ class _Token:
     at: int
 
 
-def _dotted(node: Node) -> str:
+def _qualified_name_of(node: Node) -> str:
     """``a.b`` as a text, empty for anything else."""
     if isinstance(node, Ident):
         return node.name
-    return f"{inner}.{node.field}" if isinstance(node, Select) and (inner := _dotted(node.of)) else ""
+    return f"{inner}.{node.field}" if isinstance(node, Select) and (inner := _qualified_name_of(node.of)) else ""
 
 
 def parse(text: str) -> Node:
@@ -208,10 +208,10 @@ class _Parser:
 
     def _expect(self, text: str) -> _Token:
         if not self._is(text):
-            self._unexpected(f"'{text}'")
+            self._fail_unexpected(f"'{text}'")
         return self._take()
 
-    def _unexpected(self, wanted: str) -> NoReturn:
+    def _fail_unexpected(self, wanted: str) -> NoReturn:
         found = self._token
         self._fail(found.at, f"Syntax error: mismatched input '{found.text}' expecting {wanted}")
 
@@ -220,7 +220,7 @@ class _Parser:
     def whole(self) -> Node:
         tree = self._expression()
         if self._token.kind != "end":
-            self._unexpected("<EOF>")
+            self._fail_unexpected("<EOF>")
         return tree
 
     def _expression(self) -> Node:
@@ -243,7 +243,7 @@ class _Parser:
             left = Call(sign.at, name, (left, operand()))
         return left
 
-    def _balanced(self, operand: Callable[[], Node], operator: str) -> Node:
+    def _parse_balanced(self, operand: Callable[[], Node], operator: str) -> Node:
         """A chain as a tree that is no deeper than it has to be (cel-go's balancer)."""
         terms, signs = [operand()], []
         while self._is(operator):
@@ -260,10 +260,10 @@ class _Parser:
         return tree(0, len(signs))
 
     def _either(self) -> Node:
-        return self._balanced(self._both, "||")
+        return self._parse_balanced(self._both, "||")
 
     def _both(self) -> Node:
-        return self._balanced(self._relation, "&&")
+        return self._parse_balanced(self._relation, "&&")
 
     def _relation(self) -> Node:
         return self._chain(self._sum, *_RELATIONS)
@@ -303,7 +303,7 @@ class _Parser:
                 index = self._expression()
                 self._expect("]")
                 tree = Call(bracket.at, function, (tree, index))
-            elif self._is("{") and (name := _dotted(tree)):
+            elif self._is("{") and (name := _qualified_name_of(tree)):
                 tree = self._struct(self._take().at, name)
             else:
                 return tree
@@ -335,7 +335,7 @@ class _Parser:
         if token.kind == "escaped":
             return self._take().text[1:-1]
         if token.kind != "ident" or token.text in ("in", "true", "false", "null"):
-            self._unexpected("IDENTIFIER")
+            self._fail_unexpected("IDENTIFIER")
         return self._take().text
 
     def _arguments(self, closing: str) -> tuple[Node, ...]:
@@ -431,9 +431,9 @@ class _Parser:
         body = body[quotes:-quotes].replace("\r\n", "\n")
         if "b" in prefix:
             return Literal(token.at, "bytes", body.encode() if "r" in prefix else self._bytes(body, token.at))
-        return Literal(token.at, "string", body if "r" in prefix else self._unescaped(body, token.at))
+        return Literal(token.at, "string", body if "r" in prefix else self._unescape(body, token.at))
 
-    def _unescaped(self, body: str, at: int) -> str:
+    def _unescape(self, body: str, at: int) -> str:
         def one(found: re.Match[str]) -> str:
             named, octal, *coded, unknown = found.groups()
             if unknown is not None:
@@ -455,6 +455,6 @@ class _Parser:
             if octal or byte:
                 found += bytes([int(octal, 8) if octal else int(byte, 16)])
             else:
-                found += self._unescaped(escape[0], at).encode()
+                found += self._unescape(escape[0], at).encode()
             end = escape.end()
         return found + body[end:].encode()

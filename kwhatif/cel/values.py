@@ -1,6 +1,8 @@
 """Values that Python has no type of its own for, and what the types of values are called.
 
 bool, int, double, string, bytes, null, list and map are bool, int, float, str, bytes, None, list and dict.
+
+What can be wrong with an expression before it runs and while it does.
 """
 
 from __future__ import annotations
@@ -12,7 +14,30 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
 
 from kwhatif.api.quantity import Quantity
-from kwhatif.cel.faults import Fault
+
+
+class CompileError(Exception):
+    """An expression that cannot be run; its text points at the place, as cel-go's issues do."""
+
+    def __init__(self, text: str, at: int, problem: str) -> None:
+        line = text.count("\n", 0, at)
+        start = text.rfind("\n", 0, at) + 1
+        source = text[start:].partition("\n")[0]
+        dots = "." * (at - start)
+        super().__init__(f"ERROR: <input>:{line + 1}:{at - start + 1}: {problem}\n | {source}\n | {dots}^")
+        self.problem = problem
+
+
+class Fault(Exception):
+    """An error value: ``&&`` and ``||`` get over one where the other side decides. ``str`` is cel-go's text."""
+
+
+class OverBudget(Exception):
+    """The expression cost more than it may; nothing gets over that."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Interface | IPv6Interface
@@ -70,7 +95,7 @@ class Timestamp:
     nanos: int
 
     @classmethod
-    def of(cls, nanos: int) -> Timestamp:
+    def from_nanos(cls, nanos: int) -> Timestamp:
         """Raises Fault for a moment that is not in the years 1 to 9999."""
         if not -62_135_596_800 <= nanos // 10**9 < 253_402_300_800:
             raise Fault("timestamp overflow")
@@ -132,7 +157,7 @@ class Semver:
             if word.isdigit():
                 if len(word) > 1 and word[0] == "0":
                     raise Fault(f'Numeric PreRelease version must not contain leading zeroes "{word}"')
-                _unsigned(word)
+                _parse_unsigned(word)
         for word in build.split(".") if plus else ():
             _check(word, "Build meta data is empty", "build meta data")
         return cls(numbers[0], numbers[1], numbers[2], words)
@@ -149,10 +174,10 @@ def _number(text: str, what: str) -> int:
         raise Fault(f'Invalid character(s) found in {what} number "{text}"')
     if len(text) > 1 and text[0] == "0":
         raise Fault(f'{what.capitalize()} number must not contain leading zeroes "{text}"')
-    return _unsigned(text)
+    return _parse_unsigned(text)
 
 
-def _unsigned(text: str) -> int:
+def _parse_unsigned(text: str) -> int:
     if len(text) > 20 or int(text) >= 2**64:
         raise Fault(f'strconv.ParseUint: parsing "{text}": value out of range')
     return int(text)

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from kwhatif.cli.lazy import LazyGroup
+from kwhatif.cli.common import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("autoscale_plan", "Which nodes would it add or remove? What is done where no command is named."),

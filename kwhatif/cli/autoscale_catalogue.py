@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.cluster_options import ClusterFlags
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import option
 from kwhatif.cli.output import finish
 from kwhatif.errors import UsageError
@@ -20,7 +20,7 @@ def _file(name: str, help: str) -> Any:
 
 
 @app.command()
-@grouped
+@expand_groups
 def catalogue(
     kwok: Annotated[str, _file("--kwok", "instance_types.json of the KWOK provider.")] = "",
     types: Annotated[str, _file("--ec2-types", "What aws ec2 describe-instance-types prints, as JSON.")] = "",
@@ -28,7 +28,7 @@ def catalogue(
     spot: Annotated[str, _file("--ec2-spot-prices", "What describe-spot-price-history prints.")] = "",
     prices: Annotated[str, _file("--on-demand-prices", 'On-demand prices by the hour: {"m5.large": 0.1}.')] = "",
     *,
-    cluster: ClusterOptions,
+    cluster: ClusterFlags,
 ) -> None:
     """Print a catalogue of instance types, as an InstanceTypes document to be completed and kept.
 
@@ -40,17 +40,19 @@ def catalogue(
     from msgspec import to_builtins
 
     from kwhatif.api.quantity import plain_quantity
-    from kwhatif.report.structured import as_documents
-    from kwhatif.whatif.autoscale.catalogues import made
-    from kwhatif.whatif.stages.clusters import snapshot_of
-    from kwhatif.whatif.stages.notes import Notes
+    from kwhatif.render.formats import as_documents
+    from kwhatif.simulation.autoscalers.catalogues import load_instance_types
+    from kwhatif.simulation.cluster_files import snapshot_of
+    from kwhatif.simulation.inputs import Notes
 
     named = cluster.is_named()
     if sum(map(bool, (named and not types, kwok, types))) > 1:
         raise UsageError("expected one of --snapshot, --kwok FILE and --ec2-types FILE (with --ec2-offerings FILE)")
     if bool(types) != bool(offerings):
         raise UsageError("--ec2-types and --ec2-offerings go together")
-    source = cluster.required() if not (kwok or types) else cluster.given() if named else ()
+    source = cluster.require_source() if not (kwok or types) else cluster.find_source() if named else ()
     notes = Notes()
-    found = made(snapshot_of(source, notes), kwok=kwok, types=types, offerings=offerings, spot=spot, prices=prices)
+    found = load_instance_types(
+        snapshot_of(source, notes), kwok=kwok, types=types, offerings=offerings, spot=spot, prices=prices
+    )
     finish(as_documents([to_builtins(found, enc_hook=plain_quantity)]), 0 if found.types else 1, notes)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.cluster_options import ClusterFlags
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.output import finish
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
-def groups(*, cluster: ClusterOptions) -> None:
+@expand_groups
+def groups(*, cluster: ClusterFlags) -> None:
     """Print the node groups that a snapshot shows, as a NodeGroups document to be completed and kept.
 
     They are found in the autoscaler's status and its own Deployment, in the annotations of Cluster API, and by the
@@ -25,11 +25,11 @@ def groups(*, cluster: ClusterOptions) -> None:
     from msgspec import to_builtins
 
     from kwhatif.api.quantity import plain_quantity
-    from kwhatif.report.structured import as_documents
-    from kwhatif.whatif.autoscale.found_groups import found_groups
-    from kwhatif.whatif.stages.clusters import snapshot_of
-    from kwhatif.whatif.stages.notes import Notes
+    from kwhatif.render.formats import as_documents
+    from kwhatif.simulation.autoscalers.discovery import discover_groups
+    from kwhatif.simulation.cluster_files import snapshot_of
+    from kwhatif.simulation.inputs import Notes
 
     notes = Notes()
-    found = found_groups(snapshot_of(cluster.required(), notes))
+    found = discover_groups(snapshot_of(cluster.require_source(), notes))
     finish(as_documents([to_builtins(found, enc_hook=plain_quantity)]), 0 if found.groups else 1, notes)

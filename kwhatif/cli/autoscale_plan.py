@@ -7,30 +7,38 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    EngineOptions,
     Everything,
+    ManifestFlags,
     Namespace,
     ProvisionTime,
-    ReadingOptions,
+    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
     option,
     seconds,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, Reports, is_mapped, reports_of, written
+from kwhatif.cli.output import (
+    ReportFiles,
+    Reports,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
 from kwhatif.errors import UsageError
-from kwhatif.results.parts import Result
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.results.base import Result
+from kwhatif.simulation.inputs import Inputs
 
 if TYPE_CHECKING:
-    from kwhatif.report.blocks import Block
-    from kwhatif.whatif.stages.question import Case, Question
+    from kwhatif.render.blocks import Block
+    from kwhatif.simulation.question import Question, Scenario
 
 R = TypeVar("R", bound=Result)
 
@@ -38,7 +46,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def plan(
     files: Annotated[
         list[str] | None,
@@ -81,9 +89,9 @@ def plan(
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: EngineOptions,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
 ) -> None:
     """Say what cluster-autoscaler 1.36 or Karpenter 1.13 would do with pods that find no node, and with nodes that are
@@ -95,8 +103,8 @@ def plan(
 
     Exit codes: 0 every pod has a node or one comes for it, 1 some pod gets none, 2 usage or input error.
     """
-    from kwhatif.whatif.autoscale.question import Autoscale, Autoscalers, Karpenter
-    from kwhatif.whatif.stages.question import Case
+    from kwhatif.commands.autoscale.run import Autoscale, Autoscalers, Karpenter
+    from kwhatif.simulation.question import Scenario
 
     if not groups and not catalogue:
         raise UsageError("expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither")
@@ -104,22 +112,22 @@ def plan(
         raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
     if not groups and (scale_down or until_quiet):
         raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
-    source, reports = cluster.required(), reports_of(report)
+    source, reports = cluster.require_source(), reports_of(report)
     check_stdin(*(files or ()), source, groups, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
     wait = int(seconds(provision_time, "--provision-time"))
     provision = wait if until_quiet else None
-    case = Case(Inputs(source, files or (), namespace, edits or None, reading, mapped=is_mapped(reports)), engine)
+    case = Scenario(Inputs(source, files or (), namespace, edits or None, reading, with_map=is_mapped(reports)), engine)
     by_groups = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
     by_pools = Karpenter(
         catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate, orders=orders
     )
 
     if not catalogue:
-        from kwhatif.report.autoscale_text import autoscale_blocks
+        from kwhatif.commands.autoscale.text import autoscale_blocks
 
         _answer(by_groups, case, autoscale_blocks, output, reports, everything=everything)
         return
-    from kwhatif.report.karpenter_text import autoscalers_blocks, karpenter_blocks
+    from kwhatif.commands.autoscale.karpenter_text import autoscalers_blocks, karpenter_blocks
 
     if groups:
         _answer(Autoscalers(by_groups, by_pools), case, autoscalers_blocks, output, reports, everything=everything)
@@ -129,16 +137,16 @@ def plan(
 
 def _answer(
     question: Question[R],
-    case: Case,
+    case: Scenario,
     blocks: Callable[[R], list[Block]],
     output: Tables,
     reports: Reports,
     *,
     everything: bool,
 ) -> None:
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.simulation.pipeline import ask
 
     result = ask(question, case)
-    written(reports, result, lambda: blocks(result))
-    text = rendered(result, output, lambda: blocks(result), everything=everything)
+    write_result_reports(reports, result, lambda: blocks(result))
+    text = render_result(result, output, lambda: blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -7,18 +7,17 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.grouped import Without, grouped
-from kwhatif.cli.options import EngineOptions, Everything, Tables, TablesOutput, argument, option
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, reports_of, written
+from kwhatif.cli.option_groups import Excluding, expand_groups
+from kwhatif.cli.options import Everything, SchedulerFlags, Tables, TablesOutput, argument, option
+from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def backtest(
     file: Annotated[
         str,
@@ -59,7 +58,7 @@ def backtest(
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
-    engine: Annotated[EngineOptions, Without("policy")],
+    engine: Annotated[SchedulerFlags, Excluding("policy")],
 ) -> None:
     """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
 
@@ -71,14 +70,13 @@ def backtest(
     Exit codes: 0 as much agrees as --need says (with --policy: nothing differs), 1 less does (something differs), 2
     usage or input error.
     """
-    from kwhatif.report.backtest_diff_text import backtest_diff_blocks
-    from kwhatif.report.backtest_text import backtest_blocks
+    from kwhatif.commands.backtest.day_diff import DayDiff
+    from kwhatif.commands.backtest.diff_text import backtest_diff_blocks
+    from kwhatif.commands.backtest.run import Backtest, LastBound
+    from kwhatif.commands.backtest.text import backtest_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
     from kwhatif.snapshot.load import is_recorded, load_recording, load_snapshot
-    from kwhatif.whatif.backtest.day_diff import DayDiff
-    from kwhatif.whatif.backtest.last_bound import LastBound
-    from kwhatif.whatif.backtest.question import Backtest
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
 
     reports = reports_of(report)
     check_stdin(file, policy, recorded_policy)
@@ -92,17 +90,17 @@ def backtest(
         recording, start = load_recording(file)
         question = DayDiff(recording, f"policy {policy}")
         lived = ask(question, *question.cases(Inputs(start), engine, policy))
-        written(reports, lived, lambda: backtest_diff_blocks(lived, everything=True))
-        text = rendered(
+        write_result_reports(reports, lived, lambda: backtest_diff_blocks(lived, everything=True))
+        text = render_result(
             lived, output, lambda: backtest_diff_blocks(lived, everything=everything), everything=everything
         )
         finish(text, lived.exit_code, lived.notes)
         return
     if is_recorded(file):
         recording, start = load_recording(file)
-        result = ask(Backtest(recording, need), Case(Inputs(start), engine))
+        result = ask(Backtest(recording, need), Scenario(Inputs(start), engine))
     else:
-        result = ask(LastBound(last, need), Case(Inputs(load_snapshot([file])), engine))
-    written(reports, result, lambda: backtest_blocks(result))
-    text = rendered(result, output, lambda: backtest_blocks(result), everything=everything)
+        result = ask(LastBound(last, need), Scenario(Inputs(load_snapshot([file])), engine))
+    write_result_reports(reports, result, lambda: backtest_blocks(result))
+    text = render_result(result, output, lambda: backtest_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -6,29 +6,36 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    EngineOptions,
+    AutoscalingFlags,
     Everything,
     ManifestFiles,
+    ManifestFlags,
     Namespace,
-    ReadingOptions,
-    ScalingOptions,
+    SchedulerFlags,
     Tables,
     TablesOutput,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def capacity(
     files: ManifestFiles,
     namespace: Namespace = "default",
@@ -47,11 +54,11 @@ def capacity(
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: EngineOptions,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
-    scaling: ScalingOptions,
+    scaling: AutoscalingFlags,
 ) -> None:
     """Count how many more of a pod, or of a release, fit beside what runs: per node, in all, and what ends it.
 
@@ -59,18 +66,18 @@ def capacity(
 
     Exit codes: 0 as many fit as --at-least says, 1 fewer do, 2 usage or input error.
     """
-    from kwhatif.report.capacity_text import capacity_blocks
-    from kwhatif.whatif.capacity.question import Capacity
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.capacity.run import Capacity
+    from kwhatif.commands.capacity.text import capacity_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
     reports = reports_of(report)
-    source = cluster.required()
+    source = cluster.require_source()
     check_stdin(*files, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Capacity(release=release, at_least=at_least, limit=limit)
     mapped = is_mapped(reports)
-    asked = Inputs(source, files, namespace, edits or None, reading, mapped=mapped, **scaling.inputs)
-    result = ask(question, Case(asked, engine))
-    written(reports, result, lambda: capacity_blocks(result))
-    text = rendered(result, output, lambda: capacity_blocks(result), everything=everything)
+    asked = Inputs(source, files, namespace, edits or None, reading, with_map=mapped, **scaling.inputs)
+    result = ask(question, Scenario(asked, engine))
+    write_result_reports(reports, result, lambda: capacity_blocks(result))
+    text = render_result(result, output, lambda: capacity_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -6,29 +6,28 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.fleet_options import FleetOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.fleet_options import FleetFlags
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    EngineOptions,
     Everything,
     ManifestFiles,
+    ManifestFlags,
     Namespace,
-    ReadingOptions,
+    SchedulerFlags,
     Tables,
     TablesOutput,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, reports_of, written
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def chances(
     files: ManifestFiles,
     namespace: Namespace = "default",
@@ -52,10 +51,10 @@ def chances(
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
-    fleet: FleetOptions,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: EngineOptions,
+    fleet: FleetFlags,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
 ) -> None:
     """Place pods many times, each time leaving to chance what kube-scheduler leaves to it, and count what happens.
@@ -65,15 +64,15 @@ def chances(
 
     Exit codes: 0 every pod finds a node in every trial, 1 not so, 2 usage or input error.
     """
-    from kwhatif.report.chances_text import chances_blocks
-    from kwhatif.whatif.chances.question import Chances
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.chances.run import Chances
+    from kwhatif.commands.chances.text import chances_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
-    source, reports = cluster.required(), reports_of(report)
+    source, reports = cluster.require_source(), reports_of(report)
     check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     question = Chances(trials, seed, precision, max_skew, topology_key, fleet.back, fleet.rows)
-    result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
-    written(reports, result, lambda: chances_blocks(result, everything=True))
-    text = rendered(result, output, lambda: chances_blocks(result, everything=everything), everything=everything)
+    result = ask(question, Scenario(Inputs(source, files, namespace, edits or None, reading), engine))
+    write_result_reports(reports, result, lambda: chances_blocks(result, everything=True))
+    text = render_result(result, output, lambda: chances_blocks(result, everything=everything), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -13,24 +13,22 @@ import typer
 from kwhatif import bounds
 from kwhatif.cli.options import option, seconds
 from kwhatif.cli.output import program
-from kwhatif.cli.progress_line import Watching
+from kwhatif.cli.progress_line import ReadProgress
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.inputs import NO_CLUSTER
-from kwhatif.whatif.stages.live_source import LiveSource
+from kwhatif.simulation.inputs import NO_CLUSTER, LiveSource
 
 if TYPE_CHECKING:
+    from kwhatif.simulation.inputs import Notes, Source
     from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.live.dump import Wanted
+    from kwhatif.snapshot.live.dump import DumpOptions
     from kwhatif.snapshot.live.live_cluster import Connection
-    from kwhatif.whatif.stages.inputs import Source
-    from kwhatif.whatif.stages.notes import Notes
 
 VARIABLE = "KWHATIF_SNAPSHOT"
 KUBECTL = "kubectl whatif"
 
 
 @dataclass(frozen=True)
-class _Named:
+class _SnapshotFlags:
     snapshot: Annotated[
         list[str] | None,
         option(
@@ -52,7 +50,7 @@ class _Named:
 
 
 @dataclass(frozen=True)
-class ConnectionOptions:
+class ConnectionFlags:
     """Which cluster, and who asks; named as kubectl names them."""
 
     kubeconfig: Annotated[
@@ -98,7 +96,7 @@ _PART = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
 
 
 @dataclass(frozen=True)
-class DumpOptions(ConnectionOptions):
+class DumpFlags(ConnectionFlags):
     """Which cluster, who asks, and what is read of it."""
 
     scheduler_config: Annotated[
@@ -117,21 +115,21 @@ class DumpOptions(ConnectionOptions):
         int, typer.Option("--chunk-size", metavar="N", min=1, help="How many objects to ask for at a time.")
     ] = 500
 
-    def wanted(self, retries: int = 0) -> Wanted:
+    def build_settings(self, retries: int = 0) -> DumpOptions:
         """How to read it. Raises UsageError."""
-        from kwhatif.snapshot.live.dump import Wanted
+        from kwhatif.snapshot.live.dump import DumpOptions
 
         named = self.scheduler_config
         if named is not None and not re.fullmatch(f"{_PART}/{_PART}", named):
             raise UsageError(f"--scheduler-config: expected NAMESPACE/NAME, found {named!r}")
-        return Wanted(self.chunk_size, retries, self.keep_templates, named)
+        return DumpOptions(self.chunk_size, retries, self.keep_templates, named)
 
 
 @dataclass(frozen=True)
-class ClusterOptions(ConnectionOptions, _Named):
+class ClusterFlags(ConnectionFlags, _SnapshotFlags):
     """Which cluster: ``--snapshot``, ``--live``, or neither."""
 
-    def given(self, told: Callable[[], Sequence[str] | None] | None = None) -> Source:
+    def find_source(self, told: Callable[[], Sequence[str] | None] | None = None) -> Source:
         """The cluster, or nothing if nobody says which. ``told`` is what the rules file says, by default the nearest.
 
         Raises UsageError for options that do not go together, InputError for a rules file that cannot be read.
@@ -147,9 +145,9 @@ class ClusterOptions(ConnectionOptions, _Named):
         found = [variable] if os.path.exists(variable) else variable.split()
         return found or (told or _of_rules_file)() or (self._asking() if program() == KUBECTL else ())
 
-    def required(self) -> Source:
+    def require_source(self) -> Source:
         """The cluster. Raises UsageError if nobody says which, too."""
-        source = self.given()
+        source = self.find_source()
         if not source:
             raise UsageError(NO_CLUSTER)
         return source
@@ -158,8 +156,8 @@ class ClusterOptions(ConnectionOptions, _Named):
         """Whether an option says which."""
         return bool(self.snapshot or self.live or self._connecting())
 
-    def _asking(self) -> _Asking:
-        return _Asking(self.connection(), seconds(self.max_age, "--max-age"))
+    def _asking(self) -> _LiveReader:
+        return _LiveReader(self.connection(), seconds(self.max_age, "--max-age"))
 
     def _connecting(self) -> str:
         """An option that is given and only means something for a live cluster."""
@@ -168,21 +166,21 @@ class ClusterOptions(ConnectionOptions, _Named):
 
 
 def _of_rules_file() -> Sequence[str]:
-    from kwhatif.whatif.gate.gate_policy import find_policy, read_policy
+    from kwhatif.commands.gate.gate_policy import find_policy, read_policy
 
     path = find_policy(os.curdir)
     return read_policy(path).policy.snapshot or () if path else ()
 
 
 @dataclass(frozen=True)
-class _Asking:
+class _LiveReader:
     """A live cluster that is read when its turn comes, while whoever waits is told how far that is."""
 
     connection: Connection
     max_age: float
 
     def __call__(self, notes: Notes) -> Snapshot:
-        watching = Watching()
+        watching = ReadProgress()
         try:
             return LiveSource(self.connection, self.max_age, watching.progress, watching.tell)(notes)
         finally:

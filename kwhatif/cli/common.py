@@ -2,21 +2,62 @@
 examples.
 
 A command is completed when it is asked for (see ``lazy.py``), so that none of them has to say any of this.
+
+Groups of commands whose modules are imported only when a command of theirs is asked for.
+
+Words that are what they mean already, and options that nobody gives, without what typer makes of all others.
+
+Before it looks at a word, typer 0.29 has pydantic make an adapter for the parameter: to import that and to make sixty
+adapters takes a fifth of a short command's time. A text needs none, nor does a switch, a choice or a default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import partial
+from importlib import import_module
 from textwrap import wrap
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperGroup
 
+from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cli.options import option
-from kwhatif.cli.output import answer_is_always_good
-from kwhatif.cli.plain_words import plain
-from kwhatif.cli.terminal import Colour, remember
+from kwhatif.cli.output import ColorMode, answer_is_always_good, remember
+
+
+def plain(params: Any) -> Any:
+    """These parameters, which now make adapters only for words that need one; as they are where typer makes none."""
+    for param in params:
+        if getattr(param, "_runtime_param", _PlainType) is None:
+            param._runtime_param = _PlainType()
+    return params
+
+
+class _PlainType:
+    """Takes the place of what typer makes of a parameter, until it is needed."""
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        kind = param.type_descriptor.annotation
+        if (
+            several
+            and isinstance(value, list | tuple)
+            and kind == list[str]
+            and all(type(each) is str for each in value)
+        ):
+            return list(value)
+        if type(value) is kind:
+            return value
+        if isinstance(kind, type) and issubclass(kind, Enum) and value in {each.value for each in kind}:
+            return kind(value)
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Files", ("filename", "recursive", "namespace", "verb", "templates", "admission_plugins", "ignore_unknown")),
@@ -67,11 +108,11 @@ def _remember_exit(wanted: bool) -> None:
     answer_is_always_good(wanted)
 
 
-def _everywhere(
+def _common_options(
     color: Annotated[
-        Colour,
+        ColorMode,
         typer.Option("--color", callback=remember, expose_value=False, help="Colours in text; auto: on a terminal."),
-    ] = Colour.auto,
+    ] = ColorMode.auto,
     exit_zero: Annotated[
         bool,
         typer.Option(
@@ -87,10 +128,10 @@ def _everywhere(
     """The options that many commands have, whose functions need not know of them."""
 
 
-def completed(command: Any, path: str) -> Any:
+def complete_command(command: Any, path: str) -> Any:
     """The command ``path`` with the options it shares with others, and with help in groups and with examples."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(_everywhere)
+    app.command()(_common_options)
     shared = {each.name: each for each in typer.main.get_command(app).params}
     own = {each.name for each in command.params}
     wanted = ["color", *(["exit_zero"] if path in ANSWERING else [])]
@@ -114,7 +155,7 @@ WrongWords: Any = typer.BadParameter.__bases__[0]
 """What typer raises; it keeps the class to itself."""
 
 
-def missing(metavar: str) -> Exception:
+def build_missing_argument(metavar: str) -> Exception:
     """The error for an argument that is not there."""
     error: Exception = WrongWords(f"Missing argument '{metavar}'.")
     return error
@@ -130,13 +171,13 @@ def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: st
     if more or metavar:
         given["files"] = [*(given.get("files") or ()), *(more or ())]
     if metavar and not given["files"]:
-        raise missing(metavar)
+        raise build_missing_argument(metavar)
     if recursive:
-        from kwhatif.snapshot.read.gathering import gathered
+        from kwhatif.snapshot.read.files import gather_files
 
         for name in ("files", "filename"):
             if given.get(name):
-                given[name] = gathered(given[name])
+                given[name] = gather_files(given[name])
     return callback(**given)
 
 
@@ -189,3 +230,37 @@ def _format_examples(path: str, ctx: Any, formatter: Any) -> None:
             for words in lines:
                 told = wrap(f"kwhatif {path} {words}", room, break_on_hyphens=False, break_long_words=False)
                 formatter.write("  " + " \\\n      ".join(told) + "\n")
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands by a table: command -> (module in this room, one line of help)."""
+
+    commands_by_name: ClassVar[Mapping[str, tuple[str, str]]]
+    path: ClassVar[str] = ""
+    """What the group itself is called by, behind the program; nothing for that of all commands."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands_by_name)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands_by_name:
+            return None
+        module = import_module(f"kwhatif.cli.{self.commands_by_name[cmd_name][0]}")
+        command = typer.main.get_command(module.app)
+        command.name = cmd_name
+        return (
+            command if isinstance(command, TyperGroup) else complete_command(command, f"{self.path} {cmd_name}".strip())
+        )
+
+    def get_params(self, ctx: Any) -> Any:
+        return plain(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands_by_name and not args[0].startswith("-"):
+            ctx.fail(f"no such command: {args[0]}{suggest_spelling(args[0], self.commands_by_name)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        if self.commands_by_name:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, text) for name, (_, text) in self.commands_by_name.items()])

@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.options import Everything, FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput, argument, option
-from kwhatif.cli.output import finish, new_file, packed, rendered
-from kwhatif.progress import tracked
+from kwhatif.cli.output import compress_file, finish, new_file, render_result
+from kwhatif.progress import track
 
 if TYPE_CHECKING:
     from kwhatif.versions import Features
@@ -58,17 +58,16 @@ def conformance(
     """
     import msgspec
 
+    from kwhatif.commands.conformance.compare import Tally
+    from kwhatif.commands.conformance.result import ConformanceResult
+    from kwhatif.commands.conformance.scenario_files import read_scenarios, replay_scenario, scenario_files
+    from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
+    from kwhatif.commands.conformance.text import conformance_blocks
     from kwhatif.framework.outside import load_outside
-    from kwhatif.report.conformance_text import conformance_blocks
-    from kwhatif.results.conformance import ConformanceResult
-    from kwhatif.snapshot.read.files import called
+    from kwhatif.simulation.inputs import Notes
+    from kwhatif.simulation.version_options import choose_minor, minor_in_name
+    from kwhatif.snapshot.read.files import display_path
     from kwhatif.versions.minors import LEGACY_MINOR
-    from kwhatif.whatif.conformance.compare import Tally
-    from kwhatif.whatif.conformance.scenario_answers import Scenario
-    from kwhatif.whatif.conformance.scenario_files import read_scenarios, scenario_files
-    from kwhatif.whatif.conformance.scenario_replay import replayed
-    from kwhatif.whatif.stages.notes import Notes
-    from kwhatif.whatif.stages.rules import minor_in_name, rules
 
     outside = load_outside(plugin or ())
     notes = Notes()
@@ -78,17 +77,19 @@ def conformance(
     with contextlib.ExitStack() as stack:
         out: IO[bytes] | None = None
         if answers is not None:
-            out = stack.enter_context(packed(stack.enter_context(new_file(answers)), answers))
+            out = stack.enter_context(compress_file(stack.enter_context(new_file(answers)), answers))
         for file in scenario_files(files):
-            tally = Tally(called(file), show)
+            tally = Tally(display_path(file), show)
             named = "" if kubernetes_version else minor_in_name(file)
-            replaying = tracked(read_scenarios(file), f"Replaying {called(file)}", "scenarios")
+            replaying = track(read_scenarios(file), f"Replaying {display_path(file)}", "scenarios")
             for where, scenario in replaying:
-                legacy = isinstance(scenario, Scenario) and scenario.policy is not None
+                legacy = isinstance(scenario, SchedulerScenario) and scenario.policy is not None
                 minor = LEGACY_MINOR if legacy and not kubernetes_version else named
                 if minor not in by_minor:
-                    by_minor[minor] = rules(kubernetes_version, feature_gates, notes, otherwise=minor, legacy=True)
-                got = replayed(
+                    by_minor[minor] = choose_minor(
+                        kubernetes_version, feature_gates, notes, otherwise=minor, legacy=True
+                    )
+                got = replay_scenario(
                     scenario, source=where, features=by_minor[minor], outside=outside, skip_unknown=skip_unknown_plugins
                 )
                 if out is not None:
@@ -96,5 +97,5 @@ def conformance(
                 tally.add(scenario.name, scenario.expected, got, pods=len(scenario.pods))
             results.append(tally.result())
     result = ConformanceResult(files=tuple(results))
-    text = rendered(result, output, lambda: conformance_blocks(result), everything=everything)
+    text = render_result(result, output, lambda: conformance_blocks(result), everything=everything)
     finish(text, result.exit_code, notes)

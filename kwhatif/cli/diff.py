@@ -6,31 +6,38 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import Without, grouped
+from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import (
-    EngineOptions,
+    AutoscalingFlags,
     Everything,
+    ManifestFlags,
     Namespace,
-    ReadingOptions,
     Replay,
-    ScalingOptions,
+    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def diff(
     files: Annotated[
         list[str] | None, argument(metavar="FILE", help="Manifests with the pods, the same for both sides.")
@@ -80,11 +87,11 @@ def diff(
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: Annotated[EngineOptions, Without("policy", "call_extenders")],
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: Annotated[SchedulerFlags, Excluding("policy", "call_extenders")],
     edits: EditOptions,
-    scaling: ScalingOptions,
+    scaling: AutoscalingFlags,
 ) -> None:
     """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
 
@@ -95,32 +102,34 @@ def diff(
 
     Exit codes: 0 nothing differs, 1 something does, 2 usage or input error.
     """
-    from kwhatif.report.diff_text import diff_blocks
-    from kwhatif.report.karpenter_text import pools_diff_blocks
-    from kwhatif.whatif.autoscale.pools_diff import ComparePools
-    from kwhatif.whatif.diff.question import Diff
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.autoscale.karpenter_text import pools_diff_blocks
+    from kwhatif.commands.autoscale.pools_diff import ComparePools
+    from kwhatif.commands.diff.run import Diff
+    from kwhatif.commands.diff.text import diff_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
     reports = reports_of(report)
     both, a, b, policies, against = files or [], old or [], new or [], policy or [], against_snapshot or []
-    source = cluster.required()
+    source = cluster.require_source()
     pools, types = node_pools or [], catalogue or []
     scales = scaling.autoscale or ()
     check_stdin(*both, *a, *b, source, *against, *policies, *scales, *pools, *types, *(edits.edits or ()))
     if pools or types or rebuild:
         if a or b or policies or against or replay or scales:
             raise UsageError("--node-pools, --catalogue and --rebuild go with manifests for both sides alone")
-        case = Case(Inputs(source, both, namespace, edits or None, reading), engine)
+        case = Scenario(Inputs(source, both, namespace, edits or None, reading), engine)
         compared = ask(ComparePools(types, pools, rebuild), case)
-        written(reports, compared, lambda: pools_diff_blocks(compared))
-        text = rendered(compared, output, lambda: pools_diff_blocks(compared), everything=everything)
+        write_result_reports(reports, compared, lambda: pools_diff_blocks(compared))
+        text = render_result(compared, output, lambda: pools_diff_blocks(compared), everything=everything)
         finish(text, compared.exit_code, compared.notes)
         return
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
     mapped = is_mapped(reports)
-    inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading, mapped=mapped, **scaling.inputs)
+    inputs = Inputs(
+        namespace=namespace, edits=edits or None, manifest_options=reading, with_map=mapped, **scaling.inputs
+    )
     result = ask(question, *question.cases(inputs, engine))
-    written(reports, result, lambda: diff_blocks(result, everything=everything))
-    text = rendered(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)
+    write_result_reports(reports, result, lambda: diff_blocks(result, everything=everything))
+    text = render_result(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)
     finish(text, result.exit_code, result.notes)

@@ -6,30 +6,37 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
-from kwhatif.cli.completion import complete_node
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    EngineOptions,
+    AutoscalingFlags,
     Everything,
+    ManifestFlags,
     Namespace,
-    ReadingOptions,
-    ScalingOptions,
+    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
+    complete_node,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def drain(
     nodes: Annotated[
         list[str],
@@ -62,11 +69,11 @@ def drain(
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: EngineOptions,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
-    scaling: ScalingOptions,
+    scaling: AutoscalingFlags,
 ) -> None:
     """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
 
@@ -75,18 +82,18 @@ def drain(
 
     Exit codes: 0 all nodes are drained and every pod finds a node, 1 not so, 2 usage or input error.
     """
-    from kwhatif.report.drain_text import drain_blocks
-    from kwhatif.whatif.drain.question import Drain
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.drain.run import Drain
+    from kwhatif.commands.drain.text import drain_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
     files, reports = filename or [], reports_of(report)
-    source = cluster.required()
+    source = cluster.require_source()
     check_stdin(*files, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
     mapped = is_mapped(reports)
-    asked = Inputs(source, files, namespace, edits or None, reading, mapped=mapped, **scaling.inputs)
-    result = ask(question, Case(asked, engine))
-    written(reports, result, lambda: drain_blocks(result))
-    text = rendered(result, output, lambda: drain_blocks(result), everything=everything)
+    asked = Inputs(source, files, namespace, edits or None, reading, with_map=mapped, **scaling.inputs)
+    result = ask(question, Scenario(asked, engine))
+    write_result_reports(reports, result, lambda: drain_blocks(result))
+    text = render_result(result, output, lambda: drain_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

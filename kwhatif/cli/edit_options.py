@@ -10,15 +10,14 @@ from collections.abc import Collection
 from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kwhatif.cli.completion import complete_node, complete_pod, complete_workload
-from kwhatif.cli.options import option
-from kwhatif.whatif.edits.flags import ADD_NODES, OPTIONS, given_by_options
-from kwhatif.whatif.edits.kind import Given
+from kwhatif.cli.options import complete_node, complete_pod, complete_workload, option
+from kwhatif.simulation.edits.flags import ADD_NODES, OPTIONS, read_options
+from kwhatif.simulation.edits.kind import ParsedEdit
 
 Several = list[str] | None
 
 
-class _GivenOptions:
+class _EditFlags:
     """What if the cluster were another one? Files first, then the options, in this order."""
 
     edits: Several
@@ -29,10 +28,10 @@ class _GivenOptions:
         """Whether anything is to be edited."""
         return any(vars(self).values())
 
-    def given(self, names: Collection[str]) -> list[Given]:
+    def parse_edits(self, names: Collection[str]) -> list[ParsedEdit]:
         """The edits that the options ask for, files aside; ``names`` are those of the nodes there are."""
         values = {name: getattr(self, _field(name)) or () for name in (ADD_NODES, *(each.name for each in OPTIONS))}
-        return list(given_by_options(values, names, like=self.like, places=self.in_ or ()))
+        return list(read_options(values, names, like=self.like, places=self.in_ or ()))
 
 
 def _field(name: str) -> str:
@@ -66,8 +65,8 @@ _OPTIONS = [
 
 if TYPE_CHECKING:
 
-    class EditOptions(_GivenOptions):
+    class EditOptions(_EditFlags):
         def __init__(self, **given: Any) -> None: ...
 
 else:
-    EditOptions = make_dataclass("EditOptions", _OPTIONS, bases=(_GivenOptions,), frozen=True)
+    EditOptions = make_dataclass("EditOptions", _OPTIONS, bases=(_EditFlags,), frozen=True)

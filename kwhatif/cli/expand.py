@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import Everything, ManifestFiles, Namespace, SendingOptions, Strict, Tables
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.whatif.stages.inputs import Engine, Inputs
+from kwhatif.cli.option_groups import expand_groups
+from kwhatif.cli.options import Everything, ManifestFiles, Namespace, RequestFlags, Strict, Tables
+from kwhatif.cli.output import check_stdin, finish, render_result
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.results.expand import ExpandResult
@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def expand(
     files: ManifestFiles,
     namespace: Namespace = "default",
@@ -29,30 +29,32 @@ def expand(
     ] = Tables.table,
     everything: Everything = False,
     *,
-    cluster: ClusterOptions,
+    cluster: ClusterFlags,
     strict: Strict = False,
-    reading: SendingOptions,
+    reading: RequestFlags,
     edits: EditOptions,
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.
 
     Exit codes: 0 everything is admitted, 1 something is refused or gets stuck, 2 usage or input error.
     """
-    from kwhatif.whatif.expand.question import Expand
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.expand.run import Expand
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
-    source = cluster.given()
+    source = cluster.find_source()
     check_stdin(*files, source, *(edits.edits or ()))
-    result = ask(Expand(), Case(Inputs(source, files, namespace, edits or None, reading), Engine(strict=strict)))
-    finish(_rendered(result, output, everything), result.exit_code, result.notes)
+    result = ask(
+        Expand(), Scenario(Inputs(source, files, namespace, edits or None, reading), SchedulerOptions(strict=strict))
+    )
+    finish(_render(result, output, everything), result.exit_code, result.notes)
 
 
-def _rendered(result: ExpandResult, output: Tables, everything: bool) -> str:
+def _render(result: ExpandResult, output: Tables, everything: bool) -> str:
     if output is Tables.yaml:
-        from kwhatif.report.structured import as_documents
+        from kwhatif.render.formats import as_documents
 
         return as_documents([*(pod.object for pod in result.pods), *result.claims])
-    from kwhatif.report.expand_text import expand_blocks
+    from kwhatif.commands.expand.text import expand_blocks
 
-    return rendered(result, output, lambda: expand_blocks(result), everything=everything)
+    return render_result(result, output, lambda: expand_blocks(result), everything=everything)

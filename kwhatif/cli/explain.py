@@ -7,15 +7,21 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
-from kwhatif.cli.completion import complete_node
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import AnyNamespace, EngineOptions, PodFiles, PodWords, ReadingOptions, option
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
+from kwhatif.cli.option_groups import expand_groups
+from kwhatif.cli.options import AnyNamespace, ManifestFlags, PodFiles, PodWords, SchedulerFlags, complete_node, option
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -29,7 +35,7 @@ class Output(StrEnum):
 
 
 @app.command()
-@grouped
+@expand_groups
 def explain(
     pods: PodWords = None,
     filename: PodFiles = None,
@@ -71,9 +77,9 @@ def explain(
     report: ReportFiles = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
     *,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: EngineOptions,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
 ) -> None:
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
@@ -82,41 +88,40 @@ def explain(
 
     Exit codes: 0 all pods find a node (or all nodes go), 1 one does not, 2 usage or input error.
     """
-    from kwhatif.report.explain_text import explain_blocks
-    from kwhatif.report.karpenter_text import nodes_explained_blocks
-    from kwhatif.whatif.autoscale.question import ExplainNodes
-    from kwhatif.whatif.explain.as_tried import AsTried
-    from kwhatif.whatif.explain.explain import Looking
-    from kwhatif.whatif.explain.question import Explain
-    from kwhatif.whatif.place.question import Place
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.autoscale.karpenter_text import nodes_explained_blocks
+    from kwhatif.commands.autoscale.run import ExplainNodes
+    from kwhatif.commands.explain.run import Explain, ExplainRun
+    from kwhatif.commands.explain.text import explain_blocks
+    from kwhatif.commands.place.run import Place
+    from kwhatif.simulation.explanation.explain import ExplainOptions
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
     words, offered, before = pods or [], filename or [], after or []
     reports = reports_of(report)
-    source = cluster.required()
+    source = cluster.require_source()
     if consolidation or catalogue or node_pools:
         if not consolidation or not catalogue or not words:
             raise UsageError("--consolidation takes names of nodes and --catalogue FILE")
         if filename or before or node or versus:
             raise UsageError("--consolidation is about nodes: it goes with none of the options about pods")
         check_stdin(source, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
-        case = Case(Inputs(source, (), namespace or "default", edits or None, reading), engine)
+        case = Scenario(Inputs(source, (), namespace or "default", edits or None, reading), engine)
         nodes = ask(ExplainNodes(words, catalogue, tuple(node_pools or ())), case)
-        written(reports, nodes, lambda: nodes_explained_blocks(nodes))
-        shown = rendered(nodes, output, lambda: nodes_explained_blocks(nodes), everything=everything)
+        write_result_reports(reports, nodes, lambda: nodes_explained_blocks(nodes))
+        shown = render_result(nodes, output, lambda: nodes_explained_blocks(nodes), everything=everything)
         finish(shown, nodes.exit_code, nodes.notes)
         return
     check_stdin(*words, *offered, *before, source, engine.policy, *(edits.edits or ()))
-    looking = Looking(node or "", versus or "", not no_fixes)
+    looking = ExplainOptions(node or "", versus or "", not no_fixes)
     question = (
-        AsTried(Place(), words, namespace, offered, looking)
+        ExplainRun(Place(), words, namespace, offered, looking)
         if before
-        else Explain(words, offered, namespace, looking=looking)
+        else Explain(words, offered, namespace, explain_options=looking)
     )
-    asked = Inputs(source, before, namespace or "default", edits or None, reading, mapped=is_mapped(reports))
-    result = ask(question, Case(asked, engine))
-    written(reports, result, lambda: explain_blocks(result, everything=everything))
+    asked = Inputs(source, before, namespace or "default", edits or None, reading, with_map=is_mapped(reports))
+    result = ask(question, Scenario(asked, engine))
+    write_result_reports(reports, result, lambda: explain_blocks(result, everything=everything))
     blocks = explain_blocks(result, everything=everything)
-    text = rendered(result, output, lambda: blocks, everything=everything)
+    text = render_result(result, output, lambda: blocks, everything=everything)
     finish(text, result.exit_code, result.notes)

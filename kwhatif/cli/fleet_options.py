@@ -9,7 +9,7 @@ from kwhatif.cli.options import option
 from kwhatif.errors import UsageError
 
 if TYPE_CHECKING:
-    from kwhatif.fleet.backs.back import Back
+    from kwhatif.fleet.executors import Executor
     from kwhatif.fleet.rows_file import RowsFile
 
 Workers = Annotated[
@@ -41,7 +41,7 @@ Resume = Annotated[
 
 
 @dataclass(frozen=True)
-class FleetOptions:
+class FleetFlags:
     """Who asks of the worlds, and where the rows are kept."""
 
     workers: Workers = None
@@ -50,11 +50,11 @@ class FleetOptions:
     resume: Resume = False
 
     @property
-    def back(self) -> Back:
+    def back(self) -> Executor:
         """Raises UsageError for words that name none."""
-        from kwhatif.fleet.backs.chosen_back import back_of
+        from kwhatif.fleet.executors import executor_of
 
-        return back_of(self.on, self.workers)
+        return executor_of(self.on, self.workers)
 
     @property
     def rows(self) -> RowsFile | None:

@@ -11,26 +11,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.explained import command, explained
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.explain_during_run import command, explain_run
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    EngineOptions,
+    AutoscalingFlags,
     Everything,
     Explained,
     Namespace,
-    ScalingOptions,
+    RequestFlags,
+    SchedulerFlags,
     Seed,
-    SendingOptions,
     argument,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish
-from kwhatif.cli.reports import HTML, Reports, is_mapped, page, reports_of, write_reports
-from kwhatif.cli.terminal import screen
+from kwhatif.cli.output import HTML, Reports, check_stdin, finish, is_mapped, page, reports_of, screen, write_reports
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs
 
 if TYPE_CHECKING:
     from kwhatif.results.gate import GateResult
@@ -54,7 +52,7 @@ class Formats(StrEnum):
 
 
 @app.command()
-@grouped
+@expand_groups
 def gate(
     files: Annotated[
         list[str], argument(metavar="DIR|FILE", help="Manifests as they are to be: directories, files, or '-'.")
@@ -124,11 +122,11 @@ def gate(
     namespace: Namespace = "default",
     seed: Seed = None,
     *,
-    cluster: ClusterOptions,
-    reading: SendingOptions,
-    engine: EngineOptions,
+    cluster: ClusterFlags,
+    reading: RequestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
-    scaling: ScalingOptions,
+    scaling: AutoscalingFlags,
 ) -> None:
     """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
 
@@ -136,8 +134,8 @@ def gate(
 
     Exit codes: 0 the gate passes, maybe with warnings, 1 it fails, 2 usage or input error.
     """
-    from kwhatif.whatif.gate.question import Gate
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.gate.run import Gate
+    from kwhatif.simulation.pipeline import ask
 
     reports = reports_of(report, [HTML, *(each for each in Formats if each is not Formats.wide)])
     question = Gate(
@@ -150,16 +148,16 @@ def gate(
         seed=seed,
     )
     engine = dataclasses.replace(engine, policy=engine.policy or os.environ.get("KWHATIF_POLICY"))
-    source = cluster.given(question.named_cluster)
+    source = cluster.find_source(question.named_cluster)
     moment, mapped = _moment(now), is_mapped(reports)
     asked = Inputs(source, files, namespace, edits or None, reading, moment, mapped, **scaling.inputs)
     case = question.case(asked, engine)
     autoscale = case.inputs.autoscale
-    check_stdin(*files, *(base or ()), source, *autoscale, case.engine.policy, config, *(edits.edits or ()))
+    check_stdin(*files, *(base or ()), source, *autoscale, case.scheduler_options.policy, config, *(edits.edits or ()))
     if explain:
-        explained(question, case, explain, output, everything=everything, reports=reports)
+        explain_run(question, case, explain, output, everything=everything, reports=reports)
     result = ask(question, case)
-    result.asked_by(command())
+    result.set_command(command())
     _finish(result, output, reports, everything=everything)
 
 
@@ -176,8 +174,8 @@ def _moment(text: str | None) -> datetime | None:
 
 def _finish(result: GateResult, output: Formats, reports: Reports, *, everything: bool) -> None:
     """Print the one report and write the others, which have to be rendered all before any is written."""
-    from kwhatif.report.gate_formats import FORMATS
-    from kwhatif.report.gate_table import WIDTH, gate_table
+    from kwhatif.commands.gate.formats.formats import FORMATS
+    from kwhatif.commands.gate.formats.table import WIDTH, gate_table
 
     if output in (Formats.table, Formats.wide):
         # Whoever looks into a log has no terminal to ask again from.

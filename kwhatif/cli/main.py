@@ -14,14 +14,13 @@ from typing import Any
 
 import typer
 
-from kwhatif.api.alike import did_you_mean
+from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.bounds import pods_to_make
-from kwhatif.cli.common import WrongWords
-from kwhatif.cli.lazy import LazyGroup
+from kwhatif.cli.common import LazyGroup, WrongWords
 from kwhatif.cli.output import finish, give_up_output, program, tell
 from kwhatif.cli.progress_line import progress
 from kwhatif.errors import KwhatifError, UnreadError
-from kwhatif.progress import shown_to
+from kwhatif.progress import use_listener
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "place": ("place", "Where would these pods go?"),
@@ -97,7 +96,7 @@ def _run() -> int:
         _complain("standard output is closed: there is nowhere to answer to")
         return 2
     try:
-        with pods_to_make(), shown_to(progress()):
+        with pods_to_make(), use_listener(progress()):
             code = app(prog_name=program(), standalone_mode=False)
     except UnreadError as error:
         return error.exit_code
@@ -108,7 +107,7 @@ def _run() -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()
             return 2
-        _complain(_told(error))
+        _complain(_describe_error(error))
         if error.ctx is not None:
             tell(f"See '{error.ctx.command_path} --help' for usage.")
         return 2
@@ -141,20 +140,20 @@ def _complain(text: str) -> None:
     tell(f"kwhatif: {' '.join(text.split())}")
 
 
-def _told(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     """What is wrong with the words, and which was meant."""
     option = getattr(error, "option_name", None)
     if option is not None and error.ctx is not None and hasattr(error, "possibilities"):
         known = [name for param in error.ctx.command.params for name in (*param.opts, *param.secondary_opts)]
-        return f"no such option: {option}{did_you_mean(option, [name for name in known if name.startswith('--')])}"
-    text = _lowered(error.format_message().replace("Value error, ", ""))
+        return f"no such option: {option}{suggest_spelling(option, [name for name in known if name.startswith('--')])}"
+    text = _lower_first(error.format_message().replace("Value error, ", ""))
     choice = _CHOICE.search(text)
-    return text.rstrip(".") + did_you_mean(choice[1], _WORD.findall(choice[2])) if choice else text
+    return text.rstrip(".") + suggest_spelling(choice[1], _WORD.findall(choice[2])) if choice else text
 
 
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 _WORD = re.compile(r"'([^']*)'")
 
 
-def _lowered(text: str) -> str:
+def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]

@@ -1,18 +1,84 @@
-"""Options that several commands share, alone and in groups (see ``grouped.py``)."""
+"""Options that several commands share, alone and in groups (see ``grouped.py``).
+
+Names that a shell completes: nodes, pods and workloads of the snapshot that the words so far name.
+
+Whatever goes wrong, nothing is said: a shell that is asked for a word wants no other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from kwhatif.bounds import PODS
-from kwhatif.cli.completion import complete_pod
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.inputs import Engine, Reading
+from kwhatif.simulation.inputs import ManifestOptions, SchedulerOptions
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.format.model import Snapshot
+
+
+LARGEST = 64 * 2**20
+"""Bytes of files that are read while somebody waits for a word."""
+
+
+def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of nodes."""
+    from kwhatif.api.core import Node
+
+    return _beginning(incomplete, (node.name for each in _snapshot(ctx) for node in each.objects.list_all(Node)))
+
+
+def complete_pod(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of pods, and of the workloads that have some, as ``deployment/web``."""
+    return _beginning(incomplete, (name for workloads, pods in _list_names(ctx) for name in (*workloads, *pods)))
+
+
+def complete_workload(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of workloads that have pods, before their number: ``deployment/shop/web=``."""
+    return _beginning(incomplete, (f"{name}=" for workloads, _ in _list_names(ctx) for name in workloads))
+
+
+def _list_names(ctx: typer.Context) -> Iterator[tuple[list[str], list[str]]]:
+    """Of a snapshot the names of workloads that have pods, and of pods."""
+    from kwhatif.api.core import Pod
+    from kwhatif.simulation.ownership import Owners
+
+    for each in _snapshot(ctx):
+        pods, owners = each.objects.list_all(Pod), Owners(each)
+        tops = (owners.workload_of(pod) for pod in pods)
+        workloads = [f"{top.kind.lower()}/{top.namespace}/{top.name}" for top in tops if top.kind != "Pod"]
+        yield workloads, [pod.key for pod in pods]
+
+
+def _beginning(incomplete: str, names: Iterator[str]) -> list[str]:
+    try:
+        return sorted({name for name in names if name.startswith(incomplete) and name.isprintable()})
+    except Exception:
+        return []
+
+
+def _snapshot(ctx: typer.Context) -> Iterator[Snapshot]:
+    """The snapshot, or nothing if there is none, it cannot be read, or it is too large to wait for."""
+    try:
+        from kwhatif.snapshot.load import load_snapshot
+
+        named = ctx.params.get("snapshot") or os.environ.get("KWHATIF_SNAPSHOT") or ()
+        paths = [named] if isinstance(named, str) else list(named)
+        if paths and "-" not in paths and sum(map(_size, paths)) <= LARGEST:
+            yield load_snapshot(paths)
+    except Exception:
+        return
+
+
+def _size(path: str) -> int:
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names] or [path]
+    return sum(map(os.path.getsize, files))
 
 
 def option(*names: str, **more: Any) -> Any:
@@ -27,7 +93,7 @@ def argument(**more: Any) -> Any:
 
 def seconds(text: str, option: str) -> float:
     """A length of time as Go spells it, in seconds. Raises UsageError."""
-    from kwhatif.golang.duration import SECOND, Duration
+    from kwhatif.golang.parsing import SECOND, Duration
 
     try:
         length = Duration.parse(text) / SECOND
@@ -205,25 +271,25 @@ ProvisionTime = Annotated[
 
 
 @dataclass(frozen=True)
-class ScalingOptions:
+class AutoscalingFlags:
     """Which autoscalers help pods without a node."""
 
     autoscale: Autoscale = None
     provision_time: ProvisionTime = "2m"
 
     @property
-    def inputs(self) -> ScalingInputs:
+    def inputs(self) -> AutoscalingInputs:
         """What a question is told of them. Raises UsageError."""
         return {"autoscale": self.autoscale or (), "provision": seconds(self.provision_time, "--provision-time")}
 
 
-class ScalingInputs(TypedDict):
+class AutoscalingInputs(TypedDict):
     autoscale: Sequence[str]
     provision: float
 
 
 @dataclass(frozen=True)
-class ReadingOptions(Reading):
+class ManifestFlags(ManifestOptions):
     """How manifests are read and what the API server makes of them."""
 
     templates: Templates = None
@@ -251,7 +317,7 @@ Verbs = Annotated[
 
 
 @dataclass(frozen=True)
-class SendingOptions(ReadingOptions):
+class RequestFlags(ManifestFlags):
     """How manifests are read, sent, and what the API server makes of them."""
 
     verb: Verbs = None
@@ -273,7 +339,7 @@ CallExtenderBind = Annotated[
 
 
 @dataclass(frozen=True)
-class EngineOptions(Engine):
+class SchedulerFlags(SchedulerOptions):
     """Which scheduler decides, and how."""
 
     policy: Policy = None

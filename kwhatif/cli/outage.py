@@ -6,21 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
-from kwhatif.cli.completion import complete_node
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.fleet_options import FleetOptions
-from kwhatif.cli.grouped import grouped
-from kwhatif.cli.options import EngineOptions, Namespace, ReadingOptions, Tables, TablesOutput, option
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, reports_of, written
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.cli.fleet_options import FleetFlags
+from kwhatif.cli.option_groups import expand_groups
+from kwhatif.cli.options import ManifestFlags, Namespace, SchedulerFlags, Tables, TablesOutput, complete_node, option
+from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def outage(
     each: Annotated[
         list[str] | None,
@@ -90,10 +88,10 @@ def outage(
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
-    fleet: FleetOptions,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: EngineOptions,
+    fleet: FleetFlags,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
 ) -> None:
     """Take away nodes, zones or pools, one after the other, and tell what becomes of the pods that ran there.
@@ -103,16 +101,16 @@ def outage(
 
     Exit codes: 0 all that --survive names is survived (or it names nothing), 1 not so, 2 usage or input error.
     """
-    from kwhatif.report.outage_text import outage_blocks
-    from kwhatif.whatif.outage.failures import Wanted
-    from kwhatif.whatif.outage.question import Outage
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.outage.failures import FailureSelection
+    from kwhatif.commands.outage.run import Outage
+    from kwhatif.commands.outage.text import outage_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
     files, reports = filename or [], reports_of(report)
-    source = cluster.required()
+    source = cluster.require_source()
     check_stdin(*files, source, engine.policy, *(edits.edits or ()))
-    wanted = Wanted(
+    wanted = FailureSelection(
         each=_words(each),
         nodes=tuple(node or ()),
         zones=tuple(zone or ()),
@@ -124,9 +122,9 @@ def outage(
     )
     need: Any = _words(require) or ("back",)
     question = Outage(wanted, _words(survive), need, unreachable, fleet.back, fleet.rows)
-    result = ask(question, Case(Inputs(source, files, namespace, edits or None, reading), engine))
-    written(reports, result, lambda: outage_blocks(result))
-    text = rendered(result, output, lambda: outage_blocks(result), everything=everything)
+    result = ask(question, Scenario(Inputs(source, files, namespace, edits or None, reading), engine))
+    write_result_reports(reports, result, lambda: outage_blocks(result))
+    text = render_result(result, output, lambda: outage_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)
 
 

@@ -1,4 +1,9 @@
-"""Standard input, output and error, and files that appear complete or not at all: what goes in and out of a command."""
+"""Standard input, output and error, and files that appear complete or not at all: what goes in and out of a command.
+
+How a report for people is to look: as wide as the terminal, and in colour if there is one that shows it.
+
+``--report FORMAT=FILE``: the answer once more, in files.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +11,68 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import IO, TYPE_CHECKING, NoReturn
+from enum import StrEnum
+from typing import IO, TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from kwhatif.cli.terminal import screen
+from kwhatif.cli.options import option
 from kwhatif.errors import UnreadError, UsageError
-from kwhatif.progress import begun, clear
-from kwhatif.report.escape import clean, in_text
-from kwhatif.snapshot.format.drafts import draft_of, packed
+from kwhatif.progress import clear, report_start
+from kwhatif.render.escape import clean, in_text
+from kwhatif.snapshot.format.atomic_files import compress_file, draft_of
 
 if TYPE_CHECKING:
     import msgspec
 
-    from kwhatif.report.blocks import Block
+    from kwhatif.render.blocks import Block
+    from kwhatif.render.screen import Screen
+    from kwhatif.results.base import Result
+
+
+class ColorMode(StrEnum):
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+_asked = ContextVar("_asked", default=ColorMode.auto)
+
+
+def remember(asked: ColorMode) -> None:
+    """What ``--color`` says."""
+    _asked.set(ColorMode(asked))
+
+
+def screen(otherwise: int | None = None) -> Screen:
+    """The terminal that is printed to; ``otherwise`` is how wide a file is to be, whatever the terminal."""
+    from kwhatif.render.screen import Screen
+
+    looked_at = sys.stdout.isatty()
+    width = shutil.get_terminal_size((80, 24)).columns if looked_at else otherwise
+    return Screen(width, _colourful(looked_at))
+
+
+def _colourful(looked_at: bool) -> bool:
+    """As ``--color`` asks, else as NO_COLOR and FORCE_COLOR do, else on a terminal that is not ``dumb``."""
+    if (asked := _asked.get()) is not ColorMode.auto:
+        return asked is ColorMode.always
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (looked_at and os.environ.get("TERM") != "dumb")
+
 
 __all__ = [
     "answer_is_always_good",
     "check_stdin",
+    "compress_file",
     "finish",
     "give_up_output",
     "new_file",
-    "packed",
     "program",
-    "rendered",
+    "render_result",
     "say",
     "tell",
     "write",
@@ -51,29 +92,29 @@ def check_stdin(*paths: object) -> None:
         raise UsageError("'-' is given more than once: standard input can be read only once")
 
 
-def rendered(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]], *, everything: bool) -> str:
+def render_result(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]], *, everything: bool) -> str:
     """A result as ``json``, ``yaml``, ``markdown`` or, under any other name, as text for whoever looks at it.
 
     Markdown and text have long tables in groups, unless ``everything`` is asked for.
     """
-    begun("Writing the answer")
+    report_start("Writing the answer")
     match output:
         case "json":
-            from kwhatif.report.structured import as_json
+            from kwhatif.render.formats import as_json
 
             return as_json(result)
         case "yaml":
-            from kwhatif.report.structured import as_yaml
+            from kwhatif.render.formats import as_yaml
 
             return as_yaml(result)
         case "markdown":
-            from kwhatif.report.blocks import flat
-            from kwhatif.report.grouping import shortened
-            from kwhatif.report.markdown import markdown_of
+            from kwhatif.render.blocks import flatten_blocks
+            from kwhatif.render.formats import markdown_of
+            from kwhatif.render.grouping import shorten_tables
 
-            return markdown_of(blocks() if everything else shortened(flat(blocks())))
+            return markdown_of(blocks() if everything else shorten_tables(flatten_blocks(blocks())))
         case _:
-            from kwhatif.report.tables import text_of
+            from kwhatif.render.tables import text_of
 
             return text_of(blocks(), screen(), everything=everything, wide=output == "wide")
 
@@ -116,9 +157,9 @@ def tell(text: str) -> None:
     if sys.stderr is not None:
         lines = [clean(text)]
         if sys.stderr.isatty():
-            from kwhatif.report.screen import Screen
+            from kwhatif.render.screen import Screen
 
-            lines = Screen(shutil.get_terminal_size().columns).wrapped(text, "  ")
+            lines = Screen(shutil.get_terminal_size().columns).wrap(text, "  ")
         with contextlib.suppress(OSError):
             print(in_text("\n".join(lines)), file=sys.stderr, flush=True)
 
@@ -163,3 +204,62 @@ def new_file(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
             yield file
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+HTML = "html"
+FORMATS = (HTML, "json", "yaml", "markdown")
+"""Those that every command knows; html is a page to look at."""
+
+ReportFiles = Annotated[
+    list[str] | None,
+    option(
+        "--report",
+        metavar="FORMAT=FILE",
+        help="Also write a report to a file: html (one page to look at, offline), json, yaml or markdown (repeatable).",
+    ),
+]
+
+Reports = Sequence[tuple[str, str]]
+"""Format and file of each."""
+
+
+def reports_of(given: Sequence[str] | None, formats: Collection[str] = FORMATS) -> Reports:
+    """The reports asked for. Raises UsageError."""
+    reports: list[tuple[str, str]] = []
+    for text in given or ():
+        name, equals, path = text.partition("=")
+        if name not in formats or not equals or not path:
+            raise UsageError(f"--report {text}: expected FORMAT=FILE with a format out of {', '.join(formats)}")
+        if path in [other for _, other in reports]:
+            raise UsageError(f"--report {text}: another report is to be written there")
+        reports.append((name, path))
+    return reports
+
+
+def is_mapped(reports: Reports) -> bool:
+    """Whether the answer has to come with a map of the cluster."""
+    return any(name == HTML for name, _ in reports)
+
+
+def write_result_reports(reports: Reports, result: Result, blocks: Callable[[], list[Block]]) -> None:
+    """Write an answer's reports. Raises UsageError for a file that cannot be written."""
+
+    def text(name: str) -> str:
+        return page(result) if name == HTML else render_result(result, name, blocks, everything=True)
+
+    write_reports(reports, text)
+
+
+def page(result: Result) -> str:
+    from kwhatif.commands.page import html_page
+
+    report_start("Writing the page")
+    return html_page(result)
+
+
+def write_reports(reports: Reports, text: Callable[[str], str]) -> None:
+    """Write a text of each format. All of them are made before any is written."""
+    texts = [(path, text(name)) for name, path in reports]
+    for path, content in texts:
+        with new_file(path) as file:
+            file.write(content.encode("utf-8", "backslashreplace"))

@@ -9,26 +9,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.explained import command, explained
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.explain_during_run import command, explain_run
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
+    AutoscalingFlags,
     CallExtenderBind,
-    EngineOptions,
     Everything,
     Explained,
     Namespace,
-    ScalingOptions,
+    RequestFlags,
+    SchedulerFlags,
     Seed,
-    SendingOptions,
     argument,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
-from kwhatif.results.amounts import counted
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
+from kwhatif.results.amounts import format_count
+from kwhatif.simulation.inputs import Inputs
 
 if TYPE_CHECKING:
     from kwhatif.results.place import PlaceResult
@@ -47,7 +54,7 @@ class Output(StrEnum):
 
 
 @app.command()
-@grouped
+@expand_groups
 def place(
     files: Annotated[
         list[str] | None,
@@ -81,23 +88,23 @@ def place(
     seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
-    cluster: ClusterOptions,
-    reading: SendingOptions,
-    engine: EngineOptions,
+    cluster: ClusterFlags,
+    reading: RequestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
-    scaling: ScalingOptions,
+    scaling: AutoscalingFlags,
 ) -> None:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given.
 
     Exit codes: 0 all pods are placed, 1 a pod is not, 2 usage or input error.
     """
-    from kwhatif.report.place_text import place_blocks
-    from kwhatif.whatif.place.question import Place
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
+    from kwhatif.commands.place.run import Place
+    from kwhatif.commands.place.text import place_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
     paths, reports = [*(files or ()), *(filename or ())], reports_of(report)
-    source = cluster.required()
+    source = cluster.require_source()
     check_stdin(*paths, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Place(
         with_pending=with_pending,
@@ -108,15 +115,15 @@ def place(
         detailed=output in (Output.wide, Output.json, Output.yaml) or bool(reports),
     )
     mapped = is_mapped(reports)
-    asked = Inputs(source, paths, namespace, edits or None, reading, mapped=mapped, **scaling.inputs)
-    case = Case(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
+    asked = Inputs(source, paths, namespace, edits or None, reading, with_map=mapped, **scaling.inputs)
+    case = Scenario(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
     if explain:
-        explained(question, case, explain, output, everything=everything, reports=reports)
+        explain_run(question, case, explain, output, everything=everything, reports=reports)
     result = ask(question, case)
-    result.asked_by(command())
+    result.set_command(command())
     more = list(_besides(result)) if output is Output.name else []
-    written(reports, result, lambda: place_blocks(result))
-    finish(_rendered(result, output, everything), result.exit_code, [*result.notes, *more])
+    write_result_reports(reports, result, lambda: place_blocks(result))
+    finish(_render(result, output, everything), result.exit_code, [*result.notes, *more])
 
 
 def _besides(result: PlaceResult) -> Iterator[str]:
@@ -126,21 +133,21 @@ def _besides(result: PlaceResult) -> Iterator[str]:
     for refusal in result.refusals:
         yield f"warning: {refusal.object} is refused: {refusal.message}"
     for failed in result.failed:
-        yield f"warning: {failed.owner}: {counted(failed.pods, 'pod')} not created: {failed.message}"
+        yield f"warning: {failed.owner}: {format_count(failed.pods, 'pod')} not created: {failed.message}"
 
 
-def _rendered(result: PlaceResult, output: Output, everything: bool) -> str:
+def _render(result: PlaceResult, output: Output, everything: bool) -> str:
     if output is Output.name:
-        from kwhatif.report.names import names_of
+        from kwhatif.commands.place.text import names_of
 
         return names_of(result)
     if output is Output.summary:
-        from kwhatif.report.place_summary import summary_blocks
+        from kwhatif.commands.place.text import summary_blocks
 
-        return rendered(result, output, lambda: summary_blocks(result), everything=everything)
-    from kwhatif.report.place_text import place_blocks
+        return render_result(result, output, lambda: summary_blocks(result), everything=everything)
+    from kwhatif.commands.place.text import place_blocks
 
     wide = output is Output.wide
-    return rendered(
+    return render_result(
         result, output, lambda: place_blocks(result, wide=wide, everything=everything), everything=everything
     )

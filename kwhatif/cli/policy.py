@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kwhatif.cli.common import completed, missing
+from kwhatif.cli.common import build_missing_argument, complete_command
 from kwhatif.cli.options import FeatureGates, argument, option
-from kwhatif.cli.output import finish, say, tell, write
-from kwhatif.cli.terminal import screen
+from kwhatif.cli.output import finish, say, screen, tell, write
 from kwhatif.errors import InputError, PolicyError, UsageError
-from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.policy_file import is_doubled_key, read_policy
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.policy_file import is_duplicate_key, read_policy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 class _Policy(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command = super().get_command(ctx, cmd_name)
-        return None if command is None else completed(command, f"policy {cmd_name}")
+        return None if command is None else complete_command(command, f"policy {cmd_name}")
 
 
 app = typer.Typer(
@@ -88,7 +87,7 @@ def show(
     """
     file = _one_of(file, filename)
     from kwhatif.policy import as_json, as_yaml, default_configuration, load_configuration
-    from kwhatif.report.escape import in_json, in_yaml
+    from kwhatif.render.escape import in_json, in_yaml
 
     version = kubernetes_version or minor
     if file is None:
@@ -125,7 +124,7 @@ def validate(
     """
     file = _one_of(file, filename)
     if file is None:
-        raise missing("FILE")
+        raise build_missing_argument("FILE")
     from kwhatif.policy import examine
 
     version = kubernetes_version or minor
@@ -134,7 +133,7 @@ def validate(
     try:
         document, source, warnings = read_policy(file)
     except InputError as error:
-        if not is_doubled_key(error):
+        if not is_duplicate_key(error):
             raise
         problems = (str(error),)
     features = _rules(version, feature_gates, document)
@@ -145,8 +144,8 @@ def validate(
         if outcome.configuration is not None:
             _warn(outcome.configuration.warnings)
             problems = _start(outcome.configuration, features, out_of_tree or ())
-    from kwhatif.report.blocks import Lines, Verdict
-    from kwhatif.report.tables import text_of
+    from kwhatif.render.blocks import Lines, Verdict
+    from kwhatif.render.tables import text_of
 
     if problems:
         finish(text_of([Lines(problems)], screen()), 1)
@@ -169,14 +168,13 @@ def convert(
     What does not mean the same afterwards is listed on standard error. Without a file, standard input is read.
     """
     file = _one_of(file, filename) or "-"
-    from kwhatif.policy.convert import converted
-    from kwhatif.policy.render import yaml_text
-    from kwhatif.report.escape import in_yaml
-    from kwhatif.report.structured import plain_json
+    from kwhatif.policy.render import convert_configuration, yaml_text
+    from kwhatif.render.escape import in_yaml
+    from kwhatif.render.formats import plain_json
 
     features = _rules(kubernetes_version, feature_gates)
     document, source, warnings = read_policy(file)
-    conversion = converted(document, source=source, features=features)
+    conversion = convert_configuration(document, source=source, features=features)
     if output is Output.json:
         answer = {"configuration": conversion.document, "changes": list(conversion.changes)}
         text = plain_json(answer)
@@ -190,7 +188,7 @@ def convert(
 def _start(configuration: SchedulerConfiguration, features: Features, out_of_tree: Collection[str]) -> tuple[str, ...]:
     """What kube-scheduler says when it sets up the profiles, with these plugins compiled in."""
     from kwhatif.policy import EXTENSION_POINTS, expand_all
-    from kwhatif.policy.intree import in_tree
+    from kwhatif.policy.in_tree import in_tree
 
     points = dict(in_tree(features).points)
     for word in out_of_tree:
@@ -216,13 +214,13 @@ def _start(configuration: SchedulerConfiguration, features: Features, out_of_tre
 
 def _rules(version: str | None, gates: list[str] | None, document: object = None) -> Features:
     """The rules asked for, else those of the last minor that read the document's format."""
-    from kwhatif.policy.older import legacy_format
+    from kwhatif.policy.legacy_formats import legacy_format
+    from kwhatif.simulation.version_options import choose_minor
     from kwhatif.versions.minors import LEGACY_MINOR
-    from kwhatif.whatif.stages.rules import rules
 
     notes = Notes()
     legacy = bool(legacy_format(document))
-    features = rules(version, gates, notes, otherwise=LEGACY_MINOR if legacy else None, legacy=legacy)
+    features = choose_minor(version, gates, notes, otherwise=LEGACY_MINOR if legacy else None, legacy=legacy)
     say(notes)
     return features
 

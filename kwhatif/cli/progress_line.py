@@ -12,8 +12,8 @@ from typing import TextIO
 
 from kwhatif.cli.output import tell
 from kwhatif.progress import clear
-from kwhatif.report.escape import clean, in_text
-from kwhatif.results.amounts import lasted
+from kwhatif.render.escape import clean, in_text
+from kwhatif.results.amounts import format_age
 
 PATIENCE, PAUSE = 1.0, 0.2
 """Seconds before anything is shown, and between two lines about the same."""
@@ -31,12 +31,12 @@ class Progress:
         self._width = 0
         self._loop, self._since, self._before = "", 0.0, 0
 
-    def begun(self, doing: str) -> None:
+    def start(self, doing: str) -> None:
         """What is done from now on. What it takes the place of is no longer true, so this is not put off."""
         self._next = self._first
         self.show(doing)
 
-    def reached(self, doing: str, noun: str, done: int, of: int | None = None) -> None:
+    def update(self, doing: str, noun: str, done: int, of: int | None = None) -> None:
         """How far it has come; most of the time it is too soon to say so."""
         now = self._clock()
         if (loop := f"{doing} {noun}") != self._loop:
@@ -79,7 +79,7 @@ def _pace(seconds: float, done: int, left: int) -> str:
         return ""
     each = done / seconds
     rate = f"{each:,.0f}" if each >= 10 else f"{each:.1f}"
-    return f", {rate} a second, {lasted(max(1, round(left / each)))} left"
+    return f", {rate} a second, {format_age(max(1, round(left / each)))} left"
 
 
 def progress() -> Progress | None:
@@ -90,7 +90,7 @@ def progress() -> Progress | None:
     return None if unwanted else Progress(sys.stderr)
 
 
-class Watching:
+class ReadProgress:
     """What is told while a cluster is read, by several threads: a line that changes, and lines that stay."""
 
     def __init__(self) -> None:

@@ -12,13 +12,13 @@ import msgspec
 
 from kwhatif.cli.options import option
 from kwhatif.errors import InputError, UsageError
-from kwhatif.whatif.stages.notes import Notes
+from kwhatif.simulation.inputs import Notes
 
 if TYPE_CHECKING:
     from kwhatif.redaction import Translation
     from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.live.growing import Treat
-    from kwhatif.snapshot.read.lines import Lines
+    from kwhatif.snapshot.read.files import Lines
+    from kwhatif.snapshot.recording_lines import Treat
 
 T = TypeVar("T")
 
@@ -59,11 +59,11 @@ def redacted_snapshot(snapshot: Snapshot, path: str, notes: Notes) -> Snapshot:
 @contextmanager
 def _alone(path: str) -> Iterator[None]:
     """A run that read the translation before another one wrote it would give its pseudonyms a second time."""
-    from kwhatif.snapshot.format.drafts import alone
+    from kwhatif.snapshot.format.atomic_files import lock_directory
 
     with ExitStack() as stack:
         try:
-            stack.enter_context(alone(path))
+            stack.enter_context(lock_directory(path))
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
         yield
@@ -93,7 +93,7 @@ def with_redacted_lines(path: str, notes: Notes, write: Callable[[Treat], T]) ->
     The translation in ``path`` always has the pseudonyms of a line before that is written.
     """
     from kwhatif.redaction import write_translation
-    from kwhatif.redaction.recorded_lines import LineRedactor
+    from kwhatif.redaction.redact import LineRedactor
 
     def keep(translation: Translation) -> None:
         try:
@@ -114,19 +114,18 @@ def with_redacted_lines(path: str, notes: Notes, write: Callable[[Treat], T]) ->
     return with_translation(path, notes, how)
 
 
-def copied(lines: Lines, output: str, treat: Treat) -> None:
+def copy_lines(lines: Lines, output: str, treat: Treat) -> None:
     """Write lines of a recording as they are treated to a new file. Raises InputError."""
-    from kwhatif.snapshot.foreign.recording_lines import Line, decoded
-    from kwhatif.snapshot.live.growing import RecordingFile
+    from kwhatif.snapshot.recording_lines import Line, RecordingWriter, decode_lines
 
     try:
-        file = RecordingFile(output, treat)
+        file = RecordingWriter(output, treat)
     except FileExistsError:
         raise InputError("is there already; a recording is not written over another file", source=output) from None
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=output) from None
     try:
-        for _, text, line in decoded(lines, Line[msgspec.Raw]):
+        for _, text, line in decode_lines(lines, Line[msgspec.Raw]):
             if line.cluster is not None and line.cluster.redacted:
                 raise InputError("is redacted already: there are no names left to replace", source=lines.name)
             file.add(partial(bytes, text))

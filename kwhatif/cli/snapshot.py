@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from kwhatif.cli.lazy import LazyGroup
+from kwhatif.cli.common import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "dump": ("snapshot_dump", "Read a live cluster into a file."),

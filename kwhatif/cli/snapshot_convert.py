@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import Namespace, SnapshotOutput, argument
 
 if TYPE_CHECKING:
+    from kwhatif.simulation.inputs import Notes
     from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.whatif.stages.notes import Notes
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -27,7 +27,7 @@ class Formats(StrEnum):
 
 
 @app.command()
-@grouped
+@expand_groups
 def convert(
     files: Annotated[
         list[str],
@@ -51,18 +51,18 @@ def convert(
     Exit codes: 0 good, 2 usage or input error.
     """
     from kwhatif.cli.output import check_stdin, say
+    from kwhatif.simulation.cluster_files import with_edits
+    from kwhatif.simulation.inputs import Notes
     from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.whatif.stages.clusters import with_edits
-    from kwhatif.whatif.stages.notes import Notes
 
     check_stdin(*files, *(edits.edits or ()))
     notes = Notes()
     snapshot = with_edits(load_snapshot(files, namespace), edits or None, notes).snapshot
     if to is Formats.list:
-        from kwhatif.snapshot.format.as_list import lost_in_list, write_list
+        from kwhatif.snapshot.format.model import list_losses, write_list
 
         write_list(snapshot, output)
-        if lost := lost_in_list(snapshot):
+        if lost := list_losses(snapshot):
             notes.note(f"a List has no place for {', '.join(lost)}")
     else:
         from kwhatif.snapshot.format.model import write_snapshot
@@ -75,12 +75,12 @@ def convert(
 def _summary(snapshot: Snapshot, notes: Notes) -> None:
     """What was found, and what not."""
     from kwhatif.api.core import Node
-    from kwhatif.results.amounts import counts
+    from kwhatif.results.amounts import format_counts
 
-    notes.note(f"{snapshot.source}: {counts(+Counter(snapshot.counts())) or 'no objects'}")
+    notes.note(f"{snapshot.source}: {format_counts(+Counter(snapshot.counts())) or 'no objects'}")
     if snapshot.ignored:
-        notes.note(f"left out: {counts(Counter(snapshot.ignored))}")
+        notes.note(f"left out: {format_counts(Counter(snapshot.ignored))}")
     for kind, why in sorted(snapshot.unreadable.items()):
         notes.warn(f"{kind} is not there in full: {why}")
-    if not snapshot.objects.of(Node):
+    if not snapshot.objects.list_all(Node):
         notes.warn("there are no nodes")

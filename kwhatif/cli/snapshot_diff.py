@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.options import Everything, Tables, TablesOutput, argument
-from kwhatif.cli.output import finish, rendered
+from kwhatif.cli.output import finish, render_result
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -24,11 +24,11 @@ def diff(
     Exit codes: 0 nothing changed, 1 something did, 2 usage or input error.
     """
     from kwhatif.cli.output import check_stdin
-    from kwhatif.report.snapshot_diff_text import diff_blocks
+    from kwhatif.commands.snapshot.diff.diff import diff as ask
+    from kwhatif.commands.snapshot.diff.text import diff_blocks
     from kwhatif.snapshot.load import load_snapshot
-    from kwhatif.whatif.snapshot_diff.snapshot_diff import diff as ask
 
     check_stdin(before, after)
     result = ask(load_snapshot([before]), load_snapshot([after]))
-    text = rendered(result, output, lambda: diff_blocks(result), everything=everything)
+    text = render_result(result, output, lambda: diff_blocks(result), everything=everything)
     finish(text, result.exit_code)

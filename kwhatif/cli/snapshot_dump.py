@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import DumpOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.cluster_options import DumpFlags
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import Redact, RedactedBy, SnapshotOutput
 from kwhatif.cli.output import say
-from kwhatif.cli.progress_line import Watching
+from kwhatif.cli.progress_line import ReadProgress
 from kwhatif.cli.redaction import check_apart, check_together, redacted_snapshot
 from kwhatif.errors import ClusterError, UsageError
-from kwhatif.whatif.stages.notes import Notes
+from kwhatif.simulation.inputs import Notes
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.live.dump import Dumped
+    from kwhatif.snapshot.live.dump import DumpResult
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def dump(
     output: SnapshotOutput,
     *,
-    cluster: DumpOptions,
+    cluster: DumpFlags,
     retries: Annotated[
         int,
         typer.Option(
@@ -46,7 +46,7 @@ def dump(
     Exit codes: 0 good (kinds that may not be read are named in the file and here), 2 nothing could be written.
     """
     check_together(redact=redact, translation=translation)
-    connection, wanted = cluster.connection(), cluster.wanted(retries)
+    connection, wanted = cluster.connection(), cluster.build_settings(retries)
     _check_writable(output)
     if translation is not None:
         _check_writable(translation)
@@ -55,13 +55,13 @@ def dump(
     from kwhatif.snapshot.format.model import write_snapshot
     from kwhatif.snapshot.live.dump import dump as read
 
-    watching = Watching()
+    watching = ReadProgress()
     try:
         dumped = read(connection, wanted, progress=watching.progress, tell=watching.tell)
     finally:
         watching.end()
     if strict:
-        _insist(dumped)
+        _require_complete(dumped)
     notes = Notes()
     snapshot = dumped.snapshot
     if translation is not None:
@@ -84,7 +84,7 @@ def _check_writable(output: str) -> None:
         raise UsageError(f"{output}: cannot be written: {why}")
 
 
-def _insist(dumped: Dumped) -> None:
+def _require_complete(dumped: DumpResult) -> None:
     """Raises ClusterError if something is missing that is there."""
     for kind in dumped.refused:
         raise ClusterError(f"--strict: {kind} cannot be read: {dumped.snapshot.unreadable[kind]}")
@@ -98,17 +98,17 @@ def _judge_scheduler(snapshot: Snapshot, notes: Notes) -> None:
     if scheduler is None or scheduler.configuration is None:
         return
     from kwhatif.policy.configuration_file import examine
-    from kwhatif.whatif.stages.rules import rules
+    from kwhatif.simulation.version_options import choose_minor
 
-    features = rules(None, None, notes, otherwise=snapshot.kubernetes_version, recorded=scheduler.feature_gates)
+    features = choose_minor(None, None, notes, otherwise=snapshot.kubernetes_version, recorded=scheduler.feature_gates)
     outcome = examine(scheduler.configuration, source=scheduler.source or "", features=features)
     if outcome.configuration is None:
         notes.warn(f"{scheduler.source}: kube-scheduler would refuse this configuration: {outcome.error}")
 
 
-def _summarize(dumped: Dumped, output: str, notes: Notes) -> None:
+def _summarize(dumped: DumpResult, output: str, notes: Notes) -> None:
     """Note what was read, and what was not."""
-    from kwhatif.results.amounts import spell_size
+    from kwhatif.results.amounts import format_size
 
     snapshot = dumped.snapshot
     held = ", ".join(f"{number:,} {kind}" for kind, number in snapshot.counts().items() if number)
@@ -123,5 +123,5 @@ def _summarize(dumped: Dumped, output: str, notes: Notes) -> None:
         notes.warn(f"the lists do not fit together: {text}")
     if snapshot.dropped:
         notes.note(f"left out of pod templates: {', '.join(snapshot.dropped)}; --keep-templates keeps them")
-    where = "standard output" if output == "-" else f"{output} ({spell_size(os.path.getsize(output))})"
+    where = "standard output" if output == "-" else f"{output} ({format_size(os.path.getsize(output))})"
     notes.note(f"{snapshot.source} to {where}: {held}")

@@ -7,20 +7,19 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import Without, grouped
+from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import Everything, Tables, TablesOutput, argument, option
-from kwhatif.cli.output import finish, rendered
-from kwhatif.cli.reports import ReportFiles, is_mapped, reports_of, written
+from kwhatif.cli.output import ReportFiles, finish, is_mapped, render_result, reports_of, write_result_reports
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.notes import Notes
+from kwhatif.simulation.inputs import Notes
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def info(
     files: Annotated[
         list[str] | None,
@@ -39,7 +38,7 @@ def info(
     output: TablesOutput = Tables.table,
     everything: Everything = False,
     *,
-    cluster: Annotated[ClusterOptions, Without("snapshot")],
+    cluster: Annotated[ClusterFlags, Excluding("snapshot")],
     edits: EditOptions,
 ) -> None:
     """Show what is in a snapshot: nodes by pool and zone, what is free, who waits, how old it is, what is missing.
@@ -50,18 +49,18 @@ def info(
 
     from kwhatif.api.core import Node
     from kwhatif.cli.output import check_stdin
-    from kwhatif.report.snapshot_info_text import info_blocks
+    from kwhatif.commands.snapshot.info.info import device_uses
+    from kwhatif.commands.snapshot.info.info import info as ask
+    from kwhatif.commands.snapshot.info.text import info_blocks
+    from kwhatif.simulation.cluster_files import snapshot_of, with_edits
     from kwhatif.versions import features_of
-    from kwhatif.whatif.info.device_uses import device_uses
-    from kwhatif.whatif.info.info import info as ask
-    from kwhatif.whatif.stages.clusters import snapshot_of, with_edits
 
     reports = reports_of(report)
-    source = dataclasses.replace(cluster, snapshot=files).required()
+    source = dataclasses.replace(cluster, snapshot=files).require_source()
     check_stdin(source, *(edits.edits or ()))
     notes = Notes()
     snapshot = with_edits(snapshot_of(source, notes), edits or None, notes).snapshot
-    known = snapshot.objects.of(Node)
+    known = snapshot.objects.list_all(Node)
     if by and known and not any(by in (node.metadata.labels or {}) for node in known):
         raise UsageError(f"--by {by}: no node has this label")
     features = features_of()
@@ -74,7 +73,7 @@ def info(
         devices=lambda given: device_uses(given, features),
         mapped=is_mapped(reports),
     )
-    result.noted(notes)
-    written(reports, result, lambda: info_blocks(result))
-    text = rendered(result, output, lambda: info_blocks(result), everything=everything)
+    result.set_notes(notes)
+    write_result_reports(reports, result, lambda: info_blocks(result))
+    text = render_result(result, output, lambda: info_blocks(result), everything=everything)
     finish(text, result.exit_code, notes)

@@ -43,8 +43,8 @@ def rbac(
 
     Exit codes: 0 good, 2 usage error.
     """
-    from kwhatif.report.structured import as_documents
-    from kwhatif.snapshot.live.rights import rights
+    from kwhatif.render.formats import as_documents
+    from kwhatif.snapshot.live.rbac import rights
 
     for flag, text in (("--service-account", service_account), ("--scheduler-config", scheduler_config)):
         if text is not None and not re.fullmatch(f"{_PART}/{_PART}", text):

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kwhatif.cli.cluster_options import DumpOptions
-from kwhatif.cli.grouped import Without, grouped
+from kwhatif.cli.cluster_options import DumpFlags
+from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import Redact, RedactedBy, option, seconds
 from kwhatif.cli.output import say
-from kwhatif.cli.progress_line import Watching
+from kwhatif.cli.progress_line import ReadProgress
 from kwhatif.cli.redaction import check_apart, check_together, with_redacted_lines
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.notes import Notes
+from kwhatif.simulation.inputs import Notes
 
 if TYPE_CHECKING:
-    from kwhatif.snapshot.live.growing import Treat
-    from kwhatif.snapshot.live.recorder import Counts, Recorded, Recorder
+    from kwhatif.snapshot.live.recorder import Counts, Recorder, RecordingSummary
+    from kwhatif.snapshot.recording_lines import Treat
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def record(
     output: Annotated[
         str,
@@ -39,7 +39,7 @@ def record(
         ),
     ],
     *,
-    cluster: Annotated[DumpOptions, Without("timeout")],
+    cluster: Annotated[DumpFlags, Excluding("timeout")],
     length: Annotated[
         str | None, option("--for", metavar="TIME", help="How long, such as 8h. Default: until it is stopped.")
     ] = None,
@@ -57,14 +57,14 @@ def record(
 
     check_together(redact=redact, translation=translation)
     limit = None if length is None else seconds(length, "--for")
-    watching = Watching()
+    watching = ReadProgress()
     recorder = Recorder(
         cluster.connection(),
-        cluster.wanted(),
+        cluster.build_settings(),
         seconds=TIMEOUT_MAX if limit is None else limit,
         progress=watching.progress,
         tell=watching.tell,
-        shown=lambda counts: watching.show(f"recording: {_in_words(counts)}"),
+        shown=lambda counts: watching.show(f"recording: {_describe_counts(counts)}"),
     )
     notes = Notes()
     try:
@@ -81,7 +81,7 @@ def record(
         raise UsageError(f"{output}: cannot be written any more: {recorded.failed}: {recorded.lost:,} lines are lost")
 
 
-def _until_stopped(recorder: Recorder, output: str, treat: Treat | None = None) -> Recorded:
+def _until_stopped(recorder: Recorder, output: str, treat: Treat | None = None) -> RecordingSummary:
     """What was recorded. Raises UsageError if the file cannot be made."""
     if output == "-":
         raise UsageError("-o: expected a file, found '-': a recording is written piece by piece")
@@ -98,10 +98,10 @@ def _until_stopped(recorder: Recorder, output: str, treat: Treat | None = None) 
 def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the recording, not the program."""
 
-    def stopped(*_: Any) -> None:
+    def handle_signal(*_: Any) -> None:
         stop()
 
-    before = {number: signal.signal(number, stopped) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
@@ -109,9 +109,9 @@ def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _summarize(recorded: Recorded, output: str, notes: Notes) -> None:
+def _summarize(recorded: RecordingSummary, output: str, notes: Notes) -> None:
     """Note what is in the file, and what is not."""
-    from kwhatif.results.amounts import lasted
+    from kwhatif.results.amounts import format_age
 
     for text in recorded.notes:
         notes.note(text)
@@ -121,11 +121,13 @@ def _summarize(recorded: Recorded, output: str, notes: Notes) -> None:
         notes.warn(f"{kind}: some changes are missing: {why}")
     for kind, why in recorded.broken.items():
         notes.warn(f"{kind}: was not followed at the end: {why}")
-    notes.note(f"{recorded.source} to {output}: {lasted(int(recorded.seconds))}, {_in_words(recorded.counts)}")
+    notes.note(
+        f"{recorded.source} to {output}: {format_age(int(recorded.seconds))}, {_describe_counts(recorded.counts)}"
+    )
 
 
-def _in_words(counts: Counts) -> str:
-    from kwhatif.results.amounts import spell_size
+def _describe_counts(counts: Counts) -> str:
+    from kwhatif.results.amounts import format_size
 
     pods = "pod" if counts.bound == 1 else "pods"
-    return f"{counts.events:,} events, {counts.bound:,} {pods} bound, {spell_size(counts.size)}"
+    return f"{counts.events:,} events, {counts.bound:,} {pods} bound, {format_size(counts.size)}"

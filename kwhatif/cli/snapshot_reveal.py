@@ -28,7 +28,7 @@ def reveal(
     from kwhatif.cli.output import check_stdin, finish
     from kwhatif.redaction import read_translation
     from kwhatif.redaction import reveal as put_back
-    from kwhatif.report.escape import clean
+    from kwhatif.render.escape import clean
     from kwhatif.snapshot.read.files import read_paths
 
     check_stdin(answer, translation)

@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.grouped import grouped
+from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
     AnyNamespace,
-    EngineOptions,
     Everything,
+    ManifestFlags,
     PodFiles,
     PodWords,
-    ReadingOptions,
+    SchedulerFlags,
     Tables,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import reports_of, written
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.cli.output import check_stdin, finish, render_result, reports_of, write_result_reports
+from kwhatif.simulation.inputs import Inputs
 
 if TYPE_CHECKING:
-    from kwhatif.report.blocks import Block
+    from kwhatif.render.blocks import Block
 
 FORMATS = ("json", "yaml", "markdown")
 _PRINTED = tuple(each.value for each in Tables)
@@ -36,7 +35,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def trim(
     out: Annotated[
         str, option("-o", "--output", metavar="OUT", help="The file to write; packed if it ends in .gz or .zst.")
@@ -69,9 +68,9 @@ def trim(
     ] = None,
     everything: Everything = False,
     *,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: EngineOptions,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: SchedulerFlags,
     edits: EditOptions,
 ) -> None:
     """Keep only what the decision on a pod depends on: a small snapshot that reproduces it.
@@ -81,35 +80,35 @@ def trim(
 
     Exit codes: 0 written, 2 usage or input error.
     """
-    from kwhatif.report.snapshot_trim_text import trim_blocks
-    from kwhatif.whatif.stages.question import Case
-    from kwhatif.whatif.stages.sequence import ask
-    from kwhatif.whatif.trim.question import Trim
+    from kwhatif.commands.snapshot.trim.run import Trim
+    from kwhatif.commands.snapshot.trim.text import trim_blocks
+    from kwhatif.simulation.pipeline import ask
+    from kwhatif.simulation.question import Scenario
 
     words, offered = pods or [], filename or []
     printed = next((each for each in report or () if each in _PRINTED), Tables.table)
     reports = reports_of([each for each in report or () if each not in _PRINTED], FORMATS)
-    source = cluster.required()
+    source = cluster.require_source()
     check_stdin(*words, *offered, source, engine.policy, *(edits.edits or ()))
     question = Trim(words, offered, namespace, out=out, nodes_too=nodes_too, most_steps=steps)
-    result = ask(question, Case(Inputs(source, edits=edits or None, reading=reading), engine))
+    result = ask(question, Scenario(Inputs(source, edits=edits or None, manifest_options=reading), engine))
 
     def blocks() -> list[Block]:
-        return trim_blocks(result, _spelt(engine))
+        return trim_blocks(result, _format_options(engine))
 
-    written(reports, result, blocks)
-    text = rendered(result, printed, blocks, everything=everything)
-    finish(text, result.exit_code, [*result.notes, *_deprecated(report or ())])
+    write_result_reports(reports, result, blocks)
+    text = render_result(result, printed, blocks, everything=everything)
+    finish(text, result.exit_code, [*result.notes, *_suggest_replacements(report or ())])
 
 
-def _deprecated(reports: Sequence[str]) -> Iterator[str]:
+def _suggest_replacements(reports: Sequence[str]) -> Iterator[str]:
     """What to write for ``--report json``, as it was before."""
     for name in reports:
         if name in _PRINTED:
             yield f"warning: --report {name} will be refused: --report {name}=FILE writes a file, as elsewhere"
 
 
-def _spelt(engine: EngineOptions) -> str:
+def _format_options(engine: SchedulerFlags) -> str:
     """The options that say who decides, for a command to copy: `` --policy policy.yaml --all-nodes``."""
     words: list[str] = []
     for name, given in (

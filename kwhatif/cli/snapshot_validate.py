@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.options import Everything, SnapshotFiles, Tables, TablesOutput
-from kwhatif.cli.output import finish, rendered
+from kwhatif.cli.output import finish, render_result
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -24,11 +24,11 @@ def validate(
     Exit codes: 0 no errors, 1 errors (or warnings, with --strict), 2 usage error, or the files cannot be opened.
     """
     from kwhatif.cli.output import check_stdin
-    from kwhatif.report.snapshot_check_text import check_blocks
+    from kwhatif.commands.snapshot.validate.text import check_blocks
+    from kwhatif.commands.snapshot.validate.validate import validate as ask
     from kwhatif.versions import features_of
-    from kwhatif.whatif.validate.validate import validate as ask
 
     check_stdin(*files)
     result = ask(files, features_of(), strict=strict)
-    text = rendered(result, output, lambda: check_blocks(result), everything=everything)
+    text = render_result(result, output, lambda: check_blocks(result), everything=everything)
     finish(text, result.exit_code)

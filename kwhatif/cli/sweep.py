@@ -6,30 +6,29 @@ from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterOptions
+from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.fleet_options import FleetOptions
-from kwhatif.cli.grouped import Without, grouped
+from kwhatif.cli.fleet_options import FleetFlags
+from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import (
-    EngineOptions,
+    ManifestFlags,
     Namespace,
-    ReadingOptions,
     Replay,
+    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
     option,
 )
-from kwhatif.cli.output import check_stdin, finish, rendered
-from kwhatif.cli.reports import ReportFiles, reports_of, written
+from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
 from kwhatif.errors import UsageError
-from kwhatif.whatif.stages.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-@grouped
+@expand_groups
 def sweep(
     files: Annotated[list[str] | None, argument(metavar="FILE", help="Manifests with pods to schedule.")] = None,
     space: Annotated[
@@ -78,10 +77,10 @@ def sweep(
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
-    fleet: FleetOptions,
-    cluster: ClusterOptions,
-    reading: ReadingOptions,
-    engine: Annotated[EngineOptions, Without("call_extenders")],
+    fleet: FleetFlags,
+    cluster: ClusterFlags,
+    reading: ManifestFlags,
+    engine: Annotated[SchedulerFlags, Excluding("call_extenders")],
     edits: EditOptions,
 ) -> None:
     """Try many scheduler policies on the same pods: which are best, and which settings matter.
@@ -91,17 +90,17 @@ def sweep(
 
     Exit codes: 0 policies were compared, 2 usage or input error.
     """
-    from kwhatif.report.sweep_text import sweep_blocks
-    from kwhatif.whatif.stages.sequence import ask
-    from kwhatif.whatif.sweep.node_prices import read_prices
-    from kwhatif.whatif.sweep.question import Sweep
-    from kwhatif.whatif.sweep.space_document import read_space
+    from kwhatif.commands.sweep.measures import read_prices
+    from kwhatif.commands.sweep.run import Sweep
+    from kwhatif.commands.sweep.space_document import read_space
+    from kwhatif.commands.sweep.text import sweep_blocks
+    from kwhatif.simulation.pipeline import ask
 
     if space is None:
         raise UsageError("name the settings to try: --space FILE, a SweepSpace document")
     if write == "-":
         raise UsageError("--write -: standard output is for the answer; name a file")
-    source, others, probes = cluster.required(), against_snapshot or [], probe or []
+    source, others, probes = cluster.require_source(), against_snapshot or [], probe or []
     reports = reports_of(report)
     check_stdin(*(files or ()), source, *others, *probes, space, prices, engine.policy, *(edits.edits or ()))
     question = Sweep(
@@ -115,12 +114,12 @@ def sweep(
         probe=probes,
         prices=None if prices is None else read_prices(prices),
         write=write or "",
-        back=fleet.back,
+        executor=fleet.back,
         rows=fleet.rows,
     )
-    inputs = Inputs(namespace=namespace, edits=edits or None, reading=reading)
+    inputs = Inputs(namespace=namespace, edits=edits or None, manifest_options=reading)
     result = ask(question, *question.cases(inputs, engine))
     wide = everything or output is Tables.wide
-    written(reports, result, lambda: sweep_blocks(result, wide=True))
-    text = rendered(result, output, lambda: sweep_blocks(result, wide=wide), everything=wide)
+    write_result_reports(reports, result, lambda: sweep_blocks(result, wide=True))
+    text = render_result(result, output, lambda: sweep_blocks(result, wide=wide), everything=wide)
     finish(text, result.exit_code, result.notes)

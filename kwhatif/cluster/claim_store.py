@@ -51,10 +51,12 @@ class Devices:
     def __init__(self, objects: Objects, features: Features) -> None:
         self.features = features
         self.claims: dict[ClaimKey, ResourceClaim] = {}
-        self.classes = {c.name: c for c in sorted(objects.of(DeviceClass), key=lambda c: c.name)}
-        self.templates = {(t.namespace, t.name): t for t in objects.of(ResourceClaimTemplate)}
-        rules = objects.of(DeviceTaintRule) if features.dra_device_taint_rules and features.dra_device_taints else []
-        self.slices = _tainted(objects.of(ResourceSlice), rules)
+        self.classes = {c.name: c for c in sorted(objects.list_all(DeviceClass), key=lambda c: c.name)}
+        self.templates = {(t.namespace, t.name): t for t in objects.list_all(ResourceClaimTemplate)}
+        rules = (
+            objects.list_all(DeviceTaintRule) if features.dra_device_taint_rules and features.dra_device_taints else []
+        )
+        self.slices = _apply_taint_rules(objects.list_all(ResourceSlice), rules)
         self.serving = _serving(self.classes.values(), features)
         self._extended: dict[tuple[str, str], ClaimKey] = {}
         self.in_flight: dict[str, ResourceClaim] = {}
@@ -64,7 +66,7 @@ class Devices:
         self.journal: list[DeviceId] = []
         self.memory: dict[str, Any] = {}
         self.own: dict[str, Any] = {}
-        for claim in objects.of(ResourceClaim):
+        for claim in objects.list_all(ResourceClaim):
             self.put(claim)
 
     def fork(self) -> Devices:
@@ -102,12 +104,12 @@ class Devices:
         if claim.status.allocation is not None:
             self._count(claim, -1)
 
-    def take_off(self, claim: ResourceClaim) -> None:
+    def add_pending_allocation(self, claim: ResourceClaim) -> None:
         """A Reserve has allocated this claim."""
         self.in_flight[claim.identity] = claim
         self._count(claim, 1)
 
-    def land(self, claim: ResourceClaim) -> None:
+    def remove_pending_allocation(self, claim: ResourceClaim) -> None:
         """The allocation of a Reserve is recorded or given up, if there was one."""
         taken_off = self.in_flight.pop(claim.identity, None)
         if taken_off is not None:
@@ -229,7 +231,7 @@ def _tally(table: dict[DeviceId, tuple[str, ...]], device: DeviceId, key: str, s
         table.pop(device, None)
 
 
-def _tainted(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> list[ResourceSlice]:
+def _apply_taint_rules(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> list[ResourceSlice]:
     """Slices by name, with the taints that rules put on their devices (upstream: tracker.applyPatches)."""
     found = []
     for each in sorted(slices, key=lambda s: s.name):

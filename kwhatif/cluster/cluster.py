@@ -15,14 +15,12 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.owners import Owners
 from kwhatif.cluster.shape_table import ShapeTable
-from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape
+from kwhatif.cluster.shapes import HostPort, Owners, PodInfo, PodShape
 from kwhatif.cluster.storage import Assumptions, Storage
-from kwhatif.cluster.tallies import Tallies
-from kwhatif.cluster.tally import Tally, TallySpec
+from kwhatif.cluster.tally import Tallies, Tally, TallySpec
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
-from kwhatif.progress import tracked
+from kwhatif.progress import track
 from kwhatif.versions import Features
 
 FINISHED = ("Succeeded", "Failed")
@@ -42,7 +40,7 @@ class Checkpoint:
     pods_on: list[list[PodInfo]]
     nominated: dict[str, list[tuple[PodInfo, str]]]
     storage: Assumptions
-    searched: IntpArray | None
+    node_order: IntpArray | None
 
 
 class Cluster:
@@ -74,7 +72,7 @@ class Cluster:
         self._requested = np.zeros((size, len(self.shapes.resources)), np.int64)
         self.non_zero = np.zeros((size, 2), np.int64)
         self.pod_count = np.zeros(size, np.int64)
-        self.there = np.ones(size, np.bool_)
+        self.active = np.ones(size, np.bool_)
         self.port_index: dict[HostPort, int] = {}
         self.ports = np.zeros((size, 0), np.bool_)
         self.pods_on: list[list[PodInfo]] = [[] for _ in range(size)]
@@ -82,7 +80,7 @@ class Cluster:
         self._undone: list[tuple[int, int]] = []
         self._tallies = Tallies(self.shapes, size)
         self._searched: IntpArray | None = None
-        self.comings = 0
+        self.membership_version = 0
         self.memory: dict[Hashable, object] = {}
 
     @classmethod
@@ -97,8 +95,8 @@ class Cluster:
 
         ``shapes`` may be those of an earlier cluster.
         """
-        cluster = cls(objects.of(Node), ShapeTable(features) if shapes is None else shapes, objects)
-        for pod in tracked(objects.of(Pod), "Setting up", "pods"):
+        cluster = cls(objects.list_all(Node), ShapeTable(features) if shapes is None else shapes, objects)
+        for pod in track(objects.list_all(Pod), "Setting up", "pods"):
             if (pod.status.phase or "") in FINISHED:
                 continue
             try:
@@ -189,7 +187,7 @@ class Cluster:
         if node_name in self._elsewhere:
             self._elsewhere[node_name] = [info for info in self._elsewhere[node_name] if info.uid != uid]
 
-    def leave(self, uid: str, *, deleted: bool = True) -> int:
+    def remove_pod(self, uid: str, *, deleted: bool = True) -> int:
         """A pod goes for good: as ``forget``, and its device claims are free. Raises KeyError."""
         info, _ = self._where[uid]
         row = self.forget(uid)
@@ -256,11 +254,11 @@ class Cluster:
 
     def nominate(self, info: PodInfo, node_name: str) -> None:
         """Remember that a pending pod is to get room on a node."""
-        self.denominate(info.uid)
+        self.remove_nomination(info.uid)
         info.nominated = node_name
         self.nominated.setdefault(node_name, []).append(info)
 
-    def denominate(self, uid: str) -> None:
+    def remove_nomination(self, uid: str) -> None:
         """Forget a nomination, if there is one."""
         for node_name, infos in list(self.nominated.items()):
             rest = [info for info in infos if info.uid != uid]
@@ -269,7 +267,7 @@ class Cluster:
             else:
                 del self.nominated[node_name]
 
-    def changed(self, since: int) -> list[int]:
+    def list_changed_rows(self, since: int) -> list[int]:
         """Rows that changed since the journal was so long. What was done and undone in the meantime is left out."""
         if not self._undone:
             return self.journal[since:]
@@ -284,7 +282,7 @@ class Cluster:
 
     def tally(self, spec: TallySpec) -> Tally:
         """The live tally of ``spec``, made when it is new."""
-        return self._tallies.of(spec)
+        return self._tallies.tally_for(spec)
 
     @property
     def too_many_tallies(self) -> bool:
@@ -329,9 +327,9 @@ class Cluster:
             self.pods_on[row] = earlier
         self._where.update((info.uid, (info, row)) for info, row in back)
         self._tallies.back_to(to.log)
-        for row in np.flatnonzero(~self.there).tolist():
-            self.join(row)
-        self._searched = to.searched
+        for row in np.flatnonzero(~self.active).tolist():
+            self.activate_node(row)
+        self._searched = to.node_order
         for now, before in (
             (self._requested, to.requested),
             (self.ports, to.ports),
@@ -353,7 +351,7 @@ class Cluster:
 
     # --- nodes and copies
 
-    def reread(self, kinds: Collection[str]) -> None:
+    def invalidate_kinds(self, kinds: Collection[str]) -> None:
         """The objects of these kinds are others from now on: what follows from them is worked out anew.
 
         What was assumed of volumes or devices is forgotten with them. Pods are told of one by one instead.
@@ -366,7 +364,7 @@ class Cluster:
             self.devices = Devices(self.objects, self.shapes.features)
         self.drop_tallies()
         if Node.__name__ in kinds:
-            self.replace_nodes(self.objects.of(Node))
+            self.replace_nodes(self.objects.list_all(Node))
 
     def fork(self) -> Cluster:
         """An independent copy; node columns and shapes are shared. Cost grows with pods, not with their specs."""
@@ -380,68 +378,68 @@ class Cluster:
         twin._requested = self._requested.copy()
         twin.non_zero = self.non_zero.copy()
         twin.pod_count = self.pod_count.copy()
-        twin.there = self.there.copy()
-        twin._searched, twin.comings = self._searched, self.comings
+        twin.active = self.active.copy()
+        twin._searched, twin.membership_version = self._searched, self.membership_version
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
         twin.pods_on = list(self.pods_on)
         twin.journal, twin._undone = [], []
         twin._tallies, twin.memory = self._tallies.fork(), {}
         return twin
 
-    def without(self, names: Collection[str]) -> Cluster:
+    def without_nodes(self, names: Collection[str]) -> Cluster:
         """A copy in which nodes are gone, and with them the pods that ran there. Faster than ``replace_nodes``."""
         twin = self.fork()
         gone = {row for name in names if (row := self.columns.row(name)) is not None}
         for row in sorted(gone):
             for info in self.pods_on[row]:
-                twin.leave(info.uid)
-        twin.columns = self.columns.without(gone)
+                twin.remove_pod(info.uid)
+        twin.columns = self.columns.without_nodes(gone)
         kept = np.fromiter((self.columns.row(name) for name in twin.columns.names), np.intp, len(twin.columns))
         place = np.full(len(self), -1, np.intp)
         place[kept] = np.arange(len(kept))
         now: list[int] = place.tolist()
         twin._requested, twin.non_zero = twin._requested[kept], twin.non_zero[kept]
         twin.pod_count, twin.ports = twin.pod_count[kept], twin.ports[kept]
-        twin.there = twin.there[kept]
+        twin.active = twin.active[kept]
         twin.pods_on = [twin.pods_on[row] for row in kept.tolist()]
         twin._where = {uid: (info, now[row]) for uid, (info, row) in twin._where.items()}
         twin._searched = None
-        twin._tallies = twin._tallies.renumbered(place, len(kept))
+        twin._tallies = twin._tallies.renumber(place, len(kept))
         twin.nominated = {name: infos for name, infos in twin.nominated.items() if name not in names}
         twin.journal, twin._undone = [], []
         return twin
 
-    def widened(self, nodes: Sequence[Node]) -> Cluster:
+    def with_nodes(self, nodes: Sequence[Node]) -> Cluster:
         """A copy with rows for more nodes, which come last and are not there until they ``join``."""
         twin, more = self.fork(), len(nodes)
-        twin.columns = self.columns.extended(nodes)
-        twin._requested = _longer(twin._requested, more)
-        twin.non_zero, twin.pod_count = _longer(twin.non_zero, more), _longer(twin.pod_count, more)
-        twin.ports, twin.there = _longer(twin.ports, more), _longer(twin.there, more)
+        twin.columns = self.columns.with_nodes(nodes)
+        twin._requested = _extend_rows(twin._requested, more)
+        twin.non_zero, twin.pod_count = _extend_rows(twin.non_zero, more), _extend_rows(twin.pod_count, more)
+        twin.ports, twin.active = _extend_rows(twin.ports, more), _extend_rows(twin.active, more)
         twin.pods_on += [[] for _ in nodes]
         twin._searched = None
-        twin._tallies = twin._tallies.renumbered(np.arange(len(self)), len(twin))
+        twin._tallies = twin._tallies.renumber(np.arange(len(self)), len(twin))
         return twin
 
-    def join(self, row: int) -> None:
+    def activate_node(self, row: int) -> None:
         """A node that has a row is there from now on."""
-        self._set_there(row, there=True)
+        self._set_active(row, there=True)
 
-    def depart(self, row: int) -> None:
+    def deactivate_node(self, row: int) -> None:
         """A node without pods leaves and keeps its row."""
-        self._set_there(row, there=False)
+        self._set_active(row, there=False)
 
-    def _set_there(self, row: int, *, there: bool) -> None:
-        if bool(self.there[row]) != there:
-            self.there[row] = there
-            self._searched, self.comings = None, self.comings + 1
+    def _set_active(self, row: int, *, there: bool) -> None:
+        if bool(self.active[row]) != there:
+            self.active[row] = there
+            self._searched, self.membership_version = None, self.membership_version + 1
             self.journal.append(row)
 
     @property
-    def searched(self) -> IntpArray:
+    def node_order(self) -> IntpArray:
         """intp[n]: the rows of the nodes that are there, in the order in which the scheduler lists them."""
         if self._searched is None:
-            self._searched = self.columns.order_of(self.there)
+            self._searched = self.columns.order_of(self.active)
         return self._searched
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
@@ -458,6 +456,6 @@ class Cluster:
                 self.add(info, name)
 
 
-def _longer(array: AnyArray, more: int) -> AnyArray:
+def _extend_rows(array: AnyArray, more: int) -> AnyArray:
     """The array with so many more rows of zeros."""
     return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])

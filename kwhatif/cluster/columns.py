@@ -3,29 +3,95 @@
 Axis 0 of every array is the node, in the scheduler's own order (``order.py``); N is their number. Resource
 matrices have the resources of a ``ResourceAxis`` as axis 1. Labels, taints, images and declared features are
 dictionary-encoded: a code a node, and a short list of distinct values that questions are asked of.
+
+Which column a resource has in the matrices of requests and capacities.
+
+The order in which the scheduler lists its nodes: zones take turns.
+
+Upstream: pkg/scheduler/backend/cache/node_tree.go and component-helpers/node/topology.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 import numpy as np
 
 from kwhatif.api.core import Node, Taint
-from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, untolerated
-from kwhatif.cluster.axis import ResourceAxis
-from kwhatif.cluster.order import scheduler_order, zone_of
+from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, find_untolerated_taints
 from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+
+
+class ResourceAxis:
+    """Axis 1 of the matrices. It only ever grows, when a node or a pod comes that names a new resource."""
+
+    def __init__(self) -> None:
+        self._index = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    @property
+    def names(self) -> list[str]:
+        """The resources in the order of their columns."""
+        return list(self._index)
+
+    def add(self, names: Iterable[str]) -> None:
+        """See to it that these resources have columns."""
+        for name in names:
+            self._index.setdefault(name, len(self._index))
+
+    def find(self, name: str) -> int | None:
+        """The column of a resource, None for one that neither nodes nor pods have named."""
+        return self._index.get(name)
+
+    def column(self, name: str) -> int:
+        """The column of a resource that a node or a pod has named. Raises KeyError for others."""
+        return self._index[name]
+
+    def columns(self, names: Iterable[str]) -> slice | IntpArray:
+        """As ``column``, of many: a slice where they are the first ones in order, which indexes faster."""
+        found = [self._index[name] for name in names]
+        return slice(0, len(found)) if found == list(range(len(found))) else np.array(found, np.intp)
+
+    def amounts(self, matrix: Int64Array, name: str) -> Int64Array:
+        """int64[N]: one resource in an int64[N, R] matrix; zeros for one that neither nodes nor pods have named."""
+        column = self._index.get(name)
+        return np.zeros(len(matrix), np.int64) if column is None else matrix[:, column]
+
+
+_BETA = "failure-domain.beta.kubernetes.io/"
+_STABLE = "topology.kubernetes.io/"
+
+
+def zone_key_of(node: Node) -> tuple[str, str]:
+    """(region, zone) of a node; the deprecated labels win where both are there."""
+    labels = node.metadata.labels or {}
+
+    def read(name: str) -> str:
+        return labels.get(_BETA + name, labels.get(_STABLE + name, ""))
+
+    return read("region"), read("zone")
+
+
+def scheduler_order(nodes: Sequence[Node]) -> list[int]:
+    """Indices of ``nodes`` as the scheduler lists them: the first of each zone, then the second of each, ..."""
+    by_zone: dict[tuple[str, str], list[int]] = {}
+    for index, node in enumerate(nodes):
+        by_zone.setdefault(zone_key_of(node), []).append(index)
+    return [index for turn in zip_longest(*by_zone.values()) for index in turn if index is not None]
+
 
 _MEMO_LIMIT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class EncodedColumn:
     """A dictionary-encoded column: ``codes`` intp[N], -1 where a node has no value; ``values`` the distinct ones."""
 
     codes: IntpArray
@@ -64,7 +130,7 @@ class NodeColumns:
     def __init__(self, nodes: Sequence[Node], resources: ResourceAxis) -> None:
         self._lay_out(nodes, resources, {})
 
-    def without(self, rows: Collection[int]) -> NodeColumns:
+    def without_nodes(self, rows: Collection[int]) -> NodeColumns:
         """The columns of all other nodes; their amounts are not worked out again."""
         gone = {self.names[row] for row in rows}
         known = dict(zip(self.names, self._amounts, strict=True))
@@ -72,7 +138,7 @@ class NodeColumns:
         others._lay_out([node for node in self.given if node.name not in gone], self._resources, known)
         return others
 
-    def extended(self, nodes: Sequence[Node]) -> NodeColumns:
+    def with_nodes(self, nodes: Sequence[Node]) -> NodeColumns:
         """The columns of these and more nodes, whose rows come last, whatever their zones."""
         known = dict(zip(self.names, self._amounts, strict=True))
         wider = object.__new__(NodeColumns)
@@ -94,7 +160,7 @@ class NodeColumns:
         self.names = [node.name for node in self.nodes]
         self._rows = {name: row for row, name in enumerate(self.names)}
         self._resources = resources
-        self._labels: dict[str, Coded] = {}
+        self._labels: dict[str, EncodedColumn] = {}
         self._memo: dict[Hashable, BoolArray] = {}
         size = len(self.nodes)
         self.name_rank = np.empty(size, np.intp)
@@ -139,7 +205,7 @@ class NodeColumns:
     def _zones_as_given(self) -> IntpArray:
         """intp[N]: the number of the zone of each node as they joined."""
         numbers: dict[tuple[str, str], int] = {}
-        return np.fromiter((numbers.setdefault(zone_of(n), len(numbers)) for n in self.given), np.intp, len(self))
+        return np.fromiter((numbers.setdefault(zone_key_of(n), len(numbers)) for n in self.given), np.intp, len(self))
 
     @staticmethod
     def _allocatable(node: Node) -> tuple[dict[str, int], int]:
@@ -166,7 +232,7 @@ class NodeColumns:
             matrix[np.ix_(rows, columns)] = [list(self._amounts[row][0].values()) for row in rows]
         return matrix
 
-    def label(self, key: str) -> Coded:
+    def label(self, key: str) -> EncodedColumn:
         """The column of one label."""
         column = self._labels.get(key)
         if column is None:
@@ -174,9 +240,9 @@ class NodeColumns:
         return column
 
     @cached_property
-    def name_column(self) -> Coded:
+    def name_column(self) -> EncodedColumn:
         """Node names as a column of their own, for ``matchFields``."""
-        return Coded(np.arange(len(self.names), dtype=np.intp), self.names)
+        return EncodedColumn(np.arange(len(self.names), dtype=np.intp), self.names)
 
     def having(self, requirement: Requirement, *, field: bool = False) -> BoolArray:
         """bool[N]: which nodes' labels (or ``metadata.name``) meet the requirement."""
@@ -188,7 +254,7 @@ class NodeColumns:
             answers = [requirement.matches(value) for value in column.values]
             return column.broadcast(answers, requirement.matches(None))
 
-        return self._memoised((requirement, field), ask)
+        return self._memoize((requirement, field), ask)
 
     def matching(self, affinity: RequiredNodeAffinity) -> BoolArray:
         """bool[N]: which nodes a required node affinity and node selector admit."""
@@ -204,7 +270,7 @@ class NodeColumns:
                 mask &= any_term
             return mask
 
-        return self._memoised(affinity, ask)
+        return self._memoize(affinity, ask)
 
     def matching_term(
         self, expressions: Sequence[Requirement], fields: Sequence[Requirement], *, broken: bool = False
@@ -231,14 +297,15 @@ class NodeColumns:
             codes[row] = code
         return codes, lists
 
-    def untolerated(
+    def find_untolerated_taints(
         self, shape: PodShape, effects: tuple[str, ...], *, comparison_operators: bool
     ) -> tuple[IntpArray, list[list[Taint]]]:
         """intp[N] codes and, per code, the taints of these effects that the pod does not tolerate."""
         codes, lists = self.taints
         tolerations = shape.spec.tolerations or []
         return codes, [
-            untolerated(taints, tolerations, effects, comparison_operators=comparison_operators) for taints in lists
+            find_untolerated_taints(taints, tolerations, effects, comparison_operators=comparison_operators)
+            for taints in lists
         ]
 
     @cached_property
@@ -261,7 +328,7 @@ class NodeColumns:
         """What each node declares it can do, N long."""
         return [frozenset(node.status.declared_features or ()) for node in self.nodes]
 
-    def _memoised(self, key: Hashable, ask: Callable[[], BoolArray]) -> BoolArray:
+    def _memoize(self, key: Hashable, ask: Callable[[], BoolArray]) -> BoolArray:
         answer = self._memo.get(key)
         if answer is None:
             if len(self._memo) >= _MEMO_LIMIT:
@@ -271,11 +338,11 @@ class NodeColumns:
         return answer
 
 
-def _encode(values: Sequence[str | None]) -> Coded:
+def _encode(values: Sequence[str | None]) -> EncodedColumn:
     distinct: dict[str, int] = {}
     codes = np.fromiter(
         (-1 if value is None else distinct.setdefault(value, len(distinct)) for value in values),
         np.intp,
         len(values),
     )
-    return Coded(codes, list(distinct))
+    return EncodedColumn(codes, list(distinct))

@@ -19,14 +19,14 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 
 T = TypeVar("T")
 _Pairs = list[tuple[Selector, T]]
-_Filed = dict[tuple[str, str], _Pairs[T]]
+_IndexEntry = dict[tuple[str, str], _Pairs[T]]
 
 
 _CHOICES = 8
 """So many of the labels that a selector insists on are compared; any will do."""
 
 
-class GrowingCodes:
+class GrowingColumn:
     """A dictionary-encoded column that grows: -1 stands for no value."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class LabelColumns:
 
     def __init__(self) -> None:
         self._labels: list[Mapping[str, str]] = []
-        self._columns: dict[str, GrowingCodes] = {}
+        self._columns: dict[str, GrowingColumn] = {}
 
     def append(self, labels: Mapping[str, str]) -> None:
         self._labels.append(labels)
@@ -73,7 +73,7 @@ class LabelColumns:
         return mask
 
     def _having(self, requirement: Requirement, first: int) -> BoolArray:
-        key, column = requirement.key, self._columns.setdefault(requirement.key, GrowingCodes())
+        key, column = requirement.key, self._columns.setdefault(requirement.key, GrowingColumn())
         for labels in self._labels[len(column) :]:
             column.append(labels.get(key))
         match requirement.operator:
@@ -96,7 +96,7 @@ class SelectorIndex(Generic[T]):
 
     def __init__(self) -> None:
         # By namespace, None for those that mean all of them: by label, and the few without one.
-        self._shelves: dict[str | None, tuple[_Filed[T], _Pairs[T]]] = {}
+        self._shelves: dict[str | None, tuple[_IndexEntry[T], _Pairs[T]]] = {}
 
     def add(self, selector: Selector, namespaces: Collection[str] | None, thing: T) -> None:
         """``namespaces`` are those of the pods it selects; None for all of them."""

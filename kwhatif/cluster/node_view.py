@@ -17,7 +17,7 @@ from kwhatif.cluster.tally import Tally
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 
 
-class Change:
+class PodDelta:
     """Pods imagined to come or go, each row for itself.
 
     shapes     intp[n, P]     numbers of the shapes of the pods in question
@@ -40,9 +40,9 @@ class Change:
         self.requested[places] += sign * table.requests[self.shapes[places, columns]]
         self.count[places] += sign
 
-    def part(self, places: IntpArray | BoolArray) -> Change:
+    def part(self, places: IntpArray | BoolArray) -> PodDelta:
         """The same change for some of the rows only."""
-        twin = object.__new__(Change)
+        twin = object.__new__(PodDelta)
         twin.shapes, twin.signs = self.shapes[places], self.signs[places]
         twin.ports = None if self.ports is None else self.ports[places]
         twin.requested, twin.count = self.requested[places], self.count[places]
@@ -54,7 +54,7 @@ class NodeView:
 
     __slots__ = ("_allocatable", "_change", "_requested", "cluster", "columns", "rows", "size")
 
-    def __init__(self, cluster: Cluster, rows: IntpArray | None = None, change: Change | None = None) -> None:
+    def __init__(self, cluster: Cluster, rows: IntpArray | None = None, change: PodDelta | None = None) -> None:
         self.cluster = cluster
         self.columns = cluster.columns
         self.rows = rows
@@ -66,7 +66,7 @@ class NodeView:
     def __len__(self) -> int:
         return self.size
 
-    def of(self, column: AnyArray) -> AnyArray:
+    def take_rows(self, column: AnyArray) -> AnyArray:
         """The rows of an [N, ...] array that belong to this view."""
         return column if self.rows is None else column[self.rows]
 
@@ -75,7 +75,7 @@ class NodeView:
         return place if self.rows is None else int(self.rows[place])
 
     @property
-    def unchanged(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether no pods are imagined to come or go."""
         return self._change is None
 
@@ -83,7 +83,7 @@ class NodeView:
     def allocatable(self) -> Int64Array:
         """int64[n, R]."""
         if self._allocatable is None:
-            self._allocatable = self.of(self.columns.allocatable)
+            self._allocatable = self.take_rows(self.columns.allocatable)
         return self._allocatable
 
     @property
@@ -93,41 +93,41 @@ class NodeView:
             # Not kept: the cluster's own array is another one when there are more resources.
             return self.cluster.requested
         if self._requested is None:
-            base = self.of(self.cluster.requested)
+            base = self.take_rows(self.cluster.requested)
             self._requested = base if self._change is None else base + self._change.requested
         return self._requested
 
     @property
     def non_zero(self) -> Int64Array:
         """int64[n, 2]: millicores and bytes, with the scheduler's defaults. Changes are for filters only."""
-        return self.of(self.cluster.non_zero)
+        return self.take_rows(self.cluster.non_zero)
 
     @property
     def pod_count(self) -> Int64Array:
         """int64[n]."""
-        base = self.of(self.cluster.pod_count)
+        base = self.take_rows(self.cluster.pod_count)
         return base if self._change is None else base + self._change.count
 
     def ports_in_use(self) -> tuple[dict[HostPort, int], BoolArray]:
         """The columns of host ports, and bool[n, K]: which are in use."""
         if self._change is not None and self._change.ports is not None:
             return self.cluster.port_index, self._change.ports
-        return self.cluster.port_index, self.of(self.cluster.ports)
+        return self.cluster.port_index, self.take_rows(self.cluster.ports)
 
     def label(self, key: str) -> IntpArray:
         """intp[n]: codes of one label's values, -1 where it is missing."""
-        return self.of(self.columns.label(key).codes)
+        return self.take_rows(self.columns.label(key).codes)
 
     def counts(self, tally: Tally) -> Int64Array:
         """int64[n]: pods counted on each node itself."""
-        base = self.of(tally.by_node)
-        return base if self._change is None else base + self._moved(tally)
+        base = self.take_rows(tally.by_node)
+        return base if self._change is None else base + self._tally_change(tally)
 
     def shift(self, tally: Tally) -> Int64Array | None:
         """int64[n]: by how much the imagined change alters the count of the node's own domain; None for not at all."""
         if self._change is None:
             return None
-        return self._moved(tally) * self.of(tally.counted)
+        return self._tally_change(tally) * self.take_rows(tally.eligible_nodes)
 
     def moved_pods(self) -> Callable[[int], list[PodShape]] | None:
         """Place -> the shapes of the pods there after the view's change; None when there is no change."""
@@ -148,7 +148,7 @@ class NodeView:
 
         return shapes_at
 
-    def _moved(self, tally: Tally) -> Int64Array:
+    def _tally_change(self, tally: Tally) -> Int64Array:
         assert self._change is not None
         moved: Int64Array = (tally.moved_weights[self._change.shapes] * self._change.signs).sum(axis=1)
         return moved

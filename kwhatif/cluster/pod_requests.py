@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kwhatif.api.core import Container, ContainerStatus, Pod, PodSpec, ResourceList
-from kwhatif.api.label_text import is_label_key
 from kwhatif.api.quantity import Quantity
+from kwhatif.api.selectors import is_label_key
 from kwhatif.versions import Features
 
 NON_ZERO: Mapping[str, Quantity] = MappingProxyType(
@@ -75,15 +75,15 @@ def rounded_requests(
     Upstream: calculateResource and Resource.SetMaxResource in framework/types.go of 1.22.
     """
 
-    def asked(container: Container) -> dict[str, int]:
+    def requests_of(container: Container) -> dict[str, int]:
         requests = (container.resources.requests if container.resources else None) or {}
         return amounts({**missing, **requests})
 
     total: Counter[str] = Counter()
     for container in spec.containers or ():
-        total.update(asked(container))
+        total.update(requests_of(container))
     for container in spec.init_containers or ():
-        for name, amount in asked(container).items():
+        for name, amount in requests_of(container).items():
             total[name] = max(total[name], amount)
     if overhead:
         total.update(amounts(spec.overhead or {}))
@@ -130,7 +130,7 @@ def _non_zero(name: str, pod: Pod, features: Features) -> int:
             at_once = dict(asked)
             _add(at_once, sidecars)
             most = max(most, amount(at_once))
-    requests_of = _Asked(pod, features, {}, with_status=features.in_place_pod_vertical_scaling)
+    requests_of = _ContainerRequests(pod, features, {}, with_status=features.in_place_pod_vertical_scaling)
     running = sum(amount(requests_of(container, resizable=True)) for container in pod.spec.containers or ())
     overhead = (pod.spec.overhead or {}).get(name)
     return max(running, most) + (amounts({name: overhead})[name] if overhead is not None else 0)
@@ -146,7 +146,7 @@ def overhead_drift(pod: Pod, features: Features) -> dict[str, int]:
     return amounts({name: q for name, q in (pod.spec.overhead or {}).items() if name in of_pod and of_pod[name].wide})
 
 
-class _Asked:
+class _ContainerRequests:
     """What single containers of a pod ask for, with what a resize makes of it."""
 
     def __init__(self, pod: Pod, features: Features, missing: Mapping[str, Quantity], *, with_status: bool) -> None:
@@ -162,10 +162,10 @@ class _Asked:
         asked: Mapping[str, Quantity] = (container.resources.requests if container.resources else None) or {}
         status = self._statuses.get(container.name) if resizable else None
         if status is not None:
-            asked = self._resized(asked, status)
+            asked = self._apply_resize(asked, status)
         return {**self._missing, **asked} if self._missing else asked
 
-    def _resized(self, asked: Mapping[str, Quantity], status: ContainerStatus) -> Mapping[str, Quantity]:
+    def _apply_resize(self, asked: Mapping[str, Quantity], status: ContainerStatus) -> Mapping[str, Quantity]:
         in_force, allocated = status.resources, status.allocated_resources
         if not self._features.resizes_count_what_is_in_force:
             return _effective(asked, None, allocated, infeasible=self._infeasible)
@@ -178,7 +178,7 @@ class _Asked:
 def _of_containers(
     pod: Pod, features: Features, missing: Mapping[str, Quantity], *, with_status: bool
 ) -> dict[str, Quantity]:
-    requests_of = _Asked(pod, features, missing, with_status=with_status)
+    requests_of = _ContainerRequests(pod, features, missing, with_status=with_status)
     total: dict[str, Quantity] = {}
     for container in pod.spec.containers or ():
         _add(total, requests_of(container, resizable=True))

@@ -11,8 +11,8 @@ from kwhatif.api.core import Affinity, Condition, Pod, PodResourceClaim, PodSpec
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity
-from kwhatif.cluster.axis import ResourceAxis
-from kwhatif.cluster.labels import GrowingCodes, LabelColumns
+from kwhatif.cluster.columns import ResourceAxis
+from kwhatif.cluster.labels import GrowingColumn, LabelColumns
 from kwhatif.cluster.pod_requests import (
     NON_ZERO,
     amounts,
@@ -21,8 +21,7 @@ from kwhatif.cluster.pod_requests import (
     pod_requests,
     rounded_requests,
 )
-from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape, Selection, is_read, start_time
-from kwhatif.cluster.terms import AffinityTerm, TermIndex
+from kwhatif.cluster.shapes import AffinityTerm, HostPort, PodInfo, PodShape, Selection, TermIndex, is_read, start_time
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.versions import Features
 
@@ -48,7 +47,7 @@ class ShapeTable:
         self._template_of: dict[bytes, PodShape] = {}
         self._by_labels: dict[tuple[int, frozenset[tuple[str, str]]], PodShape] = {}
         self._labels = LabelColumns()
-        self._namespaces, self._going = GrowingCodes(), GrowingCodes()
+        self._namespaces, self._going = GrowingColumn(), GrowingColumn()
         self._last_selected: tuple[Selection | None, tuple[int, int], BoolArray] = (None, (0, 0), np.zeros(0, np.bool_))
         self._template_numbers = array("q")
         none = np.zeros(0, np.int64)
@@ -112,7 +111,7 @@ class ShapeTable:
         status = msgspec.structs.replace(info.pod.status, conditions=[*(info.pod.status.conditions or ()), condition])
         return self.info(msgspec.structs.replace(info.pod, metadata=meta, status=status))
 
-    def selected(self, selection: Selection, first: int = 0) -> BoolArray:
+    def select_shapes(self, selection: Selection, first: int = 0) -> BoolArray:
         """bool[T - first]: which shapes, from the one numbered ``first`` on, a selection admits. Not to be changed.
 
         All terms that a pod insists on are one selection, and each of them asks for it.
@@ -140,7 +139,7 @@ class ShapeTable:
         """Some pod of a shape."""
         return self._examples[shape.index]
 
-    def drifted(self, info: PodInfo, sums: int) -> PodShape:
+    def drift_shape(self, info: PodInfo, sums: int) -> PodShape:
         """The shape of a pod whose requests have been added up ``sums`` times since it had ``info``'s."""
         spec = info.pod.spec
         assert spec.resources is not None
@@ -222,11 +221,11 @@ class ShapeTable:
             else rounded_requests(spec, missing=NON_ZERO, overhead=not features.fit_scores_without_overhead),
             drift=overhead_drift(pod, features),
             ports=_host_ports(spec, features),
-            node_affinity=RequiredNodeAffinity.of(spec),
-            affinity=self.affinity.required(near, namespace),
-            anti_affinity=self.anti_affinity.required(far, namespace),
-            preferred_affinity=self.preferred_affinity.preferred(near, namespace),
-            preferred_anti_affinity=self.preferred_anti_affinity.preferred(far, namespace),
+            node_affinity=RequiredNodeAffinity.from_pod_spec(spec),
+            affinity=self.affinity.required_terms(near, namespace),
+            anti_affinity=self.anti_affinity.required_terms(far, namespace),
+            preferred_affinity=self.preferred_affinity.preferred_terms(near, namespace),
+            preferred_anti_affinity=self.preferred_anti_affinity.preferred_terms(far, namespace),
         )
         self.resources.add((*template.score_requests, *template.requests))
         self.templates.append(template)
@@ -243,9 +242,9 @@ class ShapeTable:
         self._going.append("" if shape.terminating else None)
         self._template_numbers.append(shape.template)
         if index >= len(self._priorities):
-            self._requests = _doubled(self._requests)
-            self._non_zero = _doubled(self._non_zero)
-            self._priorities = _doubled(self._priorities)
+            self._requests = _double(self._requests)
+            self._non_zero = _double(self._non_zero)
+            self._priorities = _double(self._priorities)
         if index == template.index:
             amounts_of = shape.score_requests
             self.requests[index, self.resources.columns(amounts_of)] = list(amounts_of.values())
@@ -296,5 +295,5 @@ def _host_ports(spec: PodSpec, features: Features) -> tuple[HostPort, ...]:
     )
 
 
-def _doubled(array: Int64Array) -> Int64Array:
+def _double(array: Int64Array) -> Int64Array:
     return np.concatenate([array, np.zeros_like(array)])

@@ -3,22 +3,95 @@
 Two pods have the same shape when no plugin can tell them apart: same namespace, labels, controller, spec and
 resize status. Shapes that differ in nothing but labels are of one template. Both are numbered, so questions about many
 pods are answered by indexing with their shapes' numbers.
+
+Pod (anti-)affinity terms, compiled, each distinct one once.
+
+Upstream: kube-scheduler/framework/types.go (AffinityTerm).
+
+Which services select a pod, and which selector they and its controller imply.
+
+Upstream: pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector, GetPodServices).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import Pod, PodSpec, Volume
+from kwhatif.api.core import Pod, PodAffinity, PodAffinityTerm, PodSpec, ReplicationController, Service, Volume
+from kwhatif.api.decode import describe_value
+from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import OwnerReference
-from kwhatif.api.mismatch import described
-from kwhatif.api.selectors import RequiredNodeAffinity, Selector
-from kwhatif.cluster.terms import AffinityTerm
+from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, Selector, SelectorError
+from kwhatif.api.workloads_and_storage import ReplicaSet, StatefulSet
+from kwhatif.cluster.labels import SelectorIndex
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffinityTerm:
+    """A term with its selectors compiled; ``weight`` is 0 for required terms, ``number`` its place in its index.
+
+    Terms of one index are the same object where they are equal, so they are compared by identity.
+    """
+
+    number: int
+    selector: Selector
+    topology_key: str
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+    weight: int = 0
+
+
+class TermIndex:
+    """The distinct terms of one kind that pods have, by the pods they are about."""
+
+    def __init__(self) -> None:
+        self._terms: dict[Hashable, AffinityTerm] = {}
+        self._index: SelectorIndex[AffinityTerm] = SelectorIndex()
+
+    def required_terms(self, side: PodAffinity | None, namespace: str) -> tuple[AffinityTerm, ...]:
+        """The required terms of a pod in the namespace. Raises SelectorError."""
+        terms = side.required_during_scheduling_ignored_during_execution if side else None
+        return tuple(self._term(term, namespace, 0) for term in terms or ())
+
+    def preferred_terms(self, side: PodAffinity | None, namespace: str) -> tuple[AffinityTerm, ...]:
+        """Its preferred terms. Raises SelectorError."""
+        terms = side.preferred_during_scheduling_ignored_during_execution if side else None
+        return tuple(self._term(term.pod_affinity_term, namespace, term.weight) for term in terms or ())
+
+    def about(
+        self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
+    ) -> tuple[AffinityTerm, ...]:
+        """The terms that are about a pod in this namespace with these labels, as they were met."""
+        if not self._terms:
+            return ()
+        found = [
+            term
+            for term in self._index.selecting(namespace, labels)
+            if namespace in term.namespaces or term.namespace_selector.matches(namespace_labels)
+        ]
+        return tuple(sorted(found, key=lambda term: term.number))
+
+    def _term(self, given: PodAffinityTerm, namespace: str, weight: int) -> AffinityTerm:
+        selector, of_namespaces = (
+            Selector.from_label_selector(given.label_selector),
+            Selector.from_label_selector(given.namespace_selector),
+        )
+        names = frozenset(given.namespaces or ())
+        if not names and given.namespace_selector is None:
+            names = frozenset((namespace,))
+        key = (selector, given.topology_key, names, of_namespaces, weight)
+        term = self._terms.get(key)
+        if term is None:
+            term = self._terms[key] = AffinityTerm(len(self._terms), *key)
+            self._index.add(selector, names if of_namespaces.nothing else None, term)
+        return term
+
 
 NEVER_STARTED = np.iinfo(np.int64).max
 """Start time of a pod that has none: upstream takes the present moment, later than any recorded one."""
@@ -123,5 +196,51 @@ def start_time(text: str | None) -> int:
     try:
         moment = datetime.fromisoformat(whole + rest[digits:])
     except ValueError:
-        raise ValueError(f'expected a start time such as "2026-03-01T11:29:02Z", found {described(text)}') from None
+        raise ValueError(
+            f'expected a start time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
+        ) from None
     return int(moment.timestamp()) * 1_000_000_000 + int(rest[:digits].ljust(9, "0")[:9] or 0)
+
+
+_EVERYBODY = Selector()
+
+
+class Owners:
+    """The services and controllers of a cluster, by the pods that are theirs."""
+
+    KINDS = frozenset(kind.__name__ for kind in (Service, ReplicationController, ReplicaSet, StatefulSet))
+
+    def __init__(self, objects: Objects) -> None:
+        self._services: SelectorIndex[tuple[int, Service]] = SelectorIndex()
+        for number, service in enumerate(objects.list_all(Service)):
+            if service.spec.selector is not None:
+                self._services.add(Selector.from_labels(service.spec.selector), [service.namespace], (number, service))
+        self._replication = {(c.namespace, c.name): c for c in objects.list_all(ReplicationController)}
+        workloads: list[ReplicaSet | StatefulSet] = [*objects.list_all(ReplicaSet), *objects.list_all(StatefulSet)]
+        self._workloads = {(type(w).__name__, w.namespace, w.name): w for w in workloads}
+
+    def services(self, shape: PodShape) -> list[Service]:
+        """The services that select a pod, in the order given."""
+        found = self._services.selecting(shape.namespace, shape.labels)
+        return [service for _, service in sorted(found, key=lambda item: item[0])]
+
+    def default_selector(self, shape: PodShape) -> Selector:
+        """Labels of all services that select the pod, and the selector of its controller, together.
+
+        A controller's selector that cannot be parsed adds nothing.
+        """
+        labels: dict[str, str] = {}
+        for service in self.services(shape):
+            labels |= service.spec.selector or {}
+        owner = shape.controller
+        more: tuple[Requirement, ...] = ()
+        if owner is None:
+            pass
+        elif (owner.api_version, owner.kind) == ("v1", "ReplicationController"):
+            controller = self._replication.get((shape.namespace, owner.name or ""))
+            labels |= (controller.spec.selector if controller else None) or {}
+        elif owner.api_version == "apps/v1":
+            workload = self._workloads.get((owner.kind or "", shape.namespace, owner.name or ""))
+            with suppress(SelectorError):
+                more = Selector.from_label_selector(workload.spec.selector).requirements if workload else ()
+        return Selector.from_labels(labels).with_requirements(more) if labels or more else _EVERYBODY

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kwhatif.api.core import Pod, Volume
 from kwhatif.api.kinds import Objects
-from kwhatif.api.others import (
+from kwhatif.api.workloads_and_storage import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
@@ -63,19 +63,19 @@ class Storage:
     )
 
     def __init__(self, objects: Objects) -> None:
-        self.claims = {(c.namespace, c.name): c for c in objects.of(PersistentVolumeClaim)}
-        self.volumes = {v.name: v for v in objects.of(PersistentVolume)}
-        self.classes = {c.name: c for c in objects.of(StorageClass)}
-        self.csi_nodes = {n.name: n for n in objects.of(CSINode)}
-        self.drivers = {d.name: d for d in objects.of(CSIDriver)}
-        self.capacities = list(objects.of(CSIStorageCapacity))
-        self.attachments = list(objects.of(VolumeAttachment))
+        self.claims = {(c.namespace, c.name): c for c in objects.list_all(PersistentVolumeClaim)}
+        self.volumes = {v.name: v for v in objects.list_all(PersistentVolume)}
+        self.classes = {c.name: c for c in objects.list_all(StorageClass)}
+        self.csi_nodes = {n.name: n for n in objects.list_all(CSINode)}
+        self.drivers = {d.name: d for d in objects.list_all(CSIDriver)}
+        self.capacities = list(objects.list_all(CSIStorageCapacity))
+        self.attachments = list(objects.list_all(VolumeAttachment))
         self.listed = sorted(self.volumes.values(), key=lambda v: v.name)
         self.number = {volume.name: number for number, volume in enumerate(self.listed)}
         self._by_class: dict[str, list[PersistentVolume]] = {}
         self._kept: dict[ClaimKey, tuple[PersistentVolume, ...]] = {}
         for volume in self.listed:
-            self._by_class.setdefault(class_of(volume), []).append(volume)
+            self._by_class.setdefault(storage_class_of(volume), []).append(volume)
             ref = volume.spec.claim_ref
             if ref is not None:
                 self._keep((ref.namespace or "", ref.name or ""), volume)
@@ -134,7 +134,7 @@ class Storage:
             return False
         return not held[1] or held[1] == (claim.metadata.uid or "")
 
-    def kept_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
+    def prebound_volumes_of(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """The volumes that are kept for a claim, by name."""
         found = self._kept.get((claim.namespace, claim.name), ())
         return sorted((volume for volume in found if self.holds(volume, claim)), key=lambda volume: volume.name)
@@ -178,7 +178,7 @@ class Storage:
         self.claims.setdefault((claim.namespace, claim.name), claim)
 
 
-def class_of(obj: PersistentVolumeClaim | PersistentVolume) -> str:
+def storage_class_of(obj: PersistentVolumeClaim | PersistentVolume) -> str:
     """The name of the storage class, by the annotation that came before the field if there is one."""
     annotations: Mapping[str, str] = obj.metadata.annotations or {}
     return annotations.get(_BETA_CLASS, obj.spec.storage_class_name or "")

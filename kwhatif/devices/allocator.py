@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from kwhatif.api.devices import RESULTS_AT_MOST
 from kwhatif.api.quantity import Quantity
 from kwhatif.bounds import charge
-from kwhatif.devices.constraints import Constraint
-from kwhatif.devices.device_pools import Pool, Unit
-from kwhatif.devices.plan import Plan, Want
-from kwhatif.devices.selection import NO, YES
-from kwhatif.devices.shared_capacity import consumption, enough_left
+from kwhatif.devices.constraints import Constraint, consumption, enough_left
+from kwhatif.devices.inventory import Pool, Unit
+from kwhatif.devices.plan import Plan, RequestData
+from kwhatif.devices.selectors import NO, YES
 
 MOST_STEPS = 500_000
 """What upstream limits by time (filterTimeout, 10 s unless told) is limited by steps of the search here."""
@@ -26,11 +25,11 @@ _STEP_COSTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class DevicePick:
     """A device chosen for a request; ``place`` counts the devices of the node's pools."""
 
     place: int
-    want: Want
+    want: RequestData
     consumed: dict[str, Quantity] | None = None
 
 
@@ -52,7 +51,7 @@ class Problem:
 class Outcome:
     """The devices of each claim, or a problem, or neither: there is no solution."""
 
-    picks: tuple[tuple[Pick, ...], ...] | None = None
+    picks: tuple[tuple[DevicePick, ...], ...] | None = None
     problem: Problem | None = None
     steps: int = 0
 
@@ -67,7 +66,7 @@ class _Refused(Exception):
 
 
 @dataclass(slots=True)
-class Node:
+class NodeDevices:
     """What a search knows of a node.
 
     ``units`` are the devices of its pools, ``pool_of`` the place of each one's pool, ``reached`` whether each is for
@@ -84,7 +83,7 @@ class Node:
     spent: dict[int, dict[str, dict[str, int]]]
 
     @property
-    def broken(self) -> tuple[int, Pool] | None:
+    def invalid_pool(self) -> tuple[int, Pool] | None:
         """The first invalid pool, and the place where its devices would begin."""
         start = 0
         for pool in self.pools:
@@ -101,14 +100,14 @@ Where = tuple[int, int, int]
 class Search:
     """One search on one node."""
 
-    def __init__(self, plan: Plan, node: Node) -> None:
+    def __init__(self, plan: Plan, node: NodeDevices) -> None:
         self._plan, self._node, self._left = plan, node, MOST_STEPS
         features = plan.features
         self._sharing = features.dra_consumable_capacity
         self._forward = features.devices_are_combined_once
         self._binding = features.binding_conditions
         self._kinds = plan.kinds
-        self._broken = None if features.devices_of_incomplete_pools_are_refused else node.broken
+        self._broken = None if features.devices_of_incomplete_pools_are_refused else node.invalid_pool
         self._matches: dict[tuple[Where, int], bool] = {}
         self._all: dict[Where, list[int]] = {}
         self._constraints: list[list[Constraint]] = []
@@ -116,16 +115,16 @@ class Search:
         self._taking: dict[int, dict[str, int]] = {}
         self._available: dict[str, dict[str, dict[str, int]]] = {}
         self._consumed: dict[str, dict[str, dict[str, int]]] = {}
-        self._results: list[list[Pick]] = [[] for _ in plan.claims]
+        self._results: list[list[DevicePick]] = [[] for _ in plan.claims]
 
     def run(self) -> Outcome:
         """The first solution. Raises InputError once all searches of a run have cost too much."""
         try:
-            return self._solved()
+            return self._solve()
         finally:
             charge(_STEP_COSTS * self._steps, "a search for devices")
 
-    def _solved(self) -> Outcome:
+    def _solve(self) -> Outcome:
         try:
             self._prepare()
             found = self._next_claim(0)
@@ -171,10 +170,10 @@ class Search:
             self._constraints.append(claim.made_constraints(self._plan.features))
         self._matches.clear()
 
-    def _count(self, where: Where, want: Want) -> int:
+    def _count(self, where: Where, want: RequestData) -> int:
         return len(self._all[where]) if want.everything else want.count
 
-    def _find_all(self, key: Where, want: Want) -> list[int]:
+    def _find_all(self, key: Where, want: RequestData) -> list[int]:
         found = []
         start = 0
         for number, pool in enumerate(self._node.pools):
@@ -189,7 +188,7 @@ class Search:
 
     # --- what a request may have
 
-    def _selectable(self, key: Where, want: Want, place: int) -> bool:
+    def _selectable(self, key: Where, want: RequestData, place: int) -> bool:
         unit = self._node.units[place]
         if not self._binding and unit.device.binding_conditions:
             return False
@@ -202,7 +201,7 @@ class Search:
             found = self._matches[key, place] = code == YES and self._node.reached[place]
         return found
 
-    def _roomy(self, want: Want, place: int) -> bool:
+    def _roomy(self, want: RequestData, place: int) -> bool:
         if not self._sharing:
             return True
         device = self._node.units[place].device
@@ -266,7 +265,7 @@ class Search:
             return self._try(where, want, self._all[where][index], index, must=True)
         return self._any(where, want, index, start)
 
-    def _any(self, where: Where, want: Want, index: int, start: int) -> bool:
+    def _any(self, where: Where, want: RequestData, index: int, start: int) -> bool:
         units, kinds, plain = self._node.units, self._kinds, self._plan.plain
         failed: set[int] = set()
         merge = not self._plan.distinct and not want.admin
@@ -294,7 +293,7 @@ class Search:
             raise _Refused(Problem(f"pool {pool.id[1]} is invalid: {pool.invalid}"))
         return False
 
-    def _try(self, where: Where, want: Want, place: int, index: int, *, must: bool) -> bool:
+    def _try(self, where: Where, want: RequestData, place: int, index: int, *, must: bool) -> bool:
         undo = self._allocate(where, want, place, must=must)
         if undo is None:
             return False
@@ -312,7 +311,7 @@ class Search:
         undo()
         return False
 
-    def _allocate(self, where: Where, want: Want, place: int, *, must: bool) -> Callable[[], None] | None:
+    def _allocate(self, where: Where, want: RequestData, place: int, *, must: bool) -> Callable[[], None] | None:
         """Take a device, if it can be had; what is returned gives it back."""
         c = where[0]
         unit = self._node.units[place]
@@ -352,7 +351,7 @@ class Search:
             if shared:
                 consumed = consumption(device, want.capacity)
                 self._take(place, consumed, 1)
-        self._results[c].append(Pick(place, want, consumed))
+        self._results[c].append(DevicePick(place, want, consumed))
 
         def undo() -> None:
             for constraint in constraints:
@@ -429,7 +428,7 @@ def _add(counters: dict[str, dict[str, int]], unit: Unit, sign: int, *, known: b
                 values[name] = values.get(name, 0) + sign * counter.value.nano()
 
 
-def spent_counters(units: tuple[Unit, ...], allocated: Callable[[Unit], bool]) -> dict[str, dict[str, int]]:
+def consumed_counters(units: tuple[Unit, ...], allocated: Callable[[Unit], bool]) -> dict[str, dict[str, int]]:
     """What allocated devices of a pool consume of its counters."""
     found: dict[str, dict[str, int]] = {}
     for unit in units:

@@ -28,12 +28,12 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.devices.constraints import Constraint, Distinct, Match, attribute_of
 from kwhatif.devices.inventory import Inventory
-from kwhatif.devices.selection import Selection, selection_of
+from kwhatif.devices.selectors import DeviceSelection, selection_of
 from kwhatif.versions import Features
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Want:
+class RequestData:
     """A request, or one of its alternatives; ``parent`` is then the request's name. ``problem`` is why it is refused.
 
     ``tainted`` bool[D]: devices with a taint that the request does not tolerate.
@@ -43,7 +43,7 @@ class Want:
     parent: str
     problem: str
     class_name: str = ""
-    selection: Selection | None = None
+    selection: DeviceSelection | None = None
     everything: bool = False
     count: int = 0
     admin: bool = False
@@ -63,7 +63,7 @@ class ClaimPlan:
     ``problem`` is why the claim's constraints cannot be understood.
     """
 
-    requests: tuple[tuple[Want, ...], ...]
+    requests: tuple[tuple[RequestData, ...], ...]
     constraints: tuple[tuple[str, str, frozenset[str]], ...]
     problem: str = ""
 
@@ -116,44 +116,44 @@ class Plan:
                 break
         return ClaimPlan(requests, tuple(constraints), problem)
 
-    def _request(self, request: DeviceRequest) -> tuple[Want, ...]:
+    def _request(self, request: DeviceRequest) -> tuple[RequestData, ...]:
         features = self.features
         if request.first_available:
             if not features.dra_prioritized_list:
-                return (_refused(request, "has subrequests, but the DRAPrioritizedList feature is disabled"),)
+                return (_refuse_request(request, "has subrequests, but the DRAPrioritizedList feature is disabled"),)
             if not features.dra_consumable_capacity:
                 for each in request.first_available:
                     if each.capacity is not None:
-                        return (_refused(request, _NO_CAPACITY, kind=f"subrequest {each.name}"),)
+                        return (_refuse_request(request, _NO_CAPACITY, kind=f"subrequest {each.name}"),)
             return tuple(self._want(each, each.name, request.name) for each in request.first_available)
         exactly = request.exactly or ExactRequest()
         if exactly.capacity is not None and not features.dra_consumable_capacity:
-            return (_refused(request, _NO_CAPACITY),)
+            return (_refuse_request(request, _NO_CAPACITY),)
         return (self._want(exactly, request.name, ""),)
 
-    def _want(self, each: ExactRequest | SubRequest, name: str, parent: str) -> Want:
+    def _want(self, each: ExactRequest | SubRequest, name: str, parent: str) -> RequestData:
         for place, selector in enumerate(each.selectors or ()):
             if selector.cel is None:
                 problem = f"request {name}, selector #{place}: CEL expression empty (unsupported selector type?)"
-                return Want(name, parent, problem)
+                return RequestData(name, parent, problem)
         problem = self._refusal(each)
         if problem:
-            return Want(name, parent, f"request {name}{problem}")
+            return RequestData(name, parent, f"request {name}{problem}")
         own = self._classes[each.device_class_name]
         capacity = each.capacity.requests if each.capacity else None
         tolerations = tuple(each.tolerations or ())
-        return Want(
+        return RequestData(
             name,
             parent,
             "",
             own.name,
             selection_of(self.inventory, own.name, own.spec.selectors, each.selectors),
             each.mode == ALL,
-            each.wanted,
+            each.effective_count,
             bool(each.admin_access),
             dict(capacity) if capacity else None,
             tolerations,
-            self._tainted(tolerations),
+            self._find_untolerated(tolerations),
         )
 
     def _refusal(self, each: ExactRequest | SubRequest) -> str:
@@ -168,7 +168,7 @@ class Plan:
             return f": unsupported count mode {each.mode}"
         return ""
 
-    def _tainted(self, tolerations: tuple[DeviceToleration, ...]) -> BoolArray:
+    def _find_untolerated(self, tolerations: tuple[DeviceToleration, ...]) -> BoolArray:
         features = self.features
         size = len(self.inventory.units)
         if not features.dra_device_taints:
@@ -192,23 +192,23 @@ class Plan:
         columns = [want.selection.codes for want in self.wants if want.selection is not None]
         columns += [want.tainted.astype(np.intp) for want in self.wants if want.tainted.any()]
         columns.append(inventory.code(("own",), lambda device, driver: _of_its_own(device, features)))
-        base = inventory.combined(columns)
+        base = inventory.combine_codes(columns)
         names = sorted({name for claim in self.claims for _, name, _ in claim.constraints})
         values = [inventory.code(("attribute", name), partial(_value_of, name)) for name in names]
         patterns = [inventory.pattern(("pattern", name), codes) for name, codes in zip(names, values, strict=True)]
         lacks = [inventory.code(("lacks", name), partial(_lacks, name))[inventory.flat] for name in names]
-        marks = inventory.combined([base[inventory.flat], *patterns, *lacks])
+        marks = inventory.combine_codes([base[inventory.flat], *patterns, *lacks])
         alone = inventory.code(("alone",), lambda device, driver: not _concerns_others(device, features))
         concerned = [_concerns_others(unit.device, features) for unit in inventory.units[:1]]
         plain: BoolArray = (alone == 0) ^ np.bool_(any(concerned))
-        return inventory.combined([base, *values]), marks, plain
+        return inventory.combine_codes([base, *values]), marks, plain
 
 
 _NO_CAPACITY = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
 
 
-def _refused(request: DeviceRequest, problem: str, kind: str = "") -> Want:
-    return Want(request.name, "", f"{kind or f'request {request.name}'}: {problem}")
+def _refuse_request(request: DeviceRequest, problem: str, kind: str = "") -> RequestData:
+    return RequestData(request.name, "", f"{kind or f'request {request.name}'}: {problem}")
 
 
 def _knows_distinct(features: Features) -> bool:

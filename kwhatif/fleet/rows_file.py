@@ -17,9 +17,9 @@ import msgspec
 
 from kwhatif.api.decode import decode_json
 from kwhatif.errors import InputError, UsageError
-from kwhatif.fleet.study import Failed, Study
-from kwhatif.snapshot.format.drafts import Growing, draft_of
-from kwhatif.snapshot.read.lines import lines_that_begin
+from kwhatif.fleet.study import FailedTask, Study
+from kwhatif.snapshot.format.atomic_files import AppendOnlyFile, draft_of
+from kwhatif.snapshot.read.files import lines_that_begin
 
 PARQUET = ".parquet"
 ENDINGS = (".jsonl", PARQUET)
@@ -54,10 +54,10 @@ class RowsFile:
         if not resume and (there := next(filter(os.path.lexists, (path, self._journal)), "")):
             raise UsageError(f"{there} is there already: --resume goes on with it; or name another file")
         self._study: Study[Any, Any, Any] | None = None
-        self._file: Growing | None = None
+        self._file: AppendOnlyFile | None = None
         self._lines: dict[int, bytes] = {}
 
-    def beside(self, first: int) -> RowsFile:
+    def sibling_from(self, first: int) -> RowsFile:
         """A file for the rows of a study that goes on from this one, from row ``first`` on, which is in its name."""
         stem, dot, ending = self._path.rpartition(".")
         return RowsFile(f"{stem}-{first}{dot}{ending}", resume=self._resume)
@@ -66,7 +66,7 @@ class RowsFile:
         """Be ready for rows of this study, and say which there are. Raises InputError for those of another one."""
         self._study = study
         kept: dict[int, Any] = {}
-        for line, text in self._there():
+        for line, text in self._read_complete_lines():
             if line.row != _NOTHING:
                 kept[line.index] = self._row(line.row)
                 self._lines[line.index] = text
@@ -74,7 +74,7 @@ class RowsFile:
             # What a killed run wrote of its last line is dropped, and so are errors, which are found again or not.
             with draft_of(self._journal, private=True) as file:
                 file.writelines(self._lines.values())
-            self._file = Growing(self._journal, sum(map(len, self._lines.values())))
+            self._file = AppendOnlyFile(self._journal, sum(map(len, self._lines.values())))
         except OSError as error:
             raise self._unwritable(error) from None
         return kept
@@ -85,9 +85,9 @@ class RowsFile:
         assert self._file is not None
         encode, added = msgspec.json.encode, {}
         for index, row in found:
-            world = msgspec.Raw(encode(self._study.worlds[index]))
+            world = msgspec.Raw(encode(self._study.tasks[index]))
             line = _Line(self._study.digest, index, world)
-            if isinstance(row, Failed):
+            if isinstance(row, FailedTask):
                 line.error = row.error
             else:
                 line.row = msgspec.Raw(encode(row))
@@ -125,7 +125,7 @@ class RowsFile:
 
     # --- what is there
 
-    def _there(self) -> Iterator[tuple[_Line, bytes]]:
+    def _read_complete_lines(self) -> Iterator[tuple[_Line, bytes]]:
         """The lines that can be gone on with; the last one of a run that was killed may be cut off."""
         assert self._study is not None
         texts = list(self._texts()) if self._resume else []
@@ -135,7 +135,7 @@ class RowsFile:
             except InputError as error:
                 if number == texts[-1][0]:
                     return
-                raise error.at(f"{self._path} line {number}") from None
+                raise error.with_source(f"{self._path} line {number}") from None
             if line.study != self._study.digest:
                 raise InputError(
                     f"the rows are of another study ({line.study}; this one is {self._study.digest}): the cluster, the "
@@ -154,7 +154,7 @@ class RowsFile:
         try:
             return decode_json(row, self._study.row)
         except InputError as error:
-            raise error.at(self._path) from None
+            raise error.with_source(self._path) from None
 
 
 def _pyarrow() -> Any:

@@ -1,21 +1,31 @@
-"""A study as a value: one question, asked of many worlds that know nothing of each other."""
+"""A study as a value: one question, asked of many worlds that know nothing of each other.
+
+What a worker does: it keeps the base of the study, and answers for one batch of worlds after the other.
+"""
 
 from __future__ import annotations
 
+import gc
 import hashlib
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from kwhatif.errors import KwhatifError
+from kwhatif.progress import use_listener
+
 Base = TypeVar("Base")
-World = TypeVar("World", bound=msgspec.Struct)
+Task = TypeVar("Task", bound=msgspec.Struct)
 Row = TypeVar("Row", bound=msgspec.Struct)
 
 
-class Failed(msgspec.Struct, frozen=True):
+class FailedTask(msgspec.Struct, frozen=True):
     """A world that could not be asked, although it was tried twice: its place among the worlds, and the last error."""
 
     index: int
@@ -23,7 +33,7 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, eq=False)
-class Study(Generic[Base, World, Row]):
+class Study(Generic[Base, Task, Row]):
     """Worlds and what is asked of each.
 
     ``base`` is what they have in common: any value that can be pickled. It is sent once to each worker, which must find
@@ -34,17 +44,86 @@ class Study(Generic[Base, World, Row]):
 
     name: str
     base: Base
-    worlds: Sequence[World]
-    ask: Callable[[Base, World], Row]
+    tasks: Sequence[Task]
+    ask: Callable[[Base, Task], Row]
     row: type[Row]
-    of: str
+    base_digest: str
 
     @cached_property
     def digest(self) -> str:
         """What tells this study from all others: 16 hexadecimal digits."""
         asked = f"{self.ask.__module__}.{self.ask.__qualname__}"
-        told: list[Any] = [self.name, self.of, asked, self.row.__struct_fields__]
+        told: list[Any] = [self.name, self.base_digest, asked, self.row.__struct_fields__]
         digest = hashlib.sha256(msgspec.json.encode(told))
-        for world in self.worlds:
+        for world in self.tasks:
             digest.update(msgspec.json.encode(world) + b"\n")
         return digest.hexdigest()[:16]
+
+
+Ask = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """What became of one world: its row, or why there is none."""
+
+    row: Any = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """Those of a batch, in its order, the seconds they took, and which worker it was, where one can be avoided."""
+
+    results: Sequence[TaskResult]
+    seconds: float
+    worker: str = ""
+
+
+_bases: dict[str, Any] = {}
+_one_at_a_time = threading.RLock()
+"""Worlds of one process share its base, so threads take turns."""
+
+
+def answer_batch(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -> BatchResult:
+    """Ask of each of these worlds. An error of one of them is its answer."""
+    with _one_at_a_time, use_listener(None), reduce_garbage_collection():
+        begun = time.monotonic()
+        each = [_answer(ask, base, world) for world in worlds]
+        return BatchResult(each, time.monotonic() - begun, worker)
+
+
+@contextmanager
+def reduce_garbage_collection() -> Iterator[None]:
+    """Have the collector of garbage look seldom, as on the command line, and never through what is there already."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000, 20, 20)
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*usual)
+
+
+def _answer(ask: Ask, base: Any, world: Any) -> TaskResult:
+    try:
+        return TaskResult(ask(base, world))
+    except KwhatifError as error:
+        return TaskResult(error=str(error))
+    except Exception as error:
+        return TaskResult(error=f"{type(error).__name__}: {error}")
+
+
+def kept_base(key: str, load: Callable[[], Any]) -> Any:
+    """The base that goes by this key, loaded when this process first has to do with it. Only the last one is kept."""
+    with _one_at_a_time:
+        if key not in _bases:
+            _bases.clear()
+            # As when files are read: there are no cycles in it, and looking for some takes most of the time.
+            gc.disable()
+            try:
+                _bases[key] = load()
+            finally:
+                gc.enable()
+        return _bases[key]

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import ConfigStruct
+from kwhatif.golang.config_struct import ConfigStruct
+from kwhatif.golang.field_validation import Path
 from kwhatif.versions import Features
 
 
@@ -23,7 +23,7 @@ class Args(ConfigStruct):
 
 
 @dataclass(frozen=True, slots=True)
-class Default:
+class DefaultPlugin:
     """A plugin of every profile that does not say otherwise.
 
     ``place`` is its place among the others, the lowest first, with gaps; ``weight`` 0 means that none is set.
@@ -38,7 +38,7 @@ class Declaration:
 
     name: ClassVar[str]
     args: ClassVar[type[Args] | None] = None
-    default: ClassVar[Default | None] = None
+    default: ClassVar[DefaultPlugin | None] = None
     checked_at_start: ClassVar[bool] = False
     """Its arguments are not validated with the configuration but when the plugin starts."""
     left_to_extenders: ClassVar[str] = ""
@@ -50,7 +50,7 @@ class Declaration:
         return True
 
     @classmethod
-    def removed(cls, features: Features) -> bool:
+    def is_removed(cls, features: Features) -> bool:
         """Whether this kube-scheduler refuses configurations that name the plugin, which it once had."""
         return False
 
@@ -60,12 +60,12 @@ class Declaration:
         raise NotImplementedError
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
         """Where it is in profiles that do not say otherwise; None if it is not."""
         return cls.default
 
     @classmethod
-    def takes(cls, features: Features) -> type[Args] | None:
+    def args_type(cls, features: Features) -> type[Args] | None:
         """Its arguments; None if it has none, and whatever is given is left as it is."""
         return cls.args
 
@@ -75,7 +75,7 @@ class Declaration:
         return ()
 
     @classmethod
-    def completed(cls, args: Any, features: Features) -> Any:
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
         """The arguments with what is filled in for fields left out."""
         return args
 

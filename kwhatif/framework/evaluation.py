@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import Change, NodeView
+from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.interface import Plugin, Scope
-from kwhatif.framework.node_answers import Panel, RowAnswers, StaticAnswers, shelf_of
+from kwhatif.framework.node_results import NodeScopeResults, PluginSet, RowScopeResults, result_cache_of
 from kwhatif.framework.runner import Framework
-from kwhatif.framework.status import SKIP, Code, Narrowed, Skip, Status
-from kwhatif.framework.verdicts import Verdicts
+from kwhatif.framework.status import SKIP, Code, PreFilterResult, Skip, Status, Verdicts
 
 AnyPlugin = Plugin[Any, Any]
 
@@ -35,7 +34,7 @@ class PluginScore:
     normalized: Int64Array
 
     @property
-    def weighted(self) -> Int64Array:
+    def weighted_score(self) -> Int64Array:
         return self.normalized * self.weight
 
 
@@ -60,7 +59,7 @@ class Evaluation:
         self._everything = NodeView(cluster)
         self._outcomes: dict[str, object] = {}
         self._asked_each_time: list[AnyPlugin] = []
-        self._idle = framework.turns(pod).idle
+        self._idle = framework.active_plugins(pod).idle
         self._scopes = {plugin.name: plugin.scopes(pod) for plugin in framework.all_plugins}
         self.troubled = False
         for plugin in framework.pre_filters:
@@ -69,8 +68,8 @@ class Evaluation:
             elif self._filter_scope(plugin) is Scope.CLUSTER:
                 self._asked_each_time.append(plugin)
             else:
-                self._outcomes[plugin.name] = framework.ask_pre_filter(plugin, pod, cluster)
-        speak = any(isinstance(o, Status | Narrowed) for o in self._outcomes.values())
+                self._outcomes[plugin.name] = framework.run_pre_filter(plugin, pod, cluster)
+        speak = any(isinstance(o, Status | PreFilterResult) for o in self._outcomes.values())
         self._settled = not speak and framework.unprepared is None
         self._prepare(pod)
         self._none_passed = -1  # how long the journal was when no node passed; -1 while one does
@@ -89,7 +88,7 @@ class Evaluation:
                 filters[scope].append((plugin, state))
         for plugin, weight in framework.scorers:
             if plugin.name not in self._idle:
-                scorers[self._scopes[plugin.name][1]].append((plugin, weight, self.made_by(plugin)))
+                scorers[self._scopes[plugin.name][1]].append((plugin, weight, self.pre_filter_state_of(plugin)))
         self._everybody = (
             tuple(self._asked_each_time),
             tuple(plugin for plugin, _ in filters[Scope.CLUSTER]),
@@ -100,9 +99,11 @@ class Evaluation:
         self._cluster_filters: list[AnyPlugin] = []
         self._cluster_scorers: list[tuple[AnyPlugin, int]] = []
         self._looking: list[tuple[AnyPlugin, object]] = []
-        static, rows = (Panel(framework, cluster, filters[scope], scorers[scope]) for scope in (Scope.NODE, Scope.ROW))
-        shelf = shelf_of(cluster, framework)
-        self._static, self._rows = shelf.find(StaticAnswers, static, pod), shelf.find(RowAnswers, rows, pod)
+        static, rows = (
+            PluginSet(framework, cluster, filters[scope], scorers[scope]) for scope in (Scope.NODE, Scope.ROW)
+        )
+        shelf = result_cache_of(cluster, framework)
+        self._static, self._rows = shelf.find(NodeScopeResults, static, pod), shelf.find(RowScopeResults, rows, pod)
         self._normalized = (*self._static.normalized, *self._rows.normalized)
 
     @property
@@ -116,9 +117,9 @@ class Evaluation:
         outcome = self._outcomes.get(plugin.name)
         if isinstance(outcome, Status):
             return SKIP
-        return outcome.state if isinstance(outcome, Narrowed) else outcome
+        return outcome.state if isinstance(outcome, PreFilterResult) else outcome
 
-    def made_by(self, plugin: AnyPlugin) -> object:
+    def pre_filter_state_of(self, plugin: AnyPlugin) -> object:
         """What the plugin's PreFilter made for the pod that began last; None where it made nothing."""
         state = self._state(plugin)
         return None if isinstance(state, Skip) else state
@@ -132,9 +133,9 @@ class Evaluation:
         self._static.catch_up(pod)
         self._listen(pod)
         for plugin in self._asked_each_time:
-            outcome = self._framework.ask_pre_filter(plugin, pod, self.cluster)
+            outcome = self._framework.run_pre_filter(plugin, pod, self.cluster)
             self._outcomes[plugin.name] = outcome
-            if isinstance(outcome, Status | Narrowed):
+            if isinstance(outcome, Status | PreFilterResult):
                 self._settled = False
         if not self._settled:
             self._fold_pre_filter()
@@ -168,7 +169,7 @@ class Evaluation:
                 refused = outcome
                 if outcome.code is not Code.UNSCHEDULABLE or not features.prefilter_goes_on_after_unschedulable:
                     break
-            elif isinstance(outcome, Narrowed):
+            elif isinstance(outcome, PreFilterResult):
                 names = outcome.names if names is None else names & outcome.names
                 self.narrowed_by = (*self.narrowed_by, plugin.name)
                 if not names:
@@ -186,15 +187,15 @@ class Evaluation:
             found = (self.cluster.columns.row(name) for name in names)
             self.narrowed_names = names
             rows = np.array(sorted(row for row in found if row is not None), np.intp)
-            self.narrowed = rows[self.cluster.there[rows]]
+            self.narrowed = rows[self.cluster.active[rows]]
 
     @property
     def narrows(self) -> bool:
         """Whether a plugin narrows the choice of nodes for pods like this one."""
-        return any(isinstance(outcome, Narrowed) for outcome in self._outcomes.values())
+        return any(isinstance(outcome, PreFilterResult) for outcome in self._outcomes.values())
 
     @property
-    def rejecting(self) -> tuple[str, ...]:
+    def narrowing_plugins(self) -> tuple[str, ...]:
         """Who narrowed the choice; nobody, when a plugin refused the pod for good."""
         refusal = self.refusal
         outright = refusal is not None and refusal.plugin and refusal.code is not Code.UNSCHEDULABLE
@@ -209,7 +210,7 @@ class Evaluation:
         if self._none_passes_alone(pod):
             return True
         self.begin(pod)
-        return self.refusal is None and not (self.passing(pod) & self.cluster.there).any() and not self.troubled
+        return self.refusal is None and not (self.passing(pod) & self.cluster.active).any() and not self.troubled
 
     def _none_passes_alone(self, pod: PodInfo) -> bool:
         """Whether the filters that look at nodes one by one leave no node, whatever the others say.
@@ -217,10 +218,10 @@ class Evaluation:
         Only nodes that changed since this was last asked are looked at, of those that may take such pods at all.
         """
         journal = self.cluster.journal
-        changed = self.cluster.changed(self._none_passed) if self._none_passed >= 0 else []
+        changed = self.cluster.list_changed_rows(self._none_passed) if self._none_passed >= 0 else []
         if self._none_passed < 0 or (changed and self._static.ok[changed].any()):
             self.refresh(pod)
-            self._none_passed = -1 if (self.ok & self.cluster.there).any() else len(journal)
+            self._none_passed = -1 if (self.ok & self.cluster.active).any() else len(journal)
         else:
             self._none_passed = len(journal)
         return self._none_passed >= 0
@@ -233,13 +234,13 @@ class Evaluation:
         """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
         ok = self.ok
         for plugin, state in self._looking:
-            for rejection in self._framework.ask_filter(plugin, pod, self._everything, state):
+            for rejection in self._framework.run_filter(plugin, pod, self._everything, state):
                 ok &= ~rejection.where
                 self.troubled |= rejection.error
         nominated = self._nominated_rows(pod) if self.cluster.nominated else None
         if nominated is not None:
             rows, change = nominated
-            ok[rows] &= self.verdicts_on(pod, NodeView(self.cluster, rows, change)).passed
+            ok[rows] &= self.verdicts_on(pod, NodeView(self.cluster, rows, change)).feasible
         return ok
 
     def passing_among(self, pod: PodInfo, rows: IntpArray) -> BoolArray:
@@ -248,17 +249,17 @@ class Evaluation:
         for plugin, state in self._looking:
             if not ok.any():
                 break
-            for rejection in self._framework.ask_filter(plugin, pod, NodeView(self.cluster, rows), state):
+            for rejection in self._framework.run_filter(plugin, pod, NodeView(self.cluster, rows), state):
                 ok &= ~rejection.where
         return ok
 
     @property
-    def asks_each_time(self) -> bool:
+    def has_cluster_scope(self) -> bool:
         """Whether a plugin looks at more than nodes one by one, for the pod that began last."""
         return bool(self._asked_each_time or self._cluster_filters or self._cluster_scorers)
 
     @property
-    def looks_around(self) -> bool:
+    def depends_on_other_pods(self) -> bool:
         """Whether a filter asks where other pods are, for the pod that began last."""
         return bool(self._looking)
 
@@ -274,7 +275,7 @@ class Evaluation:
         """All filters' verdicts on a view as it is."""
         verdicts = Verdicts(view.size, all_reasons=self._framework.all_filters)
         for plugin, state in self._running():
-            verdicts.take(plugin.name, self._framework.ask_filter(plugin, pod, view, state))
+            verdicts.take(plugin.name, self._framework.run_filter(plugin, pod, view, state))
         return verdicts
 
     def verdicts(self, pod: PodInfo) -> Verdicts:
@@ -284,7 +285,7 @@ class Evaluation:
         if nominated is not None:
             rows, change = nominated
             with_them = self.verdicts_on(pod, NodeView(self.cluster, rows, change))
-            rejected = ~with_them.passed
+            rejected = ~with_them.feasible
             if rejected.any():
                 kept = NodeView(self.cluster, rows[rejected], change.part(rejected))
                 verdicts.overlay(rows[rejected], self.verdicts_on(pod, kept))
@@ -292,13 +293,13 @@ class Evaluation:
 
     def fits_after(self, pod: PodInfo, view: NodeView) -> BoolArray:
         """bool[n]: nodes that pass all filters after the view's change of pods."""
-        ok: BoolArray = np.array(view.of(self._static.ok))
+        ok: BoolArray = np.array(view.take_rows(self._static.ok))
         for plugin, state in self._running((Scope.ROW, Scope.CLUSTER)):
-            for rejection in self._framework.ask_filter(plugin, pod, view, state):
+            for rejection in self._framework.run_filter(plugin, pod, view, state):
                 ok &= ~rejection.where
         return ok
 
-    def _nominated_rows(self, pod: PodInfo) -> tuple[IntpArray, Change] | None:
+    def _nominated_rows(self, pod: PodInfo) -> tuple[IntpArray, PodDelta] | None:
         """Rows where pods of the same or higher priority are nominated, and those pods as an imagined change.
 
         Upstream: RunFilterPluginsWithNominatedPods.
@@ -318,23 +319,23 @@ class Evaluation:
         if self._normalized or self._cluster_scorers:
             view = NodeView(self.cluster, rows)
             for held in self._normalized:
-                scores = self._framework.ask_normalize(held.plugin, pod, view, held.state, held.raw[rows])
+                scores = self._framework.run_normalize(held.plugin, pod, view, held.state, held.raw[rows])
                 total += held.weight * scores
             for plugin, weight in self._cluster_scorers:
                 found = self._score_one(plugin, weight, pod, view)
                 if found is not None:
-                    total += found.weighted
+                    total += found.weighted_score
         return total
 
     def _score_one(self, plugin: AnyPlugin, weight: int, pod: PodInfo, view: NodeView) -> PluginScore | None:
-        state = self._framework.ask_pre_score(plugin, pod, view, self.made_by(plugin))
+        state = self._framework.run_pre_score(plugin, pod, view, self.pre_filter_state_of(plugin))
         if isinstance(state, Status):
             self.score_error = self.score_error or state
             return None
         if isinstance(state, Skip):
             return None
-        raw = self._framework.ask_score(plugin, pod, view, state)
-        normalized = self._framework.ask_normalize(plugin, pod, view, state, raw)
+        raw = self._framework.run_score(plugin, pod, view, state)
+        normalized = self._framework.run_normalize(plugin, pod, view, state, raw)
         return PluginScore(plugin.name, weight, raw, normalized)
 
     def scores(self, pod: PodInfo, rows: IntpArray, apart: NodeView | None = None) -> list[PluginScore]:
@@ -363,7 +364,7 @@ def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, list[PodInfo]]:
     return found
 
 
-def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign: int) -> Change:
+def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign: int) -> PodDelta:
     """The change of pods that come to (+1) or leave (-1) each of ``rows``."""
     width = max((len(some) for some in pods), default=0)
     shapes = np.zeros((len(rows), width), np.intp)
@@ -380,12 +381,12 @@ def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign
                         fresh[:, : ports.shape[1]] = ports
                     ports = fresh
                 ports[place, columns] = sign > 0
-    return Change(cluster.shapes, shapes, signs, ports)
+    return PodDelta(cluster.shapes, shapes, signs, ports)
 
 
 def _is_silent(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> bool:
     """What goes wrong when a plugin is asked goes wrong in its hooks as well, and is told of them."""
     try:
-        return plugin.silent(pod, cluster)
+        return plugin.never_filters_or_scores(pod, cluster)
     except Exception:
         return False

@@ -2,13 +2,19 @@
 
 A plugin subclasses ``Plugin`` and overrides only the hooks it needs; a hook that is overridden is an extension
 point the plugin has. Arrays of a view are not to be written to. Upstream: kube-scheduler/framework/interface.go.
+
+What can happen to a cluster that may let a waiting pod fit, and which waiting pods it concerns.
+
+A plugin says in ``requeue_on`` which happenings it cares about, and for each a question about one waiting pod:
+could this happening change my answer? Upstream: EventsToRegister and QueueingHintFn of each plugin, and
+pkg/scheduler/framework/events.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -19,10 +25,47 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.declaration import Declaration
-from kwhatif.framework.diagnosis import Diagnosis
-from kwhatif.framework.events import EVERYTHING, Event, Hint
-from kwhatif.framework.status import Code, Narrowed, PermitWait, Rejection, Skip, Status
+from kwhatif.framework.status import Code, Diagnosis, PermitWait, PreFilterResult, Rejection, Skip, Status
 from kwhatif.versions import Features
+
+
+class ClusterEvent(StrEnum):
+    POD_ADDED = "AssignedPodAdd"
+    POD_DELETED = "AssignedPodDelete"
+    VOLUME_CHANGED = "PersistentVolumeUpdate"
+    CLAIM_CHANGED = "PersistentVolumeClaimUpdate"
+    DEVICES_FREED = "ResourceClaimDeallocated"
+    DEVICE_CLAIM_CHANGED = "ResourceClaimUpdate"
+
+
+@dataclass(frozen=True, slots=True)
+class EventOccurrence:
+    """An event and the pod it is about; for a claim, its namespace and name. An ``unbound`` pod was only nominated."""
+
+    event: ClusterEvent
+    cluster: Cluster
+    pod: PodInfo | None = None
+    claim: tuple[str, str] | None = None
+    unbound: bool = False
+
+    @property
+    def affects_topology(self) -> bool:
+        """Whether the pod counts for those who look at other pods in a topology."""
+        return not self.unbound or self.cluster.shapes.features.lost_nominations_concern_affinity
+
+
+QueueingHint = Callable[[PodInfo, EventOccurrence], bool]
+"""Whether a happening might let a waiting pod fit."""
+
+
+def always(waiting: PodInfo, happening: EventOccurrence) -> bool:
+    """Any such happening might."""
+    return True
+
+
+ALL_EVENTS: Mapping[ClusterEvent, QueueingHint] = dict.fromkeys(ClusterEvent, always)
+"""For plugins that do not say: whatever happens, the pod is tried again."""
+
 
 MAX_SCORE = 100
 
@@ -35,7 +78,7 @@ Suggestion = tuple[str, Pod | Node | ResourceClaim]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Dependency:
     """What a plugin does with the objects of a kind, in words, and which pods its answer may depend on them for."""
 
     use: str
@@ -115,29 +158,29 @@ class Plugin(Declaration, Generic[F, P]):
 
     filter_scope: ClassVar[Scope] = Scope.CLUSTER
     score_scope: ClassVar[Scope] = Scope.CLUSTER
-    reads: ClassVar[Mapping[str, Reading]] = MappingProxyType({})
+    dependencies: ClassVar[Mapping[str, Dependency]] = MappingProxyType({})
     """Kinds besides Node and Pod that its answers depend on: where one is missing, the fidelity report says so."""
-    also: ClassVar[Collection[str]] = ()
+    offline_points: ClassVar[Collection[str]] = ()
     """Extension points the upstream plugin has where there is nothing to do offline."""
 
-    reads_labels: ClassVar[bool] = True
+    depends_on_labels: ClassVar[bool] = True
     """Whether what it says once for pods that look alike may depend on their labels.
 
     That is what it answers with scope NODE or ROW, ``concerns`` and ``scopes``. If no plugin of a profile reads them
     there, all pods of one template share these answers, whatever labels they have of their own.
     """
 
-    counts_nodes: ClassVar[bool] = False
+    depends_on_node_count: ClassVar[bool] = False
     """Its score has scope NODE and yet depends on which nodes there are: it is asked again when one comes or goes."""
-    sees_sums_only: ClassVar[bool] = False
+    depends_on_sums_only: ClassVar[bool] = False
     """With scope ROW it looks at nothing but a node's capacity, the number of its pods and what they ask for in all."""
-    about_other_pods: ClassVar[bool] = False
+    depends_on_other_pods: ClassVar[bool] = False
     """Its filter asks where other pods are: of a cluster without pods it says nothing that lasts."""
     needs_pre_filter: bool = False
     needs_pre_score: ClassVar[bool] = False
     """Its Filter or Score fails under a profile that leaves its PreFilter or PreScore out."""
 
-    requeue_on: ClassVar[Mapping[Event, Hint]] = EVERYTHING
+    events_to_register: ClassVar[Mapping[ClusterEvent, QueueingHint]] = ALL_EVENTS
     """What may let a pod fit that this plugin rejected, and for which pods (``events.py``)."""
 
     @classmethod
@@ -147,7 +190,7 @@ class Plugin(Declaration, Generic[F, P]):
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
 
-    def concerns(self, pod: PodInfo) -> bool:
+    def applies_to(self, pod: PodInfo) -> bool:
         """Whether pods of this shape are any business of the plugin's; asked once for all of them.
 
         False promises that PreEnqueue, Reserve and PreBind let them through, that PreFilter and PreScore skip them (or
@@ -155,14 +198,14 @@ class Plugin(Declaration, Generic[F, P]):
         """
         return True
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         """What of a pod it looks at where it looks at nodes one by one (scopes NODE and ROW).
 
         For pods of which this is equal its answers are the same; unless it is overridden, for those of one template.
         """
-        return pod.shape.index if self.reads_labels else pod.shape.template
+        return pod.shape.index if self.depends_on_labels else pod.shape.template
 
-    def silent(self, pod: PodInfo, cluster: Cluster) -> bool:
+    def never_filters_or_scores(self, pod: PodInfo, cluster: Cluster) -> bool:
         """Whether PreFilter and PreScore skip pods of this shape wherever pods run, and Filter and Score are left out.
 
         It is asked with scope CLUSTER, and again once the cluster has met a new template, which may be about such pods.
@@ -174,9 +217,9 @@ class Plugin(Declaration, Generic[F, P]):
         return self.filter_scope, self.score_scope
 
     @property
-    def requeue_hints(self) -> Mapping[Event, Hint]:
+    def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
         """``requeue_on``, or hints that need the plugin's own arguments."""
-        return self.requeue_on
+        return self.events_to_register
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
         """Changes with which it might accept the pod on one of these nodes, which it alone refuses.
@@ -193,7 +236,7 @@ class Plugin(Declaration, Generic[F, P]):
         """Sort key of a pod in the queue; ``order`` counts pods as they came."""
         raise NotImplementedError
 
-    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> F | Narrowed | Skip | Status | None:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> F | PreFilterResult | Skip | Status | None:
         """Look at the pod once; the answer goes to Filter, SKIP leaves Filter out, a Status refuses the pod."""
         raise NotImplementedError
 
@@ -271,7 +314,7 @@ def extension_points(plugin: type[Plugin[Any, Any]]) -> frozenset[str]:
     found = {point for point, hook in HOOKS.items() if overrides(plugin, hook)}
     if overrides(plugin, "unreserve"):
         found.add("reserve")
-    return frozenset({*found, *plugin.also})
+    return frozenset({*found, *plugin.offline_points})
 
 
 def overrides(plugin: type[Plugin[Any, Any]], hook: str) -> bool:

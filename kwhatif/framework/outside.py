@@ -37,7 +37,7 @@ def load_outside(given: Iterable[str | PluginClass]) -> dict[str, PluginClass]:
     """Plugin name -> class, of all entry points and of the classes given or named. Raises UsageError or PluginError."""
     found: dict[str, PluginClass] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
-        _register(found, _guarded(entry.load, f"entry point {entry.name}"), f"entry point {entry.name}")
+        _register(found, _load_guarded(entry.load, f"entry point {entry.name}"), f"entry point {entry.name}")
     for each in given:
         known, where = (_find(each), each) if isinstance(each, str) else (each, repr(each))
         _register(found, known, where)
@@ -48,7 +48,7 @@ def _find(name: str) -> object:
     module_name, colon, class_name = name.rpartition(":")
     if not colon or not module_name or not class_name:
         raise UsageError(f"--plugin {name}: expected package.module:Class or path/to/file.py:Class")
-    module = _guarded(lambda: _module(module_name), f"--plugin {name}")
+    module = _load_guarded(lambda: _module(module_name), f"--plugin {name}")
     if not hasattr(module, class_name):
         raise UsageError(f"--plugin {name}: {module_name} has no {class_name}")
     return getattr(module, class_name)
@@ -70,7 +70,7 @@ def _module(name: str) -> ModuleType:
     return module
 
 
-def _guarded(load: Callable[[], Any], what: str) -> Any:
+def _load_guarded(load: Callable[[], Any], what: str) -> Any:
     try:
         return load()
     except UsageError as error:
@@ -87,7 +87,7 @@ def _register(found: dict[str, PluginClass], known: object, where: str) -> None:
         raise UsageError(f"{where}: class {known.__name__} has no name (a class attribute, as policies spell it)")
     if name in found:
         raise UsageError(f"{where}: plugin {name} is given twice")
-    plugin = known if issubclass(known, Plugin) else _adapted(known)
+    plugin = known if issubclass(known, Plugin) else _adapt_class(known)
     _check(plugin, known)
     found[name] = plugin
 
@@ -116,7 +116,7 @@ def _check(plugin: PluginClass, given: type) -> None:
             raise PluginError(plugin.name, "registration", f"{hook}({names}) should take ({', '.join(arguments)})")
 
 
-def _adapted(given: type) -> PluginClass:
+def _adapt_class(given: type) -> PluginClass:
     """A plugin over columns around a class that looks at one pod and one node at a time."""
     hooks: dict[str, object] = {"name": getattr(given, "name"), "given": given}  # noqa: B009
     if hasattr(given, "filter_node"):

@@ -16,10 +16,9 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.errors import KwhatifError, PluginError
-from kwhatif.framework.diagnosis import Answers, Diagnosis
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Scope, overrides
-from kwhatif.framework.request_sums import request_sums
-from kwhatif.framework.status import SKIP, Code, PermitWait, Rejection, Skip, Status
+from kwhatif.framework.resource_allocation import request_sums
+from kwhatif.framework.status import SKIP, Code, CycleEvaluation, Diagnosis, PermitWait, Rejection, Skip, Status
 
 AnyPlugin = Plugin[Any, Any]
 Binder = Callable[[PodInfo, str], Status | Skip | None]
@@ -55,22 +54,26 @@ class Framework:
         prepared = {plugin.name for plugin in self.pre_filters}
         failing = [p for p in plugins.get("filter", ()) if p.needs_pre_filter and p.name not in prepared]
         self.filters = [plugin for plugin in self._at["filter"] if plugin not in failing]
-        self.unprepared = _unprepared(failing[0]) if failing else None
+        self.unprepared = _report_missing_pre_filter(failing[0]) if failing else None
         self.scorers = [(plugin, weights[plugin.name]) for plugin in self._at["score"]]
-        self._choosy = [plugin for plugin in self.all_plugins if overrides(type(plugin), "concerns")]
-        self._turns: dict[frozenset[str], _Turns] = {}
-        self._turns_of: dict[int, _Turns] = {}
-        self._last_turns: tuple[PodShape | None, _Turns] = None, _Turns(frozenset(), dict.fromkeys(HOOKS, ()))
-        self._labels_matter = any(plugin.reads_labels and _speaks_once(plugin) for plugin in self.all_plugins)
+        self._choosy = [plugin for plugin in self.all_plugins if overrides(type(plugin), "applies_to")]
+        self._turns: dict[frozenset[str], _ActivePlugins] = {}
+        self._turns_of: dict[int, _ActivePlugins] = {}
+        self._last_turns: tuple[PodShape | None, _ActivePlugins] = (
+            None,
+            _ActivePlugins(frozenset(), dict.fromkeys(HOOKS, ())),
+        )
+        self._labels_matter = any(plugin.depends_on_labels and _speaks_once(plugin) for plugin in self.all_plugins)
         self._pre_scored = frozenset(plugin.name for plugin in self._at["preScore"])
         # Without their PreScore some have an error to tell.
         self.may_be_silent = [
             plugin
             for plugin in self.all_plugins
-            if overrides(type(plugin), "silent") and (plugin.name in self._pre_scored or not plugin.needs_pre_score)
+            if overrides(type(plugin), "never_filters_or_scores")
+            and (plugin.name in self._pre_scored or not plugin.needs_pre_score)
         ]
 
-    def filters_alone(self) -> Framework:
+    def filters_only(self) -> Framework:
         """The same plugins, asked for nothing but whether a pod may run on a node."""
         filtering = {point: self._at[point] for point in ("preFilter", "filter")}
         return Framework(self.profile_name, filtering, {}, all_filters=self.all_filters)
@@ -91,26 +94,26 @@ class Framework:
         self._turns_of.clear()
         self._last_turns = None, self._last_turns[1]
 
-    def alike(self, shape: PodShape) -> int:
+    def shape_key(self, shape: PodShape) -> int:
         """A number that is the same for shapes which are all one to plugins that look at nodes one by one."""
         return shape.index if self._labels_matter else shape.template
 
-    def turns(self, pod: PodInfo) -> _Turns:
+    def active_plugins(self, pod: PodInfo) -> _ActivePlugins:
         """Which plugins pods like this one concern."""
         last, turns = self._last_turns
         if last is not pod.shape:
-            turns = self._find_turns(pod)
+            turns = self._find_active_plugins(pod)
             self._last_turns = pod.shape, turns
         return turns
 
-    def _find_turns(self, pod: PodInfo) -> _Turns:
-        alike = self.alike(pod.shape)
+    def _find_active_plugins(self, pod: PodInfo) -> _ActivePlugins:
+        alike = self.shape_key(pod.shape)
         turns = self._turns_of.get(alike)
         if turns is None:
-            idle = frozenset([plugin.name for plugin in self._choosy if not plugin.concerns(pod)])
+            idle = frozenset([plugin.name for plugin in self._choosy if not plugin.applies_to(pod)])
             turns = self._turns.get(idle)
             if turns is None:
-                turns = self._turns[idle] = _Turns(idle, self._at)
+                turns = self._turns[idle] = _ActivePlugins(idle, self._at)
             self._turns_of[alike] = turns
         return turns
 
@@ -118,10 +121,10 @@ class Framework:
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """The first refusal to let the pod into the queue."""
-        for plugin in self.turns(pod).pre_enqueue:
+        for plugin in self.active_plugins(pod).pre_enqueue:
             status: Status | None = _call(plugin, "pre_enqueue", pod, pod)
             if status is not None:
-                return _named(status, plugin)
+                return _name_plugin(status, plugin)
         return None
 
     def queue_key(self, pod: PodInfo, order: int) -> Any:
@@ -130,16 +133,16 @@ class Framework:
 
     # --- filters and scores
 
-    def ask_pre_filter(self, plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> object:
+    def run_pre_filter(self, plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> object:
         outcome = _call(plugin, "pre_filter", pod, pod, cluster)
-        return _named(outcome, plugin, "PreFilter") if isinstance(outcome, Status) else outcome
+        return _name_plugin(outcome, plugin, "PreFilter") if isinstance(outcome, Status) else outcome
 
-    def ask_filter(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Iterator[Rejection]:
+    def run_filter(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Iterator[Rejection]:
         try:
             for rejection in plugin.filter(pod, view, state):
                 where = rejection.where
                 if where.shape != (view.size,) or where.dtype != np.bool_:
-                    raise TypeError(f"a rejection is of {_spelt(where)}, it should be of bool[{view.size}]")
+                    raise TypeError(f"a rejection is of {_format_array(where)}, it should be of bool[{view.size}]")
                 if rejection.error:
                     text = f'running "{plugin.name}" filter plugin: {rejection.reason}'
                     rejection = replace(rejection, reason=text)
@@ -149,7 +152,7 @@ class Framework:
         except Exception as error:
             raise _blame(plugin, "filter", pod, error) from error
 
-    def ask_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, made: object) -> object:
+    def run_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, made: object) -> object:
         """The plugin's state for Score, SKIP or an error; what its PreFilter ``made``, if it has no PreScore."""
         if plugin.name not in self._pre_scored:
             if plugin.needs_pre_score:
@@ -160,22 +163,22 @@ class Framework:
         outcome = _call(plugin, "pre_score", pod, pod, view, made)
         if isinstance(outcome, Status):
             # It is too late for a verdict on the pod: whatever the plugin calls it, it is an error.
-            return _named(Status(Code.ERROR, outcome.reasons), plugin, "PreScore")
+            return _name_plugin(Status(Code.ERROR, outcome.reasons), plugin, "PreScore")
         return outcome
 
-    def ask_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
+    def run_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
         return _one_each(plugin, "score", _call(plugin, "score", pod, pod, view, state), view)
 
-    def ask_normalize(
+    def run_normalize(
         self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, raw: Int64Array
     ) -> Int64Array:
         """Scores from 0 to 100; those of a plugin without ``normalize`` as they are."""
         if overrides(type(plugin), "normalize"):
             raw = _one_each(plugin, "normalize", _call(plugin, "normalize", pod, pod, view, state, raw), view)
-        return self.checked(plugin, raw)
+        return self.check_scores(plugin, raw)
 
     @staticmethod
-    def checked(plugin: AnyPlugin, scores: Int64Array) -> Int64Array:
+    def check_scores(plugin: AnyPlugin, scores: Int64Array) -> Int64Array:
         """The scores, if they are in range."""
         # Without their sign, negative ones are too large as well, so that one look is enough.
         if len(scores) and scores.view(np.uint64).max() > MAX_SCORE:
@@ -192,7 +195,7 @@ class Framework:
         reasons: list[str] = []
         for plugin in self._at["postFilter"]:
             result: PostFilterResult = _call(
-                plugin, "post_filter", pod, pod, diagnosis, diagnosis.evaluation.made_by(plugin)
+                plugin, "post_filter", pod, pod, diagnosis, diagnosis.evaluation.pre_filter_state_of(plugin)
             )
             if result.status is None or result.status.code in (Code.UNRESOLVABLE, Code.ERROR):
                 return result
@@ -201,27 +204,27 @@ class Framework:
 
     def may_make_room(self, pod: PodInfo) -> bool:
         """Whether a PostFilter plugin might change anything for a pod like this one, were no node left for it."""
-        idle = self.turns(pod).idle
+        idle = self.active_plugins(pod).idle
         return any(plugin.name not in idle and plugin.may_make_room(pod) for plugin in self._at["postFilter"])
 
     # --- binding
 
-    def states(self, pod: PodInfo, evaluation: Answers) -> States:
+    def states(self, pod: PodInfo, evaluation: CycleEvaluation) -> States:
         """What the hooks below are given, to be kept for as long as one of them may be called."""
-        return {plugin.name: evaluation.made_by(plugin) for plugin in self.turns(pod).stateful}
+        return {plugin.name: evaluation.pre_filter_state_of(plugin) for plugin in self.active_plugins(pod).stateful}
 
     def reserve(self, pod: PodInfo, node: str, states: States) -> Status | None:
         """Reserve at all plugins; on a refusal everything is given back and the refusal returned."""
-        for plugin in self.turns(pod).reserve:
+        for plugin in self.active_plugins(pod).reserve:
             status: Status | None = _call(plugin, "reserve", pod, pod, node, states.get(plugin.name))
             if status is not None:
                 self.unreserve(pod, node, states)
-                return _named(status, plugin, "Reserve")
+                return _name_plugin(status, plugin, "Reserve")
         return None
 
     def unreserve(self, pod: PodInfo, node: str, states: States) -> None:
         """Give back all reservations, the last plugin first."""
-        for plugin in self.turns(pod).unreserve:
+        for plugin in self.active_plugins(pod).unreserve:
             _call(plugin, "unreserve", pod, pod, node, states.get(plugin.name))
 
     def permit(self, pod: PodInfo, node: str, states: States) -> Status | dict[str, float] | None:
@@ -232,15 +235,15 @@ class Framework:
             if isinstance(answer, PermitWait):
                 waits[plugin.name] = min(answer.seconds, MOST_PERMIT_SECONDS)
             elif answer is not None:
-                return _named(answer, plugin, "Permit")
+                return _name_plugin(answer, plugin, "Permit")
         return waits or None
 
     def bind(self, pod: PodInfo, node: str, states: States, before: Binder | None = None) -> Status | None:
         """PreBind, Bind and PostBind. What ``before`` binds is not left to the Bind plugins."""
-        for plugin in self.turns(pod).pre_bind:
+        for plugin in self.active_plugins(pod).pre_bind:
             status: Status | None = _call(plugin, "pre_bind", pod, pod, node, states.get(plugin.name))
             if status is not None:
-                return _named(status, plugin, "PreBind")
+                return _name_plugin(status, plugin, "PreBind")
         outside = SKIP if before is None else before(pod, node)
         if isinstance(outside, Status):
             return outside
@@ -249,14 +252,14 @@ class Framework:
             if isinstance(answer, Skip):
                 continue
             if answer is not None:
-                return _named(answer, plugin, "Bind")
+                return _name_plugin(answer, plugin, "Bind")
             break
         for plugin in self._at["postBind"]:
             _call(plugin, "post_bind", pod, pod, node, states.get(plugin.name))
         return None
 
 
-class _Turns:
+class _ActivePlugins:
     """The plugins that are called for pods which do not concern those that are ``idle``."""
 
     def __init__(self, idle: frozenset[str], at: Mapping[str, Sequence[AnyPlugin]]) -> None:
@@ -282,17 +285,17 @@ def _acts(plugin: AnyPlugin, point: str) -> bool:
 def _speaks_once(plugin: AnyPlugin) -> bool:
     """Whether it says anything once for all pods that look alike."""
     looks_at_nodes = {plugin.filter_scope, plugin.score_scope} != {Scope.CLUSTER}
-    return looks_at_nodes or overrides(type(plugin), "concerns") or overrides(type(plugin), "scopes")
+    return looks_at_nodes or overrides(type(plugin), "applies_to") or overrides(type(plugin), "scopes")
 
 
-def _unprepared(plugin: AnyPlugin) -> Status:
+def _report_missing_pre_filter(plugin: AnyPlugin) -> Status:
     return Status(Code.ERROR, (f'running "{plugin.name}" filter plugin: its PreFilter was not run',), plugin.name)
 
 
-def _named(status: Status, plugin: AnyPlugin, point: str = "") -> Status:
+def _name_plugin(status: Status, plugin: AnyPlugin, point: str = "") -> Status:
     """The status with its plugin; the message of an error says at which extension point it happened, too."""
     reasons = status.reasons
-    if point and not status.rejected:
+    if point and not status.is_rejected:
         reasons = (f'running {point} plugin "{plugin.name}": {status.message}',)
     return Status(status.code, reasons, plugin.name)
 
@@ -313,10 +316,10 @@ def _blame(plugin: AnyPlugin, hook: str, pod: PodInfo, error: Exception) -> Plug
 
 def _one_each(plugin: AnyPlugin, hook: str, scores: Int64Array, view: NodeView) -> Int64Array:
     if scores.shape != (view.size,) or scores.dtype != np.int64:
-        raise PluginError(plugin.name, hook, f"returns {_spelt(scores)}, it should be int64[{view.size}]")
+        raise PluginError(plugin.name, hook, f"returns {_format_array(scores)}, it should be int64[{view.size}]")
     return scores
 
 
-def _spelt(array: AnyArray) -> str:
+def _format_array(array: AnyArray) -> str:
     """``float64[3, 2]``."""
     return f"{array.dtype}[{', '.join(map(str, array.shape))}]"

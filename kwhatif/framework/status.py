@@ -1,16 +1,30 @@
 """What a plugin can answer. Verdicts are values: a pod that does not fit is not an exception.
 
 Upstream: kube-scheduler/framework/interface.go (Code, Status).
+
+Rejections folded into one verdict a node: the first plugin that rejects a node names it.
+
+All reasons of that plugin count; the failure message is a histogram of them. Upstream:
+pkg/scheduler/framework/types.go (Diagnosis, FitError, NodeToStatus).
+
+Why a pod fits nowhere: verdicts by node, what PreFilter said, and the message people see.
+
+Upstream: pkg/scheduler/framework/types.go (FitError.Error).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from kwhatif.cluster.types import BoolArray
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
 
 S = TypeVar("S")
 
@@ -58,7 +72,7 @@ class Status:
         return cls(Code.ERROR, reasons)
 
     @property
-    def rejected(self) -> bool:
+    def is_rejected(self) -> bool:
         return self.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
 
     @property
@@ -74,7 +88,7 @@ class PermitWait:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class PreFilterResult:
     """PreFilter's answer when only nodes of these names come into question; ``state`` goes to Filter."""
 
     names: frozenset[str]
@@ -98,3 +112,230 @@ class Rejection:
     detail: Callable[[int], str] | None = None
     short: Callable[[int], float] | None = None
     error: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocker:
+    """One reason of one plugin, and the nodes it was the first to reject.
+
+    where     bool[n], the nodes the reason holds for
+    counted   bool[n], those of them that no earlier plugin had rejected
+    """
+
+    plugin: str
+    rejection: Rejection
+    where: BoolArray
+    counted: BoolArray
+
+
+class Verdicts:
+    """Verdicts over n nodes.
+
+    first          intp[n]: index into ``plugins`` of the first to reject, -1 where none does
+    unresolvable   bool[n]: evicting pods would not help
+    failed         bool[n]: what the first plugin said is an error
+
+    With ``all_reasons`` those of later plugins count as well, and the verdict is nobody's in particular.
+    """
+
+    def __init__(self, size: int, *, all_reasons: bool = False) -> None:
+        self.all_reasons = all_reasons
+        self.plugins: list[str] = []
+        self.blockers: list[Blocker] = []
+        self.first: IntpArray = np.full(size, -1, np.intp)
+        self.unresolvable: BoolArray = np.zeros(size, np.bool_)
+        self.failed: BoolArray = np.zeros(size, np.bool_)
+
+    def take(self, plugin: str, rejections: Iterable[Rejection]) -> None:
+        """Fold in what the next plugin in line says."""
+        untouched = self.first < 0
+        index = len(self.plugins)
+        self.plugins.append(plugin)
+        for rejection in rejections:
+            if not rejection.where.any():
+                continue
+            fresh = rejection.where & untouched
+            counted = rejection.where.copy() if self.all_reasons else fresh
+            self.blockers.append(Blocker(plugin, rejection, rejection.where, counted))
+            self.first[fresh] = index
+            self.unresolvable |= counted & rejection.unresolvable
+            if rejection.error:
+                self.failed |= counted
+
+    @property
+    def feasible(self) -> BoolArray:
+        """bool[n]: nodes that no plugin rejects."""
+        return self.first < 0
+
+    def status(self, place: int) -> Status | None:
+        """The verdict on one node; None if it passed."""
+        index = self.first[place]
+        if index < 0:
+            return None
+        reasons = tuple(b.rejection.reason for b in self.blockers if b.counted[place])
+        code = Code.UNRESOLVABLE if self.unresolvable[place] else Code.UNSCHEDULABLE
+        if self.failed[place]:
+            code = Code.ERROR
+        return Status(code, reasons, "" if self.all_reasons else self.plugins[index])
+
+    def histogram(self) -> dict[str, int]:
+        """Reason -> number of nodes."""
+        counts: dict[str, int] = {}
+        for blocker in self.blockers:
+            found = int(np.count_nonzero(blocker.counted))
+            if found:
+                reason = blocker.rejection.reason
+                counts[reason] = counts.get(reason, 0) + found
+        return counts
+
+    def forget(self, rows: IntpArray) -> None:
+        """Take back the verdicts on nodes that nobody looked at; they then count as passed."""
+        for blocker in self.blockers:
+            blocker.counted[rows] = False
+        self.first[rows] = -1
+        self.unresolvable[rows] = False
+        self.failed[rows] = False
+
+    def overlay(self, rows: IntpArray, other: Verdicts) -> None:
+        """Let ``other``'s verdicts, which are about ``rows``, take the place of ours there."""
+        for blocker in self.blockers:
+            blocker.counted[rows] = False
+        size = len(self.first)
+        for blocker in other.blockers:
+            where, counted = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+            where[rows], counted[rows] = blocker.where, blocker.counted
+            rejection = _spread(blocker.rejection, rows, where)
+            self.blockers.append(Blocker(blocker.plugin, rejection, where, counted))
+        shift = len(self.plugins)
+        self.plugins.extend(other.plugins)
+        self.first[rows] = np.where(other.first < 0, -1, other.first + shift)
+        self.unresolvable[rows], self.failed[rows] = other.unresolvable, other.failed
+
+
+def _spread(rejection: Rejection, rows: IntpArray, where: BoolArray) -> Rejection:
+    """A rejection said of some rows, said of all nodes."""
+    unresolvable = rejection.unresolvable
+    if isinstance(unresolvable, np.ndarray):
+        everywhere = np.zeros(len(where), np.bool_)
+        everywhere[rows] = unresolvable
+        unresolvable = everywhere
+    detail, short = rejection.detail, rejection.short
+    places = {int(row): place for place, row in enumerate(rows)}
+    return Rejection(
+        where,
+        rejection.reason,
+        unresolvable,
+        None if detail is None else lambda row: detail(places[row]),
+        None if short is None else lambda row: short(places[row]),
+        rejection.error,
+    )
+
+
+def fit_message(nodes: int, histogram: dict[str, int], *, pre_filter: str = "", post_filter: str = "") -> str:
+    """``0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods. <what PostFilter said>``."""
+    message = f"0/{nodes} nodes are available:"
+    if pre_filter:
+        message += f" {pre_filter}."
+    elif histogram:
+        message += f" {', '.join(sorted(f'{count} {reason}' for reason, count in histogram.items()))}."
+    return f"{message} {post_filter}" if post_filter else message
+
+
+class CycleEvaluation(Protocol):
+    """What plugins answered in this cycle, and answer for nodes as they might be.
+
+    It is an ``Evaluation``, of which plugins are told no more: it is made of plugins, and they are given a diagnosis.
+    ``reached`` are the plugins that PreFilter got to.
+    """
+
+    reached: frozenset[str]
+
+    @property
+    def depends_on_other_pods(self) -> bool:
+        """Whether a filter asks where other pods are."""
+
+    def pre_filter_state_of(self, plugin: Any, /) -> object:
+        """What a plugin's PreFilter made for the pod; None where it made nothing."""
+
+    def fits_after(self, pod: PodInfo, view: NodeView, /) -> BoolArray:
+        """bool[n]: nodes that pass all filters after the view's change of pods."""
+
+    def verdicts_on(self, pod: PodInfo, view: NodeView, /) -> Verdicts:
+        """All filters' verdicts on a view as it is."""
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What is known when no node is left.
+
+    ``considered`` are the rows that were looked at (all, or those PreFilter narrowed the choice to) and
+    ``verdicts`` are about all N nodes. ``refusal`` is PreFilter's, when it refused the pod outright.
+    ``strangers`` are what extenders say of nodes that the cluster does not have.
+    """
+
+    cluster: Cluster
+    evaluation: CycleEvaluation
+    verdicts: Verdicts | None = None
+    considered: IntpArray | None = None
+    narrowed_by: tuple[str, ...] = ()
+    refusal: Status | None = None
+    unknown_nodes: tuple[str, ...] = ()
+
+    def message(self, post_filter: str = "") -> str:
+        """The text of the FailedScheduling event."""
+        features = self.cluster.shapes.features
+        if not features.post_filter_is_heard:
+            post_filter = ""
+        if self.refusal is not None and not features.pre_filter_speaks_once:
+            everywhere = dict.fromkeys(self.refusal.reasons, self._size)
+            return fit_message(self._size, everywhere, post_filter=post_filter)
+        if self.refusal is not None:
+            return fit_message(self._size, {}, pre_filter=self.refusal.message, post_filter=post_filter)
+        assert self.verdicts is not None
+        histogram = self._histogram()
+        return fit_message(self._size, histogram, post_filter=post_filter)
+
+    @property
+    def _size(self) -> int:
+        """The number of nodes that are there."""
+        return len(self.cluster.node_order)
+
+    def _histogram(self) -> dict[str, int]:
+        assert self.verdicts is not None
+        counts: dict[str, int] = {}
+        for message in self.unknown_nodes:
+            counts[message] = counts.get(message, 0) + 1
+        if self.considered is None:
+            for reason, found in self.verdicts.histogram().items():
+                counts[reason] = counts.get(reason, 0) + found
+            return counts
+        for blocker in self.verdicts.blockers:
+            found = int(np.count_nonzero(blocker.counted[self.considered]))
+            if found:
+                counts[blocker.rejection.reason] = counts.get(blocker.rejection.reason, 0) + found
+        # Extenders may leave a node out without a reason.
+        spoken = int(np.count_nonzero(self.verdicts.first[self.considered] >= 0)) + len(self.unknown_nodes)
+        absent = self._size - spoken
+        if absent > 0 and self.cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
+            reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(self.narrowed_by))}]"
+            counts[reason] = counts.get(reason, 0) + absent
+        return counts
+
+    def status(self, row: int) -> Status | None:
+        """The verdict on one node."""
+        if self.refusal is not None:
+            return self.refusal
+        assert self.verdicts is not None
+        if self.considered is not None and row not in self.considered:
+            return Status.unresolvable("node(s) didn't satisfy plugin(s)")
+        return self.verdicts.status(row) or Status.unresolvable()
+
+    def preemptable(self) -> IntpArray:
+        """Rows, in the scheduler's order, where evicting pods might help (upstream: NodesForStatusCode)."""
+        if self.refusal is not None:
+            hopeful = self.refusal.code is Code.UNSCHEDULABLE
+            return self.cluster.node_order if hopeful else np.zeros(0, np.intp)
+        assert self.verdicts is not None
+        rows = self.cluster.node_order
+        rows = rows[((self.verdicts.first >= 0) & ~self.verdicts.unresolvable)[rows]]
+        return rows if self.considered is None else rows[np.isin(rows, self.considered)]

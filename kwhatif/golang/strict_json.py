@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kwhatif.golang.duration import Duration
-from kwhatif.golang.spelling import go_number, go_quote
-from kwhatif.golang.struct_fields import Kind, Slot, slots
+from kwhatif.golang.config_struct import Kind, StructField, slots
+from kwhatif.golang.formatting import go_number, go_quote
+from kwhatif.golang.parsing import Duration
 
 T = TypeVar("T", bound=msgspec.Struct)
 _BITS = {"int32": 31, "int64": 63}
@@ -55,7 +55,7 @@ class _Where:
     struct: str = ""
     fields: tuple[str, ...] = ()
 
-    def field(self, struct: str, slot: Slot) -> _Where:
+    def field(self, struct: str, slot: StructField) -> _Where:
         path = f"{self.path}.{slot.key}" if self.path else slot.key
         inlined = (slot.embedded,) if slot.embedded else ()
         return _Where(path, struct, (*self.fields, *inlined, slot.key))

@@ -2,6 +2,10 @@
 
 Upstream: kube-scheduler/config/v1alpha1 and v1alpha2 of 1.18 with their conversions in pkg/scheduler/apis/config,
 v1beta1 of 1.22, the algorithm providers of 1.18 (pkg/scheduler/algorithmprovider), and LegacyExtender of v1.
+
+The plugins of 1.22: what they extend where it was something else, and those that were on by default.
+
+Upstream: pkg/scheduler/apis/config/v1beta1/default_plugins.go and v1beta2/default_plugins.go of 1.22.
 """
 
 from __future__ import annotations
@@ -11,17 +15,69 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kwhatif.golang.duration import Duration
-from kwhatif.golang.spelling import go_quote
+from kwhatif.golang.formatting import go_quote
+from kwhatif.golang.parsing import Duration
 from kwhatif.golang.strict_json import MismatchError, decode, object_key
-from kwhatif.legacy.plugin_facts import default_plugins
 from kwhatif.legacy.policies import RefusedPolicyError, as_configuration
 from kwhatif.legacy.policy_structs import Policy
-from kwhatif.policy.intree import in_tree
-from kwhatif.policy.older import POLICY, LegacyReading
-from kwhatif.policy.reading import RefusedError, read_body, refuse_unknown
+from kwhatif.policy.decoding import RefusedError, read_body, refuse_unknown
+from kwhatif.policy.in_tree import in_tree
+from kwhatif.policy.legacy_formats import POLICY, LegacyDocument
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
 from kwhatif.versions import Features
+
+POINTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"), ("filter",)),
+    "DefaultPreemption": ("postFilter",),
+    "NodeResourcesBalancedAllocation": ("score",),
+    "NodeResourcesFit": ("preFilter", "filter", "score"),
+    "NodeVolumeLimits": ("filter",),
+    "VolumeBinding": ("preFilter", "filter", "score", "reserve", "preBind"),
+    "VolumeZone": ("filter",),
+}
+"""The extension points of plugins that have others in later minors."""
+
+_DEFAULTS: dict[str, tuple[str, ...]] = {
+    "queue_sort": ("PrioritySort",),
+    "pre_filter": (
+        *("NodeResourcesFit", "NodePorts", "VolumeRestrictions", "PodTopologySpread", "InterPodAffinity"),
+        *("VolumeBinding", "NodeAffinity"),
+    ),
+    "filter": (
+        *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"),
+        *("VolumeRestrictions", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "VolumeBinding"),
+        *("VolumeZone", "PodTopologySpread", "InterPodAffinity"),
+    ),
+    "post_filter": ("DefaultPreemption",),
+    "pre_score": ("InterPodAffinity", "PodTopologySpread", "TaintToleration", "NodeAffinity"),
+    "reserve": ("VolumeBinding",),
+    "pre_bind": ("VolumeBinding",),
+    "bind": ("DefaultBinder",),
+}
+_SCORES = {
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+    "InterPodAffinity": 1,
+    "NodeResourcesFit": 1,
+    "NodeAffinity": 1,
+    "PodTopologySpread": 2,
+    "TaintToleration": 1,
+}
+_RENAMED = {"NodeResourcesFit": "NodeResourcesLeastAllocated"}
+"""Who scored by resources before v1beta2."""
+
+
+def default_plugins(features: Features, *, beta2: bool = True) -> Plugins:
+    """Those of v1beta2, or of v1beta1 and what came before it."""
+    scores = dict(_SCORES)
+    if not beta2:
+        scores = {_RENAMED.get(name, name): weight for name, weight in scores.items()} | {"NodePreferAvoidPods": 10000}
+    if features.volume_capacity_priority:
+        scores["VolumeBinding"] = 1
+    sets = {point: PluginSet(enabled=tuple(Plugin(name=name) for name in names)) for point, names in _DEFAULTS.items()}
+    scored = tuple(Plugin(name=name, weight=weight) for name, weight in scores.items())
+    return Plugins(**sets, score=PluginSet(enabled=scored))
+
 
 _DEFAULT_PROVIDER = "DefaultProvider"
 _AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
@@ -29,7 +85,7 @@ _AUTOSCALER_PROVIDER = "ClusterAutoscalerProvider"
 Json = dict[str, Any]
 
 
-def read_legacy(document: Mapping[Any, Any], version: str, features: Features, tolerant: bool) -> LegacyReading:
+def read_legacy(document: Mapping[Any, Any], version: str, features: Features, tolerant: bool) -> LegacyDocument:
     """A document in the old format ``version``; if ``tolerant``, names older than 1.22 are understood.
 
     Raises RefusedError.
@@ -50,16 +106,16 @@ def read_legacy(document: Mapping[Any, Any], version: str, features: Features, t
     except RefusedPolicyError as error:
         raise RefusedError(str(error), error.problems) from None
     notes = tuple(f"{name} is ignored: it does not bear on scheduling" for name in ignored)
-    return LegacyReading(configuration, defaults, notes=notes)
+    return LegacyDocument(configuration, defaults, notes=notes)
 
 
-def _read_policy(body: Json, defaults: Plugins, *, tolerant: bool) -> LegacyReading:
+def _read_policy(body: Json, defaults: Plugins, *, tolerant: bool) -> LegacyDocument:
     if isinstance(body.get("extenders"), list):
-        body["extenders"] = _modernized_extenders(body["extenders"], "extenders")
+        body["extenders"] = _modernize_extenders(body["extenders"], "extenders")
     policy, unknown = decode(Policy, body)
     refuse_unknown(unknown)
     configuration, notes = as_configuration(policy, tolerant=tolerant)
-    return LegacyReading(configuration, defaults, policy.always_check_all_predicates, notes)
+    return LegacyDocument(configuration, defaults, policy.always_check_all_predicates, notes)
 
 
 def _packing(score: PluginSet) -> PluginSet:
@@ -82,7 +138,7 @@ def _modernize(body: Json, version: str) -> None:
     if version in ("v1alpha1", "v1alpha2"):
         _fields_of_profiles(body)
         if isinstance(body.get("extenders"), list):
-            body["extenders"] = _modernized_extenders(body["extenders"], "extenders")
+            body["extenders"] = _modernize_extenders(body["extenders"], "extenders")
 
 
 def _profile_of_v1alpha1(body: Json) -> Json:
@@ -160,7 +216,7 @@ def _points(plugins: Mapping[Any, Any], no_preemption: object) -> Json:
         points["reserve"] = _both(points.get("reserve"), unreserve)
     if no_preemption is True:
         points["postFilter"] = _both(points.get("postFilter"), {"disabled": [{"name": "DefaultPreemption"}]})
-    return {point: _renamed(plugin_set) for point, plugin_set in points.items()}
+    return {point: _rename_plugins(plugin_set) for point, plugin_set in points.items()}
 
 
 def _plus(items: object, more: list[Any]) -> object:
@@ -183,7 +239,7 @@ def _both(first: object, second: object) -> object:
 _OLD_NAMES = {"DefaultPodTopologySpread": "SelectorSpread"}
 
 
-def _renamed(plugin_set: object) -> object:
+def _rename_plugins(plugin_set: object) -> object:
     if not isinstance(plugin_set, Mapping):
         return plugin_set
     return {
@@ -216,7 +272,7 @@ _TLS_FIELDS = {
 _RESOURCE_FIELDS = {"name": "name", "ignoredbyscheduler": "ignoredByScheduler"}
 
 
-def _modernized_extenders(extenders: list[Any], place: str) -> list[Any]:
+def _modernize_extenders(extenders: list[Any], place: str) -> list[Any]:
     """Extenders as Policies have them: keys in any case, unknown ones ignored, timeouts in nanoseconds."""
     return [
         _extender(extender, f"{place}[{index}]") if isinstance(extender, Mapping) else extender
@@ -225,19 +281,21 @@ def _modernized_extenders(extenders: list[Any], place: str) -> list[Any]:
 
 
 def _extender(extender: Mapping[Any, Any], place: str) -> Json:
-    known = _known(extender, _EXTENDER_FIELDS)
+    known = _select_fields(extender, _EXTENDER_FIELDS)
     timeout = known.get("httpTimeout")
     if isinstance(timeout, int) and not isinstance(timeout, bool):
         known["httpTimeout"] = str(Duration(timeout))
     elif timeout is not None:
         raise MismatchError(f"{place}.httpTimeout", "expected nanoseconds, as a number")
     if isinstance(known.get("tlsConfig"), Mapping):
-        known["tlsConfig"] = _known(known["tlsConfig"], _TLS_FIELDS)
+        known["tlsConfig"] = _select_fields(known["tlsConfig"], _TLS_FIELDS)
     if isinstance(known.get("managedResources"), list):
-        known["managedResources"] = _each(known["managedResources"], lambda each: _known(each, _RESOURCE_FIELDS))
+        known["managedResources"] = _each(
+            known["managedResources"], lambda each: _select_fields(each, _RESOURCE_FIELDS)
+        )
     return known
 
 
-def _known(fields: Mapping[Any, Any], names: Mapping[str, str]) -> Json:
+def _select_fields(fields: Mapping[Any, Any], names: Mapping[str, str]) -> Json:
     found = ((names.get(str(key).lower()), value) for key, value in fields.items())
     return {name: value for name, value in found if name is not None}

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.framework.declaration import Args
-from kwhatif.golang.field_errors import ROOT
-from kwhatif.golang.spelling import go_quote
+from kwhatif.golang.field_validation import ROOT
+from kwhatif.golang.formatting import go_quote
 from kwhatif.legacy.plugins.node_label import NodeLabelArgs
 from kwhatif.legacy.plugins.resource_scorer import (
     NodeResourcesLeastAllocatedArgs,
@@ -22,7 +22,7 @@ from kwhatif.legacy.plugins.resource_scorer import (
     RequestedToCapacityRatioArgs,
 )
 from kwhatif.legacy.plugins.service_affinity import ServiceAffinityArgs
-from kwhatif.legacy.policy_names import (
+from kwhatif.legacy.policy_structs import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL_PRIORITY,
@@ -32,12 +32,14 @@ from kwhatif.legacy.policy_names import (
     OLD_PRIORITIES,
     PREDICATES,
     PRIORITIES,
-    Use,
+    PluginUse,
+    Policy,
+    PredicatePolicy,
+    PriorityPolicy,
 )
-from kwhatif.legacy.policy_structs import Policy, PredicatePolicy, PriorityPolicy
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinityArgs
-from kwhatif.plugins.shared.resource_args import ResourceSpec
-from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs
+from kwhatif.plugins.shared.node_resources import ResourceSpec
+from kwhatif.plugins.shared.spread_constraints import PodTopologySpreadArgs
 from kwhatif.policy.structs import (
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
@@ -65,7 +67,7 @@ class RefusedPolicyError(Exception):
 
 
 @dataclass
-class _Producer:
+class _ProfileBuilder:
     """The profile in the making: which plugins are where, their weights and arguments."""
 
     points: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -73,7 +75,7 @@ class _Producer:
     args: dict[str, Args] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def put(self, use: Use, weight: int = 0) -> None:
+    def put(self, use: PluginUse, weight: int = 0) -> None:
         for point in use.points:
             # A plugin that two priorities share keeps the weight of the first: upstream raises that of a copy.
             self.points.setdefault(point, {}).setdefault(use.plugin, weight if point == "score" else 0)
@@ -94,7 +96,7 @@ def as_configuration(policy: Policy, *, tolerant: bool) -> tuple[KubeSchedulerCo
     problems = list(_problems(policy))
     if problems:
         raise RefusedPolicyError(*problems)
-    producer = _Producer()
+    producer = _ProfileBuilder()
     predicates = set(DEFAULT_PREDICATES)
     if policy.predicates is not None:
         predicates = {_predicate(each, producer, tolerant=tolerant) for each in policy.predicates}
@@ -145,7 +147,7 @@ _WITH_DEFAULTS = frozenset(
 )
 
 
-def _put_priorities(priorities: Mapping[str, int], producer: _Producer) -> None:
+def _put_priorities(priorities: Mapping[str, int], producer: _ProfileBuilder) -> None:
     for name in sorted(priorities):
         weight = priorities[name]
         if name in _WISHES:
@@ -155,7 +157,7 @@ def _put_priorities(priorities: Mapping[str, int], producer: _Producer) -> None:
         producer.put(PRIORITIES.get(name) or OLD_PRIORITIES[name], _int32(weight))
 
 
-def _put_arguments(priorities: Mapping[str, int], producer: _Producer) -> None:
+def _put_arguments(priorities: Mapping[str, int], producer: _ProfileBuilder) -> None:
     """Arguments that a Policy gives; those of other plugins are the defaults."""
     used = {plugin for plugins in producer.points.values() for plugin in plugins}
     given = {
@@ -177,7 +179,7 @@ def _int32(number: int) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
-def _predicate(policy: PredicatePolicy, producer: _Producer, *, tolerant: bool) -> str:
+def _predicate(policy: PredicatePolicy, producer: _ProfileBuilder, *, tolerant: bool) -> str:
     old = {name: (successor, f"read as {successor} ({why})") for name, (successor, why) in OLD_PREDICATES.items()}
     name = "PodFitsHostPorts" if policy.name == "PodFitsPorts" else policy.name
     if known := _own("predicate", name, policy, PREDICATES, old if tolerant else {}, producer):
@@ -193,7 +195,7 @@ def _predicate(policy: PredicatePolicy, producer: _Producer, *, tolerant: bool) 
     return "CheckNodeLabelPresence"
 
 
-def _priority(policy: PriorityPolicy, producer: _Producer, *, tolerant: bool) -> str:
+def _priority(policy: PriorityPolicy, producer: _ProfileBuilder, *, tolerant: bool) -> str:
     old = {name: (name, f"plugin {use.plugin} is that of 1.19") for name, use in OLD_PRIORITIES.items()}
     name = "SelectorSpreadPriority" if policy.name == "ServiceSpreadingPriority" else policy.name
     if known := _own("priority", name, policy, PRIORITIES, old if tolerant else {}, producer):
@@ -221,7 +223,7 @@ def _own(
     policy: PredicatePolicy | PriorityPolicy,
     known: Container[str],
     old: Mapping[str, tuple[str, str]],
-    producer: _Producer,
+    producer: _ProfileBuilder,
 ) -> str:
     """The name of a predicate or priority of kube-scheduler's own; empty for a custom one, which has one argument.
 
@@ -256,13 +258,13 @@ def _problems(policy: Policy) -> Iterator[str]:
     for priority in policy.priorities or ():
         if not 0 < priority.weight < _MOST_WEIGHT:
             yield f"priority {priority.name} should have a positive weight applied to it or it has overflown"
-        yield from _redeclared(priority, first)
+        yield from _check_redeclared(priority, first)
     weight = policy.hard_pod_affinity_symmetric_weight
     if not 0 <= weight <= 100:
         yield ROOT.child("hardPodAffinitySymmetricWeight").invalid(weight, "not in valid range [0-100]")
 
 
-def _redeclared(priority: PriorityPolicy, first: dict[str, PriorityPolicy]) -> Iterator[str]:
+def _check_redeclared(priority: PriorityPolicy, first: dict[str, PriorityPolicy]) -> Iterator[str]:
     """Custom priorities of one kind share one plugin, and so one weight."""
     argument = priority.argument
     if argument is None:

@@ -17,7 +17,7 @@ from kwhatif.api.core import (
     TopologySpreadConstraint,
 )
 from kwhatif.framework.declaration import Args
-from kwhatif.golang.vocabulary import ConfigStruct
+from kwhatif.golang.config_struct import ConfigStruct
 from kwhatif.legacy.plugins.node_label import NodeLabelArgs
 from kwhatif.legacy.plugins.resource_scorer import (
     NodeResourcesLeastAllocatedArgs,
@@ -34,11 +34,11 @@ from kwhatif.plugins.node_resources_fit import (
     RequestedToCapacityRatioParam,
     ScoringStrategy,
 )
-from kwhatif.plugins.shared.resource_args import ResourceSpec
-from kwhatif.plugins.shared.spread_args import LIST_DEFAULTING, SYSTEM_DEFAULTING, PodTopologySpreadArgs
+from kwhatif.plugins.shared.node_resources import ResourceSpec
+from kwhatif.plugins.shared.spread_constraints import LIST_DEFAULTING, SYSTEM_DEFAULTING, PodTopologySpreadArgs
 from kwhatif.policy.defaults import default_args, with_defaults
-from kwhatif.policy.intree import InTree, in_tree
-from kwhatif.policy.older import Conversion
+from kwhatif.policy.in_tree import InTreePlugins, in_tree
+from kwhatif.policy.legacy_formats import Conversion
 from kwhatif.policy.profile import PluginRef, Profile, SchedulerConfiguration
 from kwhatif.policy.render import args_document, plain_struct
 from kwhatif.policy.structs import KubeSchedulerConfiguration
@@ -52,7 +52,7 @@ _MOST_WEIGHT = 100
 """No resource of a scoring strategy, and no preference, may weigh more."""
 
 
-def translated(configuration: SchedulerConfiguration, features: Features) -> Conversion:
+def translate_configuration(configuration: SchedulerConfiguration, features: Features) -> Conversion:
     """A configuration of 1.22, complete with its defaults, for a minor that has multiPoint."""
     facts = in_tree(features)
     changes: list[str] = []
@@ -78,7 +78,9 @@ def translated(configuration: SchedulerConfiguration, features: Features) -> Con
     return Conversion(document, tuple(changes), tuple(lost))
 
 
-def _settings(configuration: SchedulerConfiguration, facts: InTree, changes: list[str]) -> Iterator[tuple[str, Any]]:
+def _settings(
+    configuration: SchedulerConfiguration, facts: InTreePlugins, changes: list[str]
+) -> Iterator[tuple[str, Any]]:
     """The fields beside profiles and extenders that are not the defaults anyway."""
     usual = with_defaults(KubeSchedulerConfiguration(), facts)
     election = configuration.leader_election
@@ -100,14 +102,16 @@ class _Profile:
     """One profile in the making; every plugin is put where it was, and where it needs to be besides."""
 
     old: Profile
-    facts: InTree
+    facts: InTreePlugins
     points: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     args: dict[str, Any] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
-        self.args = {name: args for name, args in self.old.args.items() if self._lives(name) or name not in _known()}
+        self.args = {
+            name: args for name, args in self.old.args.items() if self._lives(name) or name not in _legacy_points()
+        }
         for point in ("queueSort", "preFilter"):
             self._carry(point)
         self._filters()
@@ -117,12 +121,12 @@ class _Profile:
             self._carry(point)
         if self._has("postFilter", "DefaultPreemption") and "preEnqueue" in self._points_of("DefaultPreemption"):
             self._put("preEnqueue", "DefaultPreemption")
-        fresh = [name for name, _ in self.facts.default_plugins if name not in _known()]
+        fresh = [name for name, _ in self.facts.default_plugins if name not in _legacy_points()]
         if fresh:
             self.changes.append(f"plugins that came since are on, too: {', '.join(fresh)}")
-        return self._written(fresh)
+        return self._to_dict(fresh)
 
-    def _written(self, fresh: Iterable[str]) -> dict[str, Any]:
+    def _to_dict(self, fresh: Iterable[str]) -> dict[str, Any]:
         weights = dict(self.facts.default_plugins)
         everywhere = [_plugin(name, weights[name]) for name in fresh]
         plugins: dict[str, Any] = {"multiPoint": {"enabled": everywhere, "disabled": [{"name": "*"}]}}
@@ -133,7 +137,7 @@ class _Profile:
             if not isinstance(args, Args):
                 configs.append({"name": name, "args": args})
             elif args != default_args(name, self.facts):
-                configs.append({"name": name, "args": _spoken(args_document(args, "v1"))})
+                configs.append({"name": name, "args": _drop_type_meta(args_document(args, "v1"))})
         if configs:
             shown["pluginConfig"] = configs
         return shown
@@ -144,7 +148,7 @@ class _Profile:
 
     # --- where plugins are
 
-    def _at(self, point: str) -> tuple[PluginRef, ...]:
+    def _plugins_at(self, point: str) -> tuple[PluginRef, ...]:
         found = self.old.plugins.get(point)
         return found.enabled if found is not None else ()
 
@@ -164,14 +168,14 @@ class _Profile:
 
     def _carry(self, point: str) -> None:
         """Plugins from outside the tree, and those that still have the point."""
-        for ref in self._at(point):
-            if ref.name not in _known() or (self._lives(ref.name) and point in self._points_of(ref.name)):
+        for ref in self._plugins_at(point):
+            if ref.name not in _legacy_points() or (self._lives(ref.name) and point in self._points_of(ref.name)):
                 self._put(point, ref.name)
 
     # --- filters
 
     def _filters(self) -> None:
-        for ref in self._at("filter"):
+        for ref in self._plugins_at("filter"):
             name = ref.name
             if name == "NodeLabel":
                 self._require_labels()
@@ -181,7 +185,7 @@ class _Profile:
                 self._lose(f"{name} is gone: disks count for NodeVolumeLimits, on nodes where their CSI driver runs")
             else:
                 self._put("filter", name)
-                if name in _known() and "preFilter" in self._points_of(name):
+                if name in _legacy_points() and "preFilter" in self._points_of(name):
                     self._put("preFilter", name)
 
     def _require_labels(self) -> None:
@@ -200,7 +204,7 @@ class _Profile:
             added, required_during_scheduling_ignored_during_execution=NodeSelector(node_selector_terms=terms)
         )
         self.args[_AFFINITY] = replace(affinity, added_affinity=added)
-        alone = all(ref.name != _AFFINITY for ref in self._at("filter"))
+        alone = all(ref.name != _AFFINITY for ref in self._plugins_at("filter"))
         for point in ("preFilter", "filter"):
             self._put(point, _AFFINITY)
         besides = "; pods' own node affinity and node selector count now, too" if alone else ""
@@ -220,7 +224,7 @@ class _Profile:
     # --- scores
 
     def _scores(self) -> None:
-        refs = self._at("score")
+        refs = self._plugins_at("score")
         rating = (*_STRATEGIES, _FIT)
         best = max((ref for ref in refs if ref.name in rating), key=lambda ref: ref.weight, default=None)
         for ref in refs:
@@ -241,12 +245,12 @@ class _Profile:
                     )
                 case "NodeResourceLimits":
                     self._lose("NodeResourceLimits is gone: pods' limits count no more")
-                case name if name in _known():
+                case name if name in _legacy_points():
                     self._score(name, ref.weight)
                 case name:
                     self._put("score", name, ref.weight)
-        for ref in self._at("preScore"):
-            if ref.name not in _known():
+        for ref in self._plugins_at("preScore"):
+            if ref.name not in _legacy_points():
                 self._put("preScore", ref.name)
 
     def _score(self, name: str, weight: int) -> None:
@@ -273,13 +277,13 @@ class _Profile:
             case RequestedToCapacityRatioArgs():
                 return ScoringStrategy(
                     type=REQUESTED_TO_CAPACITY_RATIO,
-                    resources=self._scaled(args.resources),
+                    resources=self._scale_weights(args.resources),
                     requested_to_capacity_ratio=RequestedToCapacityRatioParam(shape=args.shape),
                 )
         resources = args.resources if isinstance(args, NodeResourcesLeastAllocatedArgs) else ()
         return ScoringStrategy(type=LEAST_ALLOCATED, resources=resources)
 
-    def _scaled(self, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+    def _scale_weights(self, resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
         most = max((spec.weight for spec in resources), default=0)
         if most <= _MOST_WEIGHT:
             return resources
@@ -312,7 +316,7 @@ class _Profile:
             return
         spread = self._args_of(_SPREAD, PodTopologySpreadArgs(defaulting_type=LIST_DEFAULTING))
         keys = {constraint.topology_key: constraint for constraint in spread.default_constraints}
-        spreads = any(ref.name == _SPREAD for ref in self._at("score"))
+        spreads = any(ref.name == _SPREAD for ref in self._plugins_at("score"))
         if spreads and spread.defaulting_type == SYSTEM_DEFAULTING:
             keys = {key: _loosely(key, skew) for key, skew in _SYSTEM_DEFAULTS}
         keys |= {label: _loosely(label, 1) for label in labels}
@@ -332,7 +336,7 @@ class _Profile:
         return otherwise if found is None else found
 
 
-def _known() -> Mapping[str, tuple[str, ...]]:
+def _legacy_points() -> Mapping[str, tuple[str, ...]]:
     """The plugins of 1.22 and their extension points; all others are from outside the tree."""
     return in_tree(features_of(LEGACY_MINOR)).points
 
@@ -352,6 +356,6 @@ def _plugin(name: str, weight: int = 0) -> dict[str, Any]:
     return {"name": name, "weight": weight} if weight else {"name": name}
 
 
-def _spoken(args: dict[str, Any]) -> dict[str, Any]:
+def _drop_type_meta(args: dict[str, Any]) -> dict[str, Any]:
     """Arguments without what their place in the file says already."""
     return {key: value for key, value in args.items() if key not in ("apiVersion", "kind")}

@@ -12,12 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.declaration import Args, Default
-from kwhatif.framework.diagnosis import Diagnosis
-from kwhatif.framework.interface import Plugin, PostFilterResult, Reading
-from kwhatif.framework.status import Status
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import Int32
+from kwhatif.framework.declaration import Args, DefaultPlugin
+from kwhatif.framework.interface import Dependency, Plugin, PostFilterResult
+from kwhatif.framework.status import Diagnosis, Status
+from kwhatif.golang.config_struct import Int32
+from kwhatif.golang.field_validation import Path
 from kwhatif.versions import Features
 
 
@@ -31,10 +30,10 @@ class DefaultPreemptionArgs(Args):
 class DefaultPreemption(Plugin[None, None]):
     name = "DefaultPreemption"
     args = DefaultPreemptionArgs
-    default = Default(190)
-    requeue_on = MappingProxyType({})
-    reads = MappingProxyType({"PodDisruptionBudget": Reading("preemption spares budgets with it")})
-    also = ("preEnqueue",)
+    default = DefaultPlugin(190)
+    events_to_register = MappingProxyType({})
+    dependencies = MappingProxyType({"PodDisruptionBudget": Dependency("preemption spares budgets with it")})
+    offline_points = ("preEnqueue",)
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:

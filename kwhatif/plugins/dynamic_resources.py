@@ -1,6 +1,10 @@
 """DynamicResources: devices for a pod's claims, and for extended resources that a device class serves.
 
 The search itself is in ``devices/``. Upstream: plugins/dynamicresources/dynamicresources.go.
+
+Whether a pod's claims can be used at all, before any device is looked at.
+
+Upstream: plugins/dynamicresources/dynamicresources.go and dynamic-resource-allocation/resourceclaim/resourceclaim.go.
 """
 
 from __future__ import annotations
@@ -13,25 +17,95 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from kwhatif.api.core import PodResourceClaim
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.cluster.claim_store import consumer_of, is_reserved_for
+from kwhatif.cluster.claim_store import Devices, claim_name, consumer_of, is_reserved_for
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.arithmetic import default_normalize
-from kwhatif.framework.declaration import Args, Default
-from kwhatif.framework.diagnosis import Diagnosis
-from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Plugin, PostFilterResult, Reading, Suggestion
-from kwhatif.framework.status import SKIP, Code, Rejection, Skip, Status
-from kwhatif.golang.duration import SECOND, Duration
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.usable_claims import is_own_device_claim, refusal_of, usable_claims
+from kwhatif.framework.declaration import Args, DefaultPlugin
+from kwhatif.framework.interface import (
+    ClusterEvent,
+    Dependency,
+    EventOccurrence,
+    Plugin,
+    PostFilterResult,
+    Suggestion,
+    always,
+)
+from kwhatif.framework.status import SKIP, Code, Diagnosis, Rejection, Skip, Status
+from kwhatif.golang.field_validation import Path
+from kwhatif.golang.parsing import SECOND, Duration
 from kwhatif.versions import Features
 
 if TYPE_CHECKING:
     from kwhatif.plugins.shared.device_claims import ClaimsOfPod, Group
+
+
+def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
+    """The claims that the pod names, or why one of them cannot be used (upstream: foreachPodResourceClaim)."""
+    found = []
+    for each in pod.pod.spec.resource_claims or ():
+        problem = _unmade(pod, each)
+        if problem:
+            return problem
+        name = claim_name(pod.pod, each)
+        if name is None:
+            continue
+        claim = devices.claims.get((pod.shape.namespace, name))
+        if claim is None:
+            return f'could not find ResourceClaim "{pod.shape.namespace}/{name}"'
+        if claim.metadata.deletion_timestamp is not None:
+            return f'resourceclaim "{name}" is being deleted'
+        owners = claim.metadata.owner_references or ()
+        if each.resource_claim_name is None and not any(o.controller and o.uid == pod.uid for o in owners):
+            word = "Pod" if devices.features.claim_messages_capitalize_pod else "pod"
+            return f"ResourceClaim {claim.key} was not created for {word} {pod.key} ({word} is not owner)"
+        found.append(claim)
+    return found
+
+
+def _unmade(pod: PodInfo, claim: PodResourceClaim) -> str:
+    """Why there is no claim yet behind one of the pod's."""
+    if claim.resource_claim_name is not None:
+        return ""
+    if claim.resource_claim_template_name is None:
+        return f'pod "{pod.key}", spec.resourceClaim "{claim.name}": none of the supported fields are set'
+    if any(status.name == claim.name for status in pod.pod.status.resource_claim_statuses or ()):
+        return ""
+    return f'pod "{pod.key}": ResourceClaim not created yet'
+
+
+def refusal_of(claim: ResourceClaim, devices: Devices) -> Status | None:
+    """Why a claim that has to be allocated cannot be, on any node."""
+    if claim.identity in devices.in_flight:
+        return Status.unresolvable(f"resource claim {claim.key} is in the process of being allocated")
+    for request in claim.spec.devices.requests or ():
+        if request.exactly is not None:
+            names = [(request.name, request.exactly.device_class_name)]
+        elif request.first_available:
+            if not devices.features.dra_prioritized_list:
+                problem = "has subrequests, but the DRAPrioritizedList feature is disabled"
+                return Status.unresolvable(f"resource claim {claim.key}, request {request.name}: {problem}")
+            names = [(f"{request.name}/{each.name}", each.device_class_name) for each in request.first_available]
+        else:
+            return Status.unresolvable(f"resource claim {claim.key}, request {request.name}: unknown request type")
+        for name, class_name in names:
+            if not class_name:
+                return Status.error(f"request {name}: unsupported request type")
+            if class_name not in devices.classes:
+                return Status.unresolvable(f"request {name}: device class {class_name} does not exist")
+    return None
+
+
+def is_own_device_claim(waiting: PodInfo, happening: EventOccurrence) -> bool:
+    """Whether the claim that changed is one of the waiting pod's (upstream: isSchedulableAfterClaimChange)."""
+    namespace, name = happening.claim or ("", "")
+    claims = waiting.pod.spec.resource_claims or ()
+    return namespace == waiting.shape.namespace and any(claim_name(waiting.pod, each) == name for each in claims)
+
 
 NOT_AVAILABLE = "resourceclaim not available on the node"
 NO_SOLUTION = "cannot allocate all claims"
@@ -47,25 +121,27 @@ class DynamicResourcesArgs(Args):
 class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     name = "DynamicResources"
     args = DynamicResourcesArgs
-    reads_labels = False
+    depends_on_labels = False
     needs_pre_filter = True
-    reads = MappingProxyType(
+    dependencies = MappingProxyType(
         dict.fromkeys(
             ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
-            Reading("devices are allocated with it", lambda pod, cluster: _asks_for_devices(pod, cluster)),
+            Dependency("devices are allocated with it", lambda pod, cluster: _asks_for_devices(pod, cluster)),
         )
     )
-    requeue_on = MappingProxyType({Event.DEVICES_FREED: always, Event.DEVICE_CLAIM_CHANGED: is_own_device_claim})
+    events_to_register = MappingProxyType(
+        {ClusterEvent.DEVICES_FREED: always, ClusterEvent.DEVICE_CLAIM_CHANGED: is_own_device_claim}
+    )
 
     @classmethod
     def exists(cls, features: Features) -> bool:
         return not features.legacy_plugins
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
         # Before DefaultPreemption: giving back an idle claim is gentler than evicting a pod.
         weight = 2 if features.dynamic_resources_scores else 0
-        return Default(180, weight) if features.dynamic_resource_allocation else None
+        return DefaultPlugin(180, weight) if features.dynamic_resource_allocation else None
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
@@ -78,7 +154,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         }
 
     @classmethod
-    def takes(cls, features: Features) -> type[Args] | None:
+    def args_type(cls, features: Features) -> type[Args] | None:
         return cls.args if features.dynamic_resources_has_arguments else None
 
     @classmethod
@@ -86,7 +162,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         return () if features.dynamic_resources_has_binding_timeout else ("bindingTimeout",)
 
     @classmethod
-    def completed(cls, args: Any, features: Features) -> Any:
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
         known = _usual_timeouts(features)
         given = {name: getattr(args, name) for name in known}
         return replace(args, **{name: known[name] if value is None else value for name, value in given.items()})
@@ -108,19 +184,19 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             elif timeout < SECOND:
                 yield at.invalid(str(timeout), "must be at least 1 second")
 
-    def concerns(self, pod: PodInfo) -> bool:
+    def applies_to(self, pod: PodInfo) -> bool:
         return self.handle.features.dynamic_resource_allocation and _asks_for_devices(pod, self.handle.cluster)
 
     # --- which claims
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        if self.handle.cluster is None or not self.concerns(pod):
+        if self.handle.cluster is None or not self.applies_to(pod):
             return None
         found = usable_claims(pod, self.handle.cluster.devices)
         return Status.unresolvable(found) if isinstance(found, str) else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> ClaimsOfPod | Skip | Status:
-        if not self.concerns(pod):
+        if not self.applies_to(pod):
             return SKIP
         found = usable_claims(pod, cluster.devices)
         if isinstance(found, str):
@@ -141,13 +217,13 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     # --- where they can be had
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod) -> Iterator[Rejection]:
-        stale, homeless = state.stale, state.homeless
+        stale, homeless = state.stale, state.lacks_extended_resource
         if stale:
             yield Rejection(np.ones(nodes.size, np.bool_), STALE, unresolvable=True)
             return
         if homeless.any():
-            yield Rejection(nodes.of(homeless), "cannot fit resource", unresolvable=True)
-        left = ~homeless & ~state.untouched
+            yield Rejection(nodes.take_rows(homeless), "cannot fit resource", unresolvable=True)
+        left = ~homeless & ~state.served_by_device_plugins
         for group in state.groups():
             answers = group.answers
             here = left & group.where
@@ -157,26 +233,31 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             unsolved = here & ~answers.fails & ~answers.fits
             if unsolved.any():
                 yield Rejection(
-                    nodes.of(unsolved), NO_SOLUTION, unresolvable=True, detail=state.shortcomings(nodes, group)
+                    nodes.take_rows(unsolved),
+                    NO_SOLUTION,
+                    unresolvable=True,
+                    detail=state.describe_shortages(nodes, group),
                 )
             left = left & ~(group.where & ~answers.fits)
-        away = left & state.away
+        away = left & state.lacks_allocated_claim
         if away.any():
-            yield Rejection(nodes.of(away), NOT_AVAILABLE, unresolvable=True, detail=state.whereabouts(nodes))
+            yield Rejection(
+                nodes.take_rows(away), NOT_AVAILABLE, unresolvable=True, detail=state.describe_claim_locations(nodes)
+            )
 
     def _problems(self, nodes: NodeView, failed: BoolArray, group: Group, state: ClaimsOfPod) -> Iterator[Rejection]:
-        from kwhatif.devices.claim_results import spelt
+        from kwhatif.devices.claim_results import format_problem
 
         texts: dict[tuple[str, bool], list[int]] = {}
         for row in np.flatnonzero(failed).tolist():
             problem = group.answers.outcomes[row].problem
             assert problem is not None
-            text = spelt(problem, state.inventory, row, group.claims)
+            text = format_problem(problem, state.inventory, row, group.claims)
             texts.setdefault((text, problem.mild), []).append(row)
         for (text, mild), rows in texts.items():
             where = np.zeros(len(failed), np.bool_)
             where[rows] = True
-            yield Rejection(nodes.of(where), text, unresolvable=True, error=not mild)
+            yield Rejection(nodes.take_rows(where), text, unresolvable=True, error=not mild)
 
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: ClaimsOfPod | None) -> PostFilterResult:
         features = self.handle.features
@@ -209,7 +290,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         for blocker in diagnosis.verdicts.blockers:
             if blocker.plugin == self.name and blocker.rejection.reason == NOT_AVAILABLE:
                 where |= blocker.counted
-        for claim, away in state.held:
+        for claim, away in state.allocated_claims:
             users = claim.status.reserved_for or ()
             idle = not users or (len(users) == 1 and users[0].uid == pod.uid)
             if claim is not state.special and (where & away).any() and idle:
@@ -221,16 +302,16 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     def score(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None) -> Int64Array:
         if state is None or not self.handle.features.dra_prioritized_list:
             return np.zeros(nodes.size, np.int64)
-        found: Int64Array = nodes.of(state.alternatives())
+        found: Int64Array = nodes.take_rows(state.alternatives())
         return found
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=False)
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        from kwhatif.plugins.shared.claim_changes import easier_claims
+        from kwhatif.plugins.shared.claim_changes import suggest_claims
 
-        return easier_claims(pod.pod, cluster, rows) if rows else iter(())
+        return suggest_claims(pod.pod, cluster, rows) if rows else iter(())
 
     # --- taking them
 
@@ -241,7 +322,9 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         row = state.cluster.columns.row(node)
         assert row is not None
         for claim, allocation in state.allocate(row):
-            state.cluster.devices.take_off(replace(claim, status=replace(claim.status, allocation=allocation)))
+            state.cluster.devices.add_pending_allocation(
+                replace(claim, status=replace(claim.status, allocation=allocation))
+            )
             state.allocated[claim.identity] = allocation
         return None
 
@@ -250,7 +333,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             return
         devices = state.cluster.devices
         for claim in state.claims:
-            devices.land(claim)
+            devices.remove_pending_allocation(claim)
         for claim in state.named:
             current = devices.claims.get((claim.namespace, claim.name))
             if current is not None and current.status.allocation is not None and is_reserved_for(pod.pod, current):
@@ -284,7 +367,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
                 return Status(Code.ERROR, (f"add reservation to claim {claim.key}: {problem}",))
             status = replace(current.status, reserved_for=users)
             if allocation is not None:
-                devices.land(claim)
+                devices.remove_pending_allocation(claim)
                 status = replace(status, allocation=allocation)
             devices.put(replace(current, status=status))
         state.forget_nodes()

@@ -13,7 +13,7 @@ import numpy as np
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.framework.declaration import Default
+from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 
 MIB = 1024 * 1024
@@ -23,12 +23,12 @@ MOST_PER_CONTAINER = 1000 * MIB
 
 class ImageLocality(Plugin[None, None]):
     name = "ImageLocality"
-    default = Default(210, weight=1)
-    reads_labels = False
+    default = DefaultPlugin(210, weight=1)
+    depends_on_labels = False
     score_scope = Scope.NODE
-    counts_nodes = True
+    depends_on_node_count = True
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         spec = pod.shape.spec
         images = [[container.image for container in some or ()] for some in (spec.init_containers, spec.containers)]
         return msgspec.msgpack.encode((images, [volume.image for volume in spec.volumes or ()]))
@@ -41,9 +41,9 @@ class ImageLocality(Plugin[None, None]):
         volumes = [v.image.reference or "" for v in mounted if v.image is not None]
         most = max(MOST_PER_CONTAINER * len(containers), LEAST)
         total = np.zeros(len(columns), np.int64)
-        there, size = nodes.cluster.there, len(nodes.cluster.searched)
+        there, size = nodes.cluster.active, len(nodes.cluster.node_order)
         for image in (*(c.image or "" for c in containers), *volumes):
-            state_of = columns.images.get(normalized(image))
+            state_of = columns.images.get(normalize_image_name(image))
             if state_of is not None:
                 rows = state_of.rows[there[state_of.rows]]
                 nodes_with_it = len(rows)
@@ -56,9 +56,9 @@ class ImageLocality(Plugin[None, None]):
         total -= LEAST
         total *= MAX_SCORE
         total //= max(most - LEAST, 1)
-        return nodes.of(total)
+        return nodes.take_rows(total)
 
 
-def normalized(image: str) -> str:
+def normalize_image_name(image: str) -> str:
     """An image name with its tag; ``latest`` where it has none."""
     return f"{image}:latest" if image.rfind(":") <= image.rfind("/") else image

@@ -14,19 +14,16 @@ from typing import ClassVar
 import numpy as np
 
 from kwhatif.api.core import DiskSource, Node, Pod
-from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.storage import Storage, claim_names
 from kwhatif.cluster.types import BoolArray
-from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event, Hint, always
-from kwhatif.framework.interface import Plugin
+from kwhatif.framework.declaration import DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, Plugin, QueueingHint, always
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.shared.attachable import TOO_MANY, of_known_volumes, volumes_of
-from kwhatif.plugins.shared.own_claims import VOLUMES
-from kwhatif.plugins.shared.volume_migration import migrates
+from kwhatif.plugins.shared.attachable_volumes import TOO_MANY, VOLUMES, migrates, of_known_volumes, volumes_of
 from kwhatif.versions import Features
 
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -50,10 +47,10 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
     provisioner: ClassVar[str]
     resource: ClassVar[str]
     limit: ClassVar[int]
-    reads = MappingProxyType(
+    dependencies = MappingProxyType(
         dict.fromkeys(("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES)
     )
-    requeue_on: ClassVar[dict[Event, Hint]] = {Event.POD_DELETED: always}
+    events_to_register: ClassVar[dict[ClusterEvent, QueueingHint]] = {ClusterEvent.POD_DELETED: always}
 
     place: ClassVar[int | None] = None
     """Where it is among the default plugins, as long as they have it."""
@@ -63,12 +60,12 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
         return features.in_tree_volume_limits
 
     @classmethod
-    def removed(cls, features: Features) -> bool:
+    def is_removed(cls, features: Features) -> bool:
         return features.in_tree_volume_limits_are_refused
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
-        return Default(cls.place) if cls.place is not None and features.in_tree_volume_limits_by_default else None
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
+        return DefaultPlugin(cls.place) if cls.place is not None and features.in_tree_volume_limits_by_default else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Disks | Skip:
         volumes = pod.shape.spec.volumes or ()
@@ -90,7 +87,7 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
             if taken_over[row]:
                 continue
             shapes = moved(place) if moved else [info.shape for info in nodes.cluster.pods_on[row]]
-            held = self._held(shapes, nodes.cluster)
+            held = self._volumes_of_shapes(shapes, nodes.cluster)
             over[place] = len(held | state.ids) > self._limit(columns.nodes[row])
         yield Rejection(over, TOO_MANY, detail=lambda place: f"{self.name}: no room for {len(state.ids)} more")
 
@@ -108,7 +105,7 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
         said = (node.status.allocatable or {}).get(self.resource)
         return self.usual_limit(node) if said is None else said.value()
 
-    def _held(self, shapes: Iterable[PodShape], cluster: Cluster) -> set[str]:
+    def _volumes_of_shapes(self, shapes: Iterable[PodShape], cluster: Cluster) -> set[str]:
         held: set[str] = set()
         for shape in shapes:
             if shape.spec.volumes:

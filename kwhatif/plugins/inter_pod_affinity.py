@@ -1,6 +1,11 @@
 """InterPodAffinity: pods that want to be near to, or far from, other pods.
 
 Upstream: plugins/interpodaffinity (filtering.go, scoring.go).
+
+Which pods a pod's own affinity terms are about.
+
+Upstream: kube-scheduler/framework/types.go (AffinityTerm.Matches) and
+plugins/interpodaffinity/plugin.go (mergeAffinityTermNamespacesIfNotEmpty).
 """
 
 from __future__ import annotations
@@ -13,22 +18,80 @@ from typing import Any
 import numpy as np
 
 from kwhatif.api.core import Namespace
+from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
-from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.cluster.shapes import AffinityTerm, PodInfo, PodShape, Selection, TermIndex
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
-from kwhatif.cluster.terms import AffinityTerm, TermIndex
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.framework.declaration import Args, Default
-from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Reading, Suggestion
+from kwhatif.framework.declaration import Args, DefaultPlugin
+from kwhatif.framework.interface import MAX_SCORE, ClusterEvent, Dependency, EventOccurrence, Handle, Plugin, Suggestion
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import Bool, Int32
-from kwhatif.plugins.shared.affinity_terms import OwnTerms, Weights, meant_by
-from kwhatif.plugins.shared.pod_changes import less_pod_affinity
+from kwhatif.golang.config_struct import Bool, Int32
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.pod_changes import suggest_pod_affinity
 from kwhatif.versions import Features
+
+Weights = tuple[tuple[Selection, int], ...]
+NamespaceLabels = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTerms:
+    """The terms of a template, by topology key: what a pod counts for them.
+
+    ``near`` are the pods that all required terms are about, None without such terms.
+    """
+
+    near: Selection | None
+    near_by: tuple[str, ...]
+    far: dict[str, Weights]
+    preferred: dict[str, Weights]
+
+    @classmethod
+    def from_shape(cls, shape: PodShape, namespaces: NamespaceLabels) -> OwnTerms:
+        signed = [(term, 1) for term in shape.anti_affinity]
+        wishes = [(term, term.weight) for term in shape.preferred_affinity]
+        wishes += [(term, -term.weight) for term in shape.preferred_anti_affinity]
+        return cls(
+            _all_at_once([selection_of_term(term, namespaces) for term in shape.affinity]),
+            tuple(dict.fromkeys(term.topology_key for term in shape.affinity)),
+            _weights_by_key(signed, namespaces),
+            _weights_by_key(wishes, namespaces),
+        )
+
+
+def selection_of_term(term: AffinityTerm, namespaces: NamespaceLabels) -> Selection:
+    """The pods that a pod's own term is about.
+
+    Its namespace selector is resolved to names first. Upstream then still asks it of a namespace without labels, so a
+    selector such as ``env notin (prod)`` admits every namespace; so do we.
+    """
+    if term.namespace_selector.matches({}):
+        return Selection(term.selector, None)
+    names = (name for name, labels in namespaces.items() if term.namespace_selector.matches(labels))
+    return Selection(term.selector, term.namespaces.union(names))
+
+
+def _all_at_once(selections: Sequence[Selection]) -> Selection | None:
+    """The pods that are in all of the selections; None for no selections."""
+    if not selections:
+        return None
+    named = [selection.namespaces for selection in selections if selection.namespaces is not None]
+    requirements = [requirement for selection in selections for requirement in selection.selector.requirements]
+    nothing = any(selection.selector.nothing for selection in selections)
+    return Selection(
+        Selector(tuple(dict.fromkeys(requirements)), nothing), frozenset.intersection(*named) if named else None
+    )
+
+
+def _weights_by_key(terms: Sequence[tuple[AffinityTerm, int]], namespaces: NamespaceLabels) -> dict[str, Weights]:
+    found: dict[str, Weights] = {}
+    for term, weight in terms:
+        found[term.topology_key] = (*found.get(term.topology_key, ()), (selection_of_term(term, namespaces), weight))
+    return found
+
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -49,7 +112,7 @@ class Neighbours:
     unwelcoming: dict[str, Tally]
 
     @property
-    def silent(self) -> bool:
+    def skips_filter(self) -> bool:
         """Whether Filter is left out: no required terms, and no pod that runs wants the pod far.
 
         Pods that are only nominated do not count, so their anti-affinity alone keeps nobody away, as upstream.
@@ -68,7 +131,7 @@ NO_PREFERENCES = Preferences({})
 
 
 @dataclass(slots=True, eq=False)
-class Known:
+class AffinityIndex:
     """What is known of a cluster: the labels of namespaces, templates' own terms, and states.
 
     A state is found by the pod's template and the terms of others that are about it, which pods with a label of their
@@ -86,7 +149,7 @@ class Known:
     def terms_of(self, shape: PodShape) -> OwnTerms:
         own = self.own.get(shape.template)
         if own is None:
-            own = self.own[shape.template] = OwnTerms.of(shape, self.namespaces)
+            own = self.own[shape.template] = OwnTerms.from_shape(shape, self.namespaces)
         return own
 
     def about(self, shape: PodShape, terms: TermIndex) -> tuple[AffinityTerm, ...]:
@@ -94,9 +157,11 @@ class Known:
         return terms.about(shape.namespace, shape.labels, self.namespaces.get(shape.namespace, {}))
 
 
-@once_a_cluster
-def _known(cluster: Cluster, plugin: InterPodAffinity) -> Known:
-    return Known({namespace.name: namespace.metadata.labels or {} for namespace in cluster.objects.of(Namespace)})
+@cached_per_cluster
+def _affinity_index_of(cluster: Cluster, plugin: InterPodAffinity) -> AffinityIndex:
+    return AffinityIndex(
+        {namespace.name: namespace.metadata.labels or {} for namespace in cluster.objects.list_all(Namespace)}
+    )
 
 
 def _selects_namespaces(pod: PodInfo, cluster: Cluster) -> bool:
@@ -115,15 +180,17 @@ class InterPodAffinityArgs(Args):
 class InterPodAffinity(Plugin[Neighbours, Preferences]):
     name = "InterPodAffinity"
     args = InterPodAffinityArgs
-    default = Default(170, weight=2)
-    about_other_pods = True
+    default = DefaultPlugin(170, weight=2)
+    depends_on_other_pods = True
     needs_pre_filter = True
     needs_pre_score = True
-    reads = MappingProxyType({"Namespace": Reading("namespace selectors are resolved with it", _selects_namespaces)})
-    requeue_on = MappingProxyType(
+    dependencies = MappingProxyType(
+        {"Namespace": Dependency("namespace selectors are resolved with it", _selects_namespaces)}
+    )
+    events_to_register = MappingProxyType(
         {
-            Event.POD_ADDED: lambda waiting, happening: _wanted_near(waiting, happening),
-            Event.POD_DELETED: lambda waiting, happening: _was_in_the_way(waiting, happening),
+            ClusterEvent.POD_ADDED: lambda waiting, happening: _wanted_near(waiting, happening),
+            ClusterEvent.POD_DELETED: lambda waiting, happening: _was_in_the_way(waiting, happening),
         }
     )
 
@@ -138,7 +205,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         self._hard_weight: int = handle.args.hard_pod_affinity_weight
         self._ignore_existing: bool = handle.args.ignore_preferred_terms_of_existing_pods
 
-    def silent(self, pod: PodInfo, cluster: Cluster) -> bool:
+    def never_filters_or_scores(self, pod: PodInfo, cluster: Cluster) -> bool:
         near_and_far = self._neighbours(pod.shape, cluster)
         nobody = not (near_and_far.near or near_and_far.far or near_and_far.unwelcoming)
         skipped = nobody and self.handle.features.filters_can_be_skipped
@@ -146,10 +213,10 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
         state = self._neighbours(pod.shape, cluster)
-        return SKIP if state.silent and self.handle.features.filters_can_be_skipped else state
+        return SKIP if state.skips_filter and self.handle.features.filters_can_be_skipped else state
 
     def _neighbours(self, shape: PodShape, cluster: Cluster) -> Neighbours:
-        known, templates = _known(cluster, self), len(cluster.shapes.templates)
+        known, templates = _affinity_index_of(cluster, self), len(cluster.shapes.templates)
         seen, state = known.neighbours_of.get(shape.index, (-1, None))
         if state is None or seen != templates:
             state = _neighbours(shape, cluster, known)
@@ -160,18 +227,18 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         alive = np.ones(nodes.size, np.bool_)
         if state.near:
             lonely = ~_near_enough(state, nodes)
-            yield Rejection(lonely, AFFINITY, unresolvable=True, detail=_Lonely(state, nodes))
+            yield Rejection(lonely, AFFINITY, unresolvable=True, detail=_NoNearbyPodDetail(state, nodes))
             alive &= ~lonely
         for tallies, reason in ((state.far, ANTI_AFFINITY), (state.unwelcoming, EXISTING_ANTI_AFFINITY)):
             crowded = np.zeros(nodes.size, np.bool_)
             for key, tally in tallies.items():
                 crowded |= _here(tally, key, nodes) > 0
             crowded &= alive
-            yield Rejection(crowded, reason, detail=_Crowd(tallies, nodes))
+            yield Rejection(crowded, reason, detail=_RepellingPodDetail(tallies, nodes))
             alive &= ~crowded
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        return less_pod_affinity(pod.pod)
+        return suggest_pod_affinity(pod.pod)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, made: Neighbours | None) -> Preferences | Skip:
         state = self._preferences(pod.shape, nodes.cluster)
@@ -180,14 +247,14 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
     def _preferences(self, shape: PodShape, cluster: Cluster) -> Preferences:
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return NO_PREFERENCES
-        known, templates = _known(cluster, self), len(cluster.shapes.templates)
+        known, templates = _affinity_index_of(cluster, self), len(cluster.shapes.templates)
         seen, state = known.preferences_of.get(shape.index, (-1, None))
         if state is None or seen != templates:
-            state = self._weighed(shape, cluster, known)
+            state = self._build_preferences(shape, cluster, known)
             known.preferences_of[shape.index] = templates, state
         return state
 
-    def _weighed(self, shape: PodShape, cluster: Cluster, known: Known) -> Preferences:
+    def _build_preferences(self, shape: PodShape, cluster: Cluster, known: AffinityIndex) -> Preferences:
         table = cluster.shapes
         about = [(term, term.weight) for term in known.about(shape, table.preferred_affinity)]
         about += [(term, -term.weight) for term in known.about(shape, table.preferred_anti_affinity)]
@@ -196,7 +263,7 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         look = (shape.template, tuple(term for term, _ in about))
         state = known.preferences.get(look)
         if state is None:
-            own, others = known.terms_of(shape).preferred, _by_key(about)
+            own, others = known.terms_of(shape).preferred, _terms_by_key(about)
             state = known.preferences[look] = Preferences(
                 {key: _tally(cluster, key, own.get(key, ()), others.get(key, ())) for key in {**own, **others}}
             )
@@ -217,14 +284,14 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         return (float(MAX_SCORE) * ((scores - least) / float(most - least))).astype(np.int64)
 
 
-def _neighbours(shape: PodShape, cluster: Cluster, known: Known) -> Neighbours:
+def _neighbours(shape: PodShape, cluster: Cluster, known: AffinityIndex) -> Neighbours:
     own, about = known.terms_of(shape), known.about(shape, cluster.shapes.anti_affinity)
     itself = own.near is not None and own.near.admits(shape)
     look = (shape.template, itself, about)
     state = known.neighbours.get(look)
     if state is None:
         near: Weights = () if own.near is None else ((own.near, 1),)
-        others = _by_key((term, 1) for term in about)
+        others = _terms_by_key((term, 1) for term in about)
         state = known.neighbours[look] = Neighbours(
             shape.affinity,
             itself,
@@ -235,7 +302,7 @@ def _neighbours(shape: PodShape, cluster: Cluster, known: Known) -> Neighbours:
     return state
 
 
-def _by_key(terms: Iterable[tuple[AffinityTerm, int]]) -> dict[str, tuple[tuple[AffinityTerm, int], ...]]:
+def _terms_by_key(terms: Iterable[tuple[AffinityTerm, int]]) -> dict[str, tuple[tuple[AffinityTerm, int], ...]]:
     found: dict[str, tuple[tuple[AffinityTerm, int], ...]] = {}
     for term, weight in terms:
         found[term.topology_key] = (*found.get(term.topology_key, ()), (term, weight))
@@ -274,7 +341,7 @@ def _near_enough(state: Neighbours, nodes: NodeView) -> BoolArray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lonely:
+class _NoNearbyPodDetail:
     state: Neighbours
     nodes: NodeView
 
@@ -291,7 +358,7 @@ class _Lonely:
 
 
 @dataclass(frozen=True, slots=True)
-class _Crowd:
+class _RepellingPodDetail:
     tallies: dict[str, Tally]
     nodes: NodeView
 
@@ -308,16 +375,16 @@ class _Crowd:
 
 def _meets_all(terms: Sequence[AffinityTerm], shape: PodShape) -> bool:
     """Whether a pod is one that all the terms are about, namespace selectors asked of no labels (as upstream)."""
-    return bool(terms) and all(meant_by(term, {}).admits(shape) for term in terms)
+    return bool(terms) and all(selection_of_term(term, {}).admits(shape) for term in terms)
 
 
-def _wanted_near(waiting: PodInfo, happening: Happening) -> bool:
+def _wanted_near(waiting: PodInfo, happening: EventOccurrence) -> bool:
     return happening.pod is not None and _meets_all(waiting.shape.affinity, happening.pod.shape)
 
 
-def _was_in_the_way(waiting: PodInfo, happening: Happening) -> bool:
+def _was_in_the_way(waiting: PodInfo, happening: EventOccurrence) -> bool:
     gone = happening.pod
-    if gone is None or not happening.concerns_neighbours:
+    if gone is None or not happening.affects_topology:
         return False
     if _meets_all(waiting.shape.anti_affinity, gone.shape):
         return True

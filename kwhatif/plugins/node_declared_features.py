@@ -16,7 +16,7 @@ from kwhatif.api.core import PodSpec
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.declaration import Default
+from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.versions import Features
@@ -29,9 +29,9 @@ class NeededFeatures:
 
 class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
     name = "NodeDeclaredFeatures"
-    reads_labels = False
+    depends_on_labels = False
     needs_pre_filter = True
-    requeue_on = MappingProxyType({})
+    events_to_register = MappingProxyType({})
     filter_scope = Scope.NODE
 
     @classmethod
@@ -39,13 +39,13 @@ class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
         return features.gang_scheduling_plugin
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
-        return Default(240) if features.node_declared_features else None
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
+        return DefaultPlugin(240) if features.node_declared_features else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NeededFeatures | Skip:
         if not self.handle.features.node_declared_features:
             return SKIP
-        names = needed(pod.shape.spec, self.handle.features)
+        names = required_features_of(pod.shape.spec, self.handle.features)
         return NeededFeatures(names) if names else SKIP
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: NeededFeatures) -> Iterator[Rejection]:
@@ -55,14 +55,14 @@ class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
             if self.handle.features.missing_node_features_are_named:
                 reason = f"node declared features check failed - unsatisfied requirements: {names}"
             yield Rejection(
-                nodes.of(np.array([lacks == names for lacks in lacking], np.bool_)),
+                nodes.take_rows(np.array([lacks == names for lacks in lacking], np.bool_)),
                 reason,
                 unresolvable=True,
                 detail=lambda place: f"node does not declare {lacking[nodes.row(place)]}",
             )
 
 
-def needed(spec: PodSpec, features: Features) -> frozenset[str]:
+def required_features_of(spec: PodSpec, features: Features) -> frozenset[str]:
     """The node features a pod cannot run without."""
     names = set()
     rules = [

@@ -9,19 +9,19 @@ import numpy as np
 
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.declaration import Default
+from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import Rejection
 
 
 class NodeName(Plugin[None, None]):
     name = "NodeName"
-    default = Default(40)
-    reads_labels = False
-    requeue_on = MappingProxyType({})
+    default = DefaultPlugin(40)
+    depends_on_labels = False
+    events_to_register = MappingProxyType({})
     filter_scope = Scope.NODE
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         return pod.shape.spec.node_name
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
@@ -29,7 +29,7 @@ class NodeName(Plugin[None, None]):
         if wanted:
             elsewhere = np.array([name != wanted for name in nodes.columns.names], np.bool_)
             yield Rejection(
-                nodes.of(elsewhere),
+                nodes.take_rows(elsewhere),
                 "node(s) didn't match the requested node name",
                 unresolvable=True,
                 detail=lambda place: f"the pod names node {wanted}",

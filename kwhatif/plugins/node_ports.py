@@ -12,11 +12,10 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.cluster.types import BoolArray
-from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import Plugin, Scope, Suggestion
+from kwhatif.framework.declaration import DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence, Plugin, Scope, Suggestion
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.shared.pod_changes import without_host_ports
+from kwhatif.plugins.shared.pod_changes import suggest_host_ports
 
 ANY = "0.0.0.0"
 
@@ -28,13 +27,15 @@ class WantedPorts:
 
 class NodePorts(Plugin[WantedPorts, None]):
     name = "NodePorts"
-    default = Default(70)
-    reads_labels = False
+    default = DefaultPlugin(70)
+    depends_on_labels = False
     needs_pre_filter = True
     filter_scope = Scope.ROW
-    requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _shares_port(waiting, happening)})
+    events_to_register = MappingProxyType(
+        {ClusterEvent.POD_DELETED: lambda waiting, happening: _shares_port(waiting, happening)}
+    )
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         return pod.shape.ports
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> WantedPorts | Skip:
@@ -59,7 +60,7 @@ class NodePorts(Plugin[WantedPorts, None]):
         )
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        return without_host_ports(pod.pod)
+        return suggest_host_ports(pod.pod)
 
 
 def _clashing(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> list[HostPort]:
@@ -74,6 +75,6 @@ def _clashing(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> list[Host
     return [each for each in used if clashes(each[0], addresses.get(each[1:], set()))]
 
 
-def _shares_port(waiting: PodInfo, happening: Happening) -> bool:
+def _shares_port(waiting: PodInfo, happening: EventOccurrence) -> bool:
     gone = happening.pod.shape.ports if happening.pod else ()
     return bool(_clashing(waiting.shape.ports, gone))

@@ -15,14 +15,12 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.pod_requests import scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Float64Array, Int64Array
-from kwhatif.framework.allocation import ScoredResources
-from kwhatif.framework.declaration import Args, Default
+from kwhatif.framework.declaration import Args, DefaultPlugin
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
-from kwhatif.framework.request_sums import grown_by_turns
+from kwhatif.framework.resource_allocation import ScoredResources, drift_requests
 from kwhatif.framework.status import SKIP, Skip
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.device_totals import score_scope, with_devices
-from kwhatif.plugins.shared.resource_args import ResourceSpec, weighted
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.node_resources import ResourceSpec, add_devices, fill_default_weights, score_scope
 from kwhatif.versions import Features
 
 
@@ -33,14 +31,14 @@ class NodeResourcesBalancedAllocationArgs(Args):
 class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
     name = "NodeResourcesBalancedAllocation"
     args = NodeResourcesBalancedAllocationArgs
-    default = Default(200, weight=1)
-    reads_labels = False
-    sees_sums_only = True
+    default = DefaultPlugin(200, weight=1)
+    depends_on_labels = False
+    depends_on_sums_only = True
     score_scope = Scope.ROW
 
     @classmethod
-    def completed(cls, args: Any, features: Features) -> Any:
-        return replace(args, resources=weighted(args.resources))
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
+        return replace(args, resources=fill_default_weights(args.resources))
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
@@ -57,26 +55,26 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
         super().__init__(handle)
         self._resources = [(spec.name, spec.weight) for spec in handle.args.resources]
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         shape = pod.shape
         if shape.drift or self.handle.features.requests_add_up_as_integers:
-            return super().alike(pod)
+            return super().cache_key(pod)
         return tuple(shape.score_requests.items())
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> ScoredResources | Skip:
         features = self.handle.features
         once = scored_requests(pod.shape.spec) if features.requests_add_up_as_integers else pod.shape.score_requests
-        asked = grown_by_turns(once, pod.shape.drift, [name for name, _ in self._resources], features)
+        asked = drift_requests(once, pod.shape.drift, [name for name, _ in self._resources], features)
         asks = any(asked.get(name, 0) for name, _ in self._resources)
         if not asks and self.handle.features.balanced_allocation_skips_best_effort:
             return SKIP
-        return ScoredResources.of(self._resources, asked, nodes.cluster, with_defaults=False)
+        return ScoredResources.for_pod(self._resources, asked, nodes.cluster, with_defaults=False)
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
         return self.filter_scope, score_scope(pod, self._resources, self.handle)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
-        at = with_devices(state.on(nodes), state, nodes, self.handle)
+        at = add_devices(state.allocation_on(nodes), state, nodes, self.handle)
         if not self.handle.features.balanced_allocation_compares:
             return balance(np.minimum(at.requested / at.safe_capacity, 1.0), at.capacity != 0)
         # With the pod and without it, in one go.

@@ -1,6 +1,8 @@
 """NodeResourcesFit: is there room, and how full should a node be?
 
 Upstream: plugins/noderesources/fit.go and its three scoring strategies.
+
+Single changes that make room for a pod, or make it need less, for the plugin that suggests them.
 """
 
 from __future__ import annotations
@@ -14,31 +16,152 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from kwhatif.api.core import Container, Node, Pod, ResourceRequirements
+from kwhatif.api.quantity import Quantity
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.pod_requests import is_extended, is_scalar
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
-from kwhatif.framework.allocation import ScoredResources
-from kwhatif.framework.declaration import Args, Default
-from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Handle, Plugin, Scope, Suggestion
+from kwhatif.framework.declaration import Args, DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, Handle, Plugin, Scope, Suggestion, always
+from kwhatif.framework.resource_allocation import ScoredResources
 from kwhatif.framework.status import Rejection, Status
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import ConfigStruct, ResourceName
-from kwhatif.plugins.shared.device_totals import left_to_devices, score_scope, with_devices
-from kwhatif.plugins.shared.resource_args import (
+from kwhatif.golang.config_struct import ConfigStruct, ResourceName
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.node_resources import (
+    Rate,
     ResourceSpec,
     UtilizationShapePoint,
+    add_devices,
+    fill_default_weights,
     label_problems,
+    least_allocated,
+    left_to_devices,
+    most_allocated,
+    requested_to_capacity_ratio,
+    score_scope,
     shape_problems,
     weight_problems,
-    weighted,
 )
-from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
-from kwhatif.plugins.shared.room_changes import roomier, smaller_requests
-from kwhatif.results.amounts import spell_alike
+from kwhatif.plugins.shared.pod_changes import Edit, with_spec
+from kwhatif.results.amounts import format_amount, format_in_one_unit
 from kwhatif.versions import Features
+
+MOST_NODES = 2
+"""So many nodes are offered."""
+
+
+def suggest_requests(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Edit]:
+    """Lower one request to the most that any of these nodes, short of that resource alone, has left."""
+    axis, columns = cluster.shapes.resources, cluster.columns
+    room: dict[str, int] = {}
+    for row in rows:
+        if cluster.pod_count[row] >= columns.allowed_pods[row]:
+            continue
+        free = {
+            name: int(columns.allocatable[row, axis.column(name)] - cluster.requested[row, axis.column(name)])
+            for name in pod.shape.requests
+        }
+        short = [name for name, asked in pod.shape.requests.items() if asked > free[name]]
+        if len(short) == 1 and free[short[0]] > 0:
+            room[short[0]] = max(room.get(short[0], 0), free[short[0]])
+    for name, most in sorted(room.items()):
+        edited = _lower_request(pod.pod, name, pod.shape.requests[name] - most)
+        if edited is not None:
+            asked = format_amount(name, pod.shape.requests[name])
+            yield f"lower its {name} request from {asked} to {_exact(name, most)}", edited
+
+
+def _exact(name: str, amount: int) -> str:
+    """An amount as it can be typed into a manifest without asking for more than there is."""
+    for power, suffix in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
+        if name != "cpu" and amount >= 1024**power and (amount % 1024**power == 0 or power < 3):
+            return f"{amount // 1024**power}{suffix}"
+    return format_amount(name, amount) if name == "cpu" else str(amount)
+
+
+def _lower_request(pod: Pod, name: str, by: int) -> Pod | None:
+    """The pod with ``by`` less of a resource, taken from pod-level requests or from its hungriest container."""
+    spec = pod.spec
+    if spec.resources is not None and name in (spec.resources.requests or {}):
+        resources = _less(spec.resources, name, by)
+        return None if resources is None else with_spec(pod, resources=resources)
+    containers = list(spec.containers or ())
+
+    def request_of(container: Container) -> int:
+        quantity = ((container.resources.requests if container.resources else None) or {}).get(name)
+        return 0 if quantity is None else _amount(name, quantity)
+
+    hungriest = max(range(len(containers)), key=lambda i: request_of(containers[i]), default=None)
+    if hungriest is None or containers[hungriest].resources is None:
+        return None
+    resources = _less(containers[hungriest].resources, name, by)  # type: ignore[arg-type]
+    if resources is None:
+        return None
+    containers[hungriest] = replace(containers[hungriest], resources=resources)
+    return with_spec(pod, containers=containers)
+
+
+def _amount(name: str, quantity: Quantity) -> int:
+    return quantity.milli_value() if name == "cpu" else quantity.value()
+
+
+def _less(resources: ResourceRequirements, name: str, by: int) -> ResourceRequirements | None:
+    requests = dict(resources.requests or {})
+    if name not in requests:
+        return None
+    left = _amount(name, requests[name]) - by
+    if left <= 0:
+        return None
+    requests[name] = Quantity.from_milli(left) if name == "cpu" else Quantity.from_units(left)
+    return replace(resources, requests=requests)
+
+
+def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[tuple[str, Node]]:
+    """Free what one resource is short of, on the nodes where that is least; or one place for a pod.
+
+    Nodes that could not hold the pod if they were empty are left out: there is nothing to free.
+    """
+    axis, columns = cluster.shapes.resources, cluster.columns
+    found: list[tuple[float, str, str, Node]] = []
+    for row in rows:
+        node, total = columns.nodes[row], columns.allocatable[row]
+        if columns.allowed_pods[row] < 1 or any(a > total[axis.column(n)] for n, a in pod.shape.requests.items()):
+            continue
+        free = total - cluster.requested[row]
+        short = {
+            name: asked - int(free[axis.column(name)])
+            for name, asked in pod.shape.requests.items()
+            if asked > free[axis.column(name)]
+        }
+        full = int(cluster.pod_count[row] - columns.allowed_pods[row]) + 1
+        if full > 0 and not short:
+            count = f"{cluster.pod_count[row]} of {columns.allowed_pods[row]}"
+            found.append(
+                (
+                    full,
+                    node.name,
+                    f"take a pod off node {node.name} ({count} run there)",
+                    _more(node, "pods", full),
+                )
+            )
+        elif full <= 0 and len(short) == 1:
+            ((name, lack),) = short.items()
+            share = lack / int(total[axis.column(name)])
+            text = f"free {format_amount(name, lack)} {name} on node {node.name}"
+            found.append((share, node.name, text, _more(node, name, lack)))
+    for _, _, text, edited in sorted(found, key=lambda item: item[:2])[:MOST_NODES]:
+        yield text, edited
+
+
+def _more(node: Node, name: str, lack: int) -> Node:
+    """The node with that much more to give: the same to the scheduler as that much less in use."""
+    allocatable = dict(node.status.for_pods)
+    more = Quantity.from_milli(lack) if name == "cpu" else Quantity.from_units(lack)
+    allocatable[name] = allocatable[name] + more if name in allocatable else more
+    return replace(node, status=replace(node.status, allocatable=allocatable))
+
 
 NO_SIDECARS = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 LEAST_ALLOCATED = "LeastAllocated"
@@ -78,24 +201,24 @@ class NodeResourcesFitArgs(Args):
 class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     name = "NodeResourcesFit"
     args = NodeResourcesFitArgs
-    default = Default(80, weight=1)
+    default = DefaultPlugin(80, weight=1)
     checked_at_start = True
     left_to_extenders = "ignored_resources"
-    reads_labels = False
-    sees_sums_only = True
+    depends_on_labels = False
+    depends_on_sums_only = True
     needs_pre_filter = True
     filter_scope = Scope.ROW
     score_scope = Scope.ROW
-    requeue_on = MappingProxyType({Event.POD_DELETED: always})
+    events_to_register = MappingProxyType({ClusterEvent.POD_DELETED: always})
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
         return {*super().points(features), *(("placementScore",) if features.pod_group_placement else ())}
 
     @classmethod
-    def completed(cls, args: Any, features: Features) -> Any:
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
         strategy = args.scoring_strategy
-        return replace(args, scoring_strategy=replace(strategy, resources=weighted(strategy.resources)))
+        return replace(args, scoring_strategy=replace(strategy, resources=fill_default_weights(strategy.resources)))
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
@@ -116,7 +239,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         self._resources = [(spec.name, spec.weight) for spec in strategy.resources]
         self._rate = _strategy(strategy)
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         shape = pod.shape
         return tuple(shape.requests.items()), tuple(shape.fit_score_requests.items()), self._refuses_sidecars(pod)
 
@@ -144,7 +267,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         if self._refuses_sidecars(pod):
             yield Rejection(np.ones(nodes.size, np.bool_), NO_SIDECARS, unresolvable=True)
             return
-        count, allowed = nodes.pod_count, nodes.of(nodes.columns.allowed_pods)
+        count, allowed = nodes.pod_count, nodes.take_rows(nodes.columns.allowed_pods)
         full = count >= allowed
         if full.any():
             yield Rejection(
@@ -166,7 +289,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
             name, amount = state.names[k], int(state.amounts[k])
 
             def detail(place: int, k: int = int(k), name: str = name, amount: int = amount) -> str:
-                return spell_shortage(name, amount, int(used[place, k]), int(capacity[place, k]))
+                return format_shortage(name, amount, int(used[place, k]), int(capacity[place, k]))
 
             def share(place: int, k: int = int(k), amount: int = amount) -> float:
                 return (amount + int(used[place, k]) - int(capacity[place, k])) / max(amount, 1)
@@ -180,17 +303,17 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
             )
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: Wanted | None) -> ScoredResources:
-        return ScoredResources.of(self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True)
+        return ScoredResources.for_pod(self._resources, pod.shape.fit_score_requests, nodes.cluster, with_defaults=True)
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        yield from smaller_requests(pod, cluster, rows)
-        yield from roomier(pod, cluster, rows)
+        yield from suggest_requests(pod, cluster, rows)
+        yield from suggest_room(pod, cluster, rows)
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
         return self.filter_scope, score_scope(pod, self._resources, self.handle)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
-        return self._rate(with_devices(state.on(nodes), state, nodes, self.handle), state)
+        return self._rate(add_devices(state.allocation_on(nodes), state, nodes, self.handle), state)
 
 
 def _and_what_is_not_asked_for(requests: Mapping[str, int], ignored: Callable[[str], bool]) -> dict[str, int]:
@@ -201,10 +324,10 @@ def _and_what_is_not_asked_for(requests: Mapping[str, int], ignored: Callable[[s
     return wanted | {name: amount for name, amount in requests.items() if is_scalar(name) and not ignored(name)}
 
 
-def spell_shortage(name: str, asks: int, used: int, capacity: int) -> str:
+def format_shortage(name: str, asks: int, used: int, capacity: int) -> str:
     """The arithmetic of a shortage, in one unit: ``memory: asks 4Gi, free 2.8Gi of 16Gi, short 1.2Gi``."""
     free = capacity - used
-    wanted, left, whole, short = spell_alike(name, asks, free, capacity, asks - free)
+    wanted, left, whole, short = format_in_one_unit(name, asks, free, capacity, asks - free)
     return f"{name}: asks {wanted}, free {left} of {whole}, short {short}"
 
 
@@ -231,7 +354,7 @@ def _ignored_problems(path: Path, args: NodeResourcesFitArgs) -> Iterator[str]:
 
 def _strategy_problems(path: Path, strategy: ScoringStrategy, features: Features) -> Iterator[str]:
     if strategy.type not in STRATEGIES:
-        yield path.child("type").unsupported(strategy.type, STRATEGIES)
+        yield path.child("type").not_supported(strategy.type, STRATEGIES)
     yield from weight_problems(path.child("resources"), strategy.resources)
     ratio, at = strategy.requested_to_capacity_ratio, path.child("requestedToCapacityRatio")
     if not features.ratio_shape_must_match_strategy:

@@ -8,10 +8,10 @@ from types import MappingProxyType
 import msgspec
 
 from kwhatif.api.core import Taint
-from kwhatif.api.selectors import untolerated
+from kwhatif.api.selectors import find_untolerated_taints
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.declaration import Default
+from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.framework.status import Rejection
 
@@ -20,16 +20,16 @@ CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 class NodeUnschedulable(Plugin[None, None]):
     name = "NodeUnschedulable"
-    default = Default(30)
-    reads_labels = False
-    requeue_on = MappingProxyType({})
+    default = DefaultPlugin(30)
+    depends_on_labels = False
+    events_to_register = MappingProxyType({})
     filter_scope = Scope.NODE
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         return msgspec.msgpack.encode(pod.shape.spec.tolerations)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
-        blocked = untolerated(
+        blocked = find_untolerated_taints(
             (CORDON,),
             pod.shape.spec.tolerations or [],
             (CORDON.effect,),
@@ -37,7 +37,7 @@ class NodeUnschedulable(Plugin[None, None]):
         )
         if blocked:
             yield Rejection(
-                nodes.of(nodes.columns.unschedulable),
+                nodes.take_rows(nodes.columns.unschedulable),
                 "node(s) were unschedulable",
                 unresolvable=True,
                 detail=lambda place: "the node is cordoned (spec.unschedulable)",

@@ -12,30 +12,30 @@ from types import MappingProxyType
 
 import numpy as np
 
-from kwhatif.api.others import CSIDriver
+from kwhatif.api.workloads_and_storage import CSIDriver
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import Plugin, Reading
+from kwhatif.framework.declaration import DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, Dependency, EventOccurrence, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.plugins.shared.attachable import (
+from kwhatif.plugins.shared.attachable_volumes import (
     MIGRATED,
     PORTWORX,
     TOO_MANY,
+    VOLUMES,
     Found,
     Named,
     attached_by_api,
+    has_claims,
     is_attachable,
+    migrates,
     of_known_volumes,
     volumes_of,
     with_claims_alone,
 )
-from kwhatif.plugins.shared.own_claims import VOLUMES, has_claims
-from kwhatif.plugins.shared.volume_migration import migrates
 from kwhatif.versions import Features
 
 _LONGEST_RESOURCE = 63
@@ -45,7 +45,7 @@ Sightings = dict[Named, BoolArray]
 
 
 @dataclass(slots=True, eq=False)
-class Attached:
+class AttachedVolumes:
     """Which volumes are attached where, by the pods on each node and by VolumeAttachments.
 
     limits     driver -> int64[N], -1 where the node has none
@@ -66,7 +66,7 @@ class Attached:
     of_shape: dict[int, frozenset[Found]] = field(default_factory=dict)
     seen: int = 0
 
-    def on(self, row: int, found: Iterable[Found]) -> set[Named]:
+    def volumes_on(self, row: int, found: Iterable[Found]) -> set[Named]:
         """Those of the volumes that count on one node."""
         return {(driver, name) for driver, name, plugin in found if not plugin or self.migrated[plugin][row]}
 
@@ -77,28 +77,30 @@ class NewVolumes:
 
     volumes: Sightings
     problem: str
-    attached: Attached
+    attached: AttachedVolumes
 
 
 class NodeVolumeLimits(Plugin[NewVolumes, None]):
     name = "NodeVolumeLimits"
-    default = Default(120)
-    reads_labels = False
-    requeue_on = MappingProxyType({Event.POD_DELETED: lambda waiting, happening: _had_volumes(happening)})
-    reads = MappingProxyType(
+    default = DefaultPlugin(120)
+    depends_on_labels = False
+    events_to_register = MappingProxyType(
+        {ClusterEvent.POD_DELETED: lambda waiting, happening: _had_volumes(happening)}
+    )
+    dependencies = MappingProxyType(
         {
             **dict.fromkeys(("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES),
-            "VolumeAttachment": Reading("volumes that are attached but not used do not count", has_claims),
+            "VolumeAttachment": Dependency("volumes that are attached but not used do not count", has_claims),
         }
     )
 
-    def concerns(self, pod: PodInfo) -> bool:
+    def applies_to(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NewVolumes | Skip:
         if not any(map(is_attachable, pod.shape.spec.volumes or ())):
             return SKIP
-        attached = _attached(cluster, self.handle.features)
+        attached = _attached_volumes_of(cluster, self.handle.features)
         _follow(attached, cluster)
         claims_alone = self.handle.features.volume_limits_of_old
         own = with_claims_alone(pod.pod) if claims_alone else pod.pod
@@ -111,14 +113,14 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         drivers = sorted({driver for driver, _ in state.volumes})
         if self.handle.features.volume_limit_scaling:
             for driver in drivers:
-                missing = alive & nodes.of(self._lacking(driver, state))
+                missing = alive & nodes.take_rows(self._lacking(driver, state))
                 yield Rejection(missing, f"{driver} CSI driver is not installed on the node")
                 alive &= ~missing
         for driver in drivers:
             limit = self._limit(driver, state, nodes.cluster)
             if limit is None:
                 continue
-            limit = nodes.of(limit)
+            limit = nodes.take_rows(limit)
             mine = {volume: where for volume, where in state.volumes.items() if volume[0] == driver}
             used, fresh = _use(nodes, state.attached, driver, mine)
 
@@ -157,7 +159,7 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         return column if limit is None else np.where(limit >= 0, limit, column)
 
 
-@once_a_cluster
+@cached_per_cluster
 def _attachable(cluster: Cluster, driver: str) -> Int64Array:
     """int64[N]: the limit among each node's allocatable resources, -1 for none."""
     key = attach_limit_key(driver)
@@ -174,7 +176,7 @@ def attach_limit_key(driver: str) -> str:
     return f"attachable-volumes-csi-{driver[:23]}{digest[:16]}"
 
 
-def _sightings(found: Iterable[Found], attached: Attached, size: int) -> Sightings:
+def _sightings(found: Iterable[Found], attached: AttachedVolumes, size: int) -> Sightings:
     sightings: Sightings = {}
     for driver, name, plugin in found:
         where = attached.migrated[plugin] if plugin else np.ones(size, np.bool_)
@@ -183,7 +185,7 @@ def _sightings(found: Iterable[Found], attached: Attached, size: int) -> Sightin
     return sightings
 
 
-def _use(nodes: NodeView, attached: Attached, driver: str, mine: Sightings) -> tuple[Int64Array, Int64Array]:
+def _use(nodes: NodeView, attached: AttachedVolumes, driver: str, mine: Sightings) -> tuple[Int64Array, Int64Array]:
     """int64[n] volumes in use on each node of the view, and int64[n] volumes the pod would add."""
     moved = nodes.moved_pods()
     if moved is None:
@@ -194,11 +196,11 @@ def _use(nodes: NodeView, attached: Attached, driver: str, mine: Sightings) -> t
             fresh += where
             rows = list(attached.rows.get(volume, ()))
             fresh[rows] -= where[rows]
-        return nodes.of(used), nodes.of(fresh)
+        return nodes.take_rows(used), nodes.take_rows(fresh)
     used, fresh = np.zeros(nodes.size, np.int64), np.zeros(nodes.size, np.int64)
     for place in range(nodes.size):
         row = nodes.row(place)
-        held = _held(moved(place), attached, nodes.cluster, row)
+        held = _volumes_of_shapes(moved(place), attached, nodes.cluster, row)
         here = {volume for volume in held if volume[0] == driver}
         by_api = {volume for volume in attached.by_api[row] if volume[0] == driver}
         used[place] = len(here | by_api)
@@ -206,8 +208,8 @@ def _use(nodes: NodeView, attached: Attached, driver: str, mine: Sightings) -> t
     return used, fresh
 
 
-@once_a_cluster
-def _attached(cluster: Cluster, features: Features) -> Attached:
+@cached_per_cluster
+def _attached_volumes_of(cluster: Cluster, features: Features) -> AttachedVolumes:
     columns, storage = cluster.columns, cluster.storage
     limits: dict[str, Int64Array] = {}
     there: dict[str, BoolArray] = {}
@@ -221,14 +223,14 @@ def _attached(cluster: Cluster, features: Features) -> Attached:
     attachments_count = not features.volume_limits_of_old
     by_api = attached_by_api(storage, columns.names) if attachments_count else [set() for _ in columns.names]
     by_pods: list[set[Named]] = [set() for _ in columns.names]
-    attached = Attached(limits, there, _migrated(cluster, features), storage.drivers, by_api, by_pods)
+    attached = AttachedVolumes(limits, there, _find_migrated_nodes(cluster, features), storage.drivers, by_api, by_pods)
     for row in range(len(columns)):
         _recount(attached, cluster, row)
     attached.seen = len(cluster.journal)
     return attached
 
 
-def _migrated(cluster: Cluster, features: Features) -> dict[str, BoolArray]:
+def _find_migrated_nodes(cluster: Cluster, features: Features) -> dict[str, BoolArray]:
     """In-tree plugin -> bool[N], nodes where a driver took over (upstream: isCSIMigrationOn)."""
     csi_nodes = cluster.storage.csi_nodes
     here = np.array([name in csi_nodes for name in cluster.columns.names], np.bool_)
@@ -241,14 +243,14 @@ def _migrated(cluster: Cluster, features: Features) -> dict[str, BoolArray]:
     return found
 
 
-def _follow(attached: Attached, cluster: Cluster) -> None:
+def _follow(attached: AttachedVolumes, cluster: Cluster) -> None:
     for row in set(cluster.journal[attached.seen :]):
         _recount(attached, cluster, row)
     attached.seen = len(cluster.journal)
 
 
-def _recount(attached: Attached, cluster: Cluster, row: int) -> None:
-    held = _held((info.shape for info in cluster.pods_on[row]), attached, cluster, row)
+def _recount(attached: AttachedVolumes, cluster: Cluster, row: int) -> None:
+    held = _volumes_of_shapes((info.shape for info in cluster.pods_on[row]), attached, cluster, row)
     for volume in attached.by_pods[row] - held:
         attached.rows[volume].discard(row)
     for volume in held - attached.by_pods[row]:
@@ -260,7 +262,7 @@ def _recount(attached: Attached, cluster: Cluster, row: int) -> None:
         counts[row] = sum(volume[0] == driver for volume in held | attached.by_api[row])
 
 
-def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row: int) -> set[Named]:
+def _volumes_of_shapes(shapes: Iterable[PodShape], attached: AttachedVolumes, cluster: Cluster, row: int) -> set[Named]:
     """The volumes that pods of these shapes use on a node."""
     held: set[Named] = set()
     for shape in shapes:
@@ -272,9 +274,9 @@ def _held(shapes: Iterable[PodShape], attached: Attached, cluster: Cluster, row:
                     pod = with_claims_alone(pod)
                 known, _ = volumes_of(pod, cluster.storage, new=False)
                 attached.of_shape[shape.index] = known
-            held |= attached.on(row, known)
+            held |= attached.volumes_on(row, known)
     return held
 
 
-def _had_volumes(happening: Happening) -> bool:
+def _had_volumes(happening: EventOccurrence) -> bool:
     return happening.pod is not None and any(map(is_attachable, happening.pod.shape.spec.volumes or ()))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from kwhatif.framework.declaration import Declaration, Default
+from kwhatif.framework.declaration import Declaration, DefaultPlugin
 from kwhatif.versions import Features
 
 
@@ -23,8 +23,8 @@ class GangScheduling(Declaration):
         return ("preEnqueue", *(() if features.pod_group_placement else ("reserve",)), "permit")
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
-        return Default(250) if features.gang_scheduling else None
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
+        return DefaultPlugin(250) if features.gang_scheduling else None
 
 
 class TopologyPlacementGenerator(Declaration):
@@ -39,8 +39,8 @@ class TopologyPlacementGenerator(Declaration):
         return ("placementGenerate",)
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
-        return Default(260) if features.topology_aware_workload_scheduling else None
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
+        return DefaultPlugin(260) if features.topology_aware_workload_scheduling else None
 
 
 class PodGroupPodsCount(Declaration):
@@ -55,5 +55,5 @@ class PodGroupPodsCount(Declaration):
         return ("placementScore",)
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
-        return Default(270, weight=1) if features.topology_aware_workload_scheduling else None
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
+        return DefaultPlugin(270, weight=1) if features.topology_aware_workload_scheduling else None

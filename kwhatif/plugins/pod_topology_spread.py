@@ -13,26 +13,34 @@ from typing import Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
 from kwhatif.cluster.types import BoolArray, Float64Array, Int64Array
 from kwhatif.framework.arithmetic import go_round
-from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event, Happening, Hint
-from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Suggestion
+from kwhatif.framework.declaration import DefaultPlugin
+from kwhatif.framework.interface import (
+    MAX_SCORE,
+    ClusterEvent,
+    EventOccurrence,
+    Handle,
+    Plugin,
+    QueueingHint,
+    Suggestion,
+)
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.pod_changes import looser_spread
-from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs, spread_problems
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.pod_changes import suggest_spread
 from kwhatif.plugins.shared.spread_constraints import (
     HOSTNAME,
     OWNERS,
     Constraint,
     ConstraintSource,
+    PodTopologySpreadArgs,
     all_keys_present,
     in_whole_domains,
+    spread_problems,
 )
 from kwhatif.versions import Features
 
@@ -42,7 +50,7 @@ HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedConstraint:
     """A constraint with the live count of the pods it selects; ``itself``: 1 if it selects the pod, too."""
 
     constraint: Constraint
@@ -52,14 +60,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    constraints: tuple[Counted, ...]
+    constraints: tuple[CountedConstraint, ...]
 
 
 UNCONSTRAINED = Spread(())
 
 
 @dataclass(slots=True, eq=False)
-class Known:
+class SpreadIndex:
     """What is known of a cluster: live counts by template and what else the constraints depend on, and by shape."""
 
     counts: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = field(default_factory=dict)
@@ -74,34 +82,34 @@ class Scores:
     scores: Int64Array
 
 
-@once_a_cluster
-def _known(cluster: Cluster, plugin: PodTopologySpread, action: str) -> Known:
-    return Known()
+@cached_per_cluster
+def _spread_index_of(cluster: Cluster, plugin: PodTopologySpread, action: str) -> SpreadIndex:
+    return SpreadIndex()
 
 
 class PodTopologySpread(Plugin[Spread, Scores]):
     name = "PodTopologySpread"
     args = PodTopologySpreadArgs
-    default = Default(160, weight=2)
-    about_other_pods = True
+    default = DefaultPlugin(160, weight=2)
+    depends_on_other_pods = True
     needs_pre_filter = True
     needs_pre_score = True
-    reads = OWNERS
+    dependencies = OWNERS
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
         return spread_problems(path, args)
 
     @property
-    def requeue_hints(self) -> Mapping[Event, Hint]:
-        return {Event.POD_ADDED: self._counts_for, Event.POD_DELETED: self._counts_for}
+    def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
+        return {ClusterEvent.POD_ADDED: self._counts_for, ClusterEvent.POD_DELETED: self._counts_for}
 
-    def _counts_for(self, waiting: PodInfo, happening: Happening) -> bool:
+    def _counts_for(self, waiting: PodInfo, happening: EventOccurrence) -> bool:
         """Whether a pod that came or went is one that the waiting pod's constraints count."""
         other = happening.pod
-        if other is None or other.shape.namespace != waiting.shape.namespace or not happening.concerns_neighbours:
+        if other is None or other.shape.namespace != waiting.shape.namespace or not happening.affects_topology:
             return False
-        constraints = self._source.of(waiting.shape, happening.cluster, HARD)
+        constraints = self._source.constraints_of(waiting.shape, happening.cluster, HARD)
         return any(constraint.selector.matches(other.shape.labels) for constraint in constraints)
 
     def __init__(self, handle: Handle) -> None:
@@ -110,7 +118,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
 
     def _spread(self, shape: PodShape, cluster: Cluster, action: str) -> Spread:
         """The pod's constraints with this ``whenUnsatisfiable``."""
-        known = _known(cluster, self, action)
+        known = _spread_index_of(cluster, self, action)
         spread = known.of_shape.get(shape.index)
         if spread is None:
             look = (shape.template, self._source.look(shape, cluster, action))
@@ -119,14 +127,14 @@ class PodTopologySpread(Plugin[Spread, Scores]):
                 counts = known.counts[look] = self._counts(shape, cluster, action)
             itself = (int(constraint.selector.matches(shape.labels)) for constraint, _ in counts)
             spread = known.of_shape[shape.index] = (
-                Spread(tuple(Counted(*count, one) for count, one in zip(counts, itself, strict=True)))
+                Spread(tuple(CountedConstraint(*count, one) for count, one in zip(counts, itself, strict=True)))
                 if counts
                 else UNCONSTRAINED
             )
         return spread
 
     def _counts(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[tuple[Constraint, Tally], ...]:
-        constraints, features = self._source.of(shape, cluster, action), self.handle.features
+        constraints, features = self._source.constraints_of(shape, cluster, action), self.handle.features
         hard = action == HARD
         present = all_keys_present(constraints, cluster) if hard or self._require_all(shape) else None
 
@@ -138,7 +146,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
 
         return tuple((constraint, cluster.tally(spec(constraint))) for constraint in constraints)
 
-    def silent(self, pod: PodInfo, cluster: Cluster) -> bool:
+    def never_filters_or_scores(self, pod: PodInfo, cluster: Cluster) -> bool:
         skipped = self.handle.features.spread_skips_score
         return skipped and not any(self._spread(pod.shape, cluster, action).constraints for action in (HARD, SOFT))
 
@@ -152,21 +160,21 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             key = counted.constraint.topology_key
             codes = nodes.label(key)
             missing = alive & (codes < 0)
-            yield Rejection(missing, MISSING_LABEL, unresolvable=True, detail=_Missing(key))
+            yield Rejection(missing, MISSING_LABEL, unresolvable=True, detail=_MissingLabelDetail(key))
             have, least = _counts(counted, nodes)
             skew = have + counted.itself - least
             crowded = alive & (codes >= 0) & (skew > counted.constraint.max_skew)
-            yield Rejection(crowded, TOO_MANY, detail=_Crowding(counted, nodes, have, least))
+            yield Rejection(crowded, TOO_MANY, detail=_SkewDetail(counted, nodes, have, least))
             alive &= ~(missing | crowded)
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        return looser_spread(pod.pod)
+        return suggest_spread(pod.pod)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: Spread | None) -> Scores | Skip:
         soft = self._spread(pod.shape, nodes.cluster, SOFT)
         if not soft.constraints and self.handle.features.spread_skips_score:
             return SKIP
-        ignored = self._ignored(pod, nodes, soft)
+        ignored = self._find_ignored(pod, nodes, soft)
         total: Float64Array = np.zeros(nodes.size)
         taking_part = None if ignored is None else ~ignored
         for counted in soft.constraints:
@@ -178,7 +186,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
             else:
                 # Nodes without the label are a domain of their own here, as they are upstream.
                 assert tally.spec.topology is not None
-                places = nodes.of(tally.spec.topology.codes)
+                places = nodes.take_rows(tally.spec.topology.codes)
                 some = places if taking_part is None else places[taking_part]
                 domains = int(np.count_nonzero(np.bincount(some + 1)))
                 count = tally.by_domain[codes]
@@ -187,7 +195,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         scores = go_round(total) if self.handle.features.spread_scores_are_rounded else total.astype(np.int64)
         return Scores(ignored, scores if ignored is None else np.where(ignored, 0, scores))
 
-    def _ignored(self, pod: PodInfo, nodes: NodeView, soft: Spread) -> BoolArray | None:
+    def _find_ignored(self, pod: PodInfo, nodes: NodeView, soft: Spread) -> BoolArray | None:
         if not self._require_all(pod.shape):
             return None
         ignored = np.zeros(nodes.size, np.bool_)
@@ -211,7 +219,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         return scaled if ignored is None else np.where(ignored, 0, scaled)
 
 
-def _counts(counted: Counted, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
+def _counts(counted: CountedConstraint, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
     """int64[n] pods in each node's domain, and int64[n] in the emptiest domain, both after the view's change."""
     tally = counted.tally
     codes = nodes.label(counted.constraint.topology_key)
@@ -219,8 +227,8 @@ def _counts(counted: Counted, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
     shift = nodes.shift(tally)
     if shift is not None:
         have = have + shift
-    there = nodes.cluster.there
-    open_domains = tally.open_domains(there, nodes.cluster.comings)
+    there = nodes.cluster.active
+    open_domains = tally.open_domains(there, nodes.cluster.membership_version)
     if not there.all():
         # Of a domain whose founding nodes have left nobody counts the pods.
         have = np.where(open_domains[codes], have, 0)
@@ -240,7 +248,7 @@ def _counts(counted: Counted, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Missing:
+class _MissingLabelDetail:
     key: str
 
     def __call__(self, place: int) -> str:
@@ -248,10 +256,10 @@ class _Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Crowding:
+class _SkewDetail:
     """The arithmetic of a skew, worked out only for the node somebody asks about."""
 
-    counted: Counted
+    counted: CountedConstraint
     nodes: NodeView
     have: Int64Array
     least: Int64Array

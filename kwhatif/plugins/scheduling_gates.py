@@ -7,34 +7,35 @@ from typing import ClassVar
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event, Hint
-from kwhatif.framework.interface import Plugin, Suggestion
+from kwhatif.framework.declaration import DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, Plugin, QueueingHint, Suggestion
 from kwhatif.framework.status import Status
-from kwhatif.plugins.shared.pod_changes import without_gates
+from kwhatif.plugins.shared.pod_changes import suggest_without_gates
 from kwhatif.versions import Features
 
 
 class SchedulingGates(Plugin[None, None]):
     name = "SchedulingGates"
-    reads_labels = False
-    requeue_on: ClassVar[dict[Event, Hint]] = {}  # only who removes the gates lets the pod in, and here nobody does
+    depends_on_labels = False
+    events_to_register: ClassVar[
+        dict[ClusterEvent, QueueingHint]
+    ] = {}  # only who removes the gates lets the pod in, and here nobody does
 
     @classmethod
     def exists(cls, features: Features) -> bool:
         return not features.legacy_plugins
 
     @classmethod
-    def by_default(cls, features: Features) -> Default | None:
+    def by_default(cls, features: Features) -> DefaultPlugin | None:
         if features.scheduling_gates_come_first:
-            return Default(10)
-        return Default(230) if features.pod_scheduling_readiness else None
+            return DefaultPlugin(10)
+        return DefaultPlugin(230) if features.pod_scheduling_readiness else None
 
-    def concerns(self, pod: PodInfo) -> bool:
+    def applies_to(self, pod: PodInfo) -> bool:
         return bool(pod.shape.spec.scheduling_gates)
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        return without_gates(pod.pod)
+        return suggest_without_gates(pod.pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         gates = [gate.name for gate in pod.shape.spec.scheduling_gates or ()]

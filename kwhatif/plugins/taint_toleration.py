@@ -17,29 +17,29 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.arithmetic import default_normalize
-from kwhatif.framework.declaration import Default
+from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope, Suggestion
 from kwhatif.framework.status import Rejection
-from kwhatif.plugins.shared.pod_changes import more_tolerations
+from kwhatif.plugins.shared.pod_changes import suggest_tolerations
 
 
 class TaintToleration(Plugin[None, None]):
     name = "TaintToleration"
-    default = Default(50, weight=3)
-    reads_labels = False
-    requeue_on = MappingProxyType({})
+    default = DefaultPlugin(50, weight=3)
+    depends_on_labels = False
+    events_to_register = MappingProxyType({})
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
     needs_pre_score = True
 
-    def alike(self, pod: PodInfo) -> Hashable:
+    def cache_key(self, pod: PodInfo) -> Hashable:
         return msgspec.msgpack.encode(pod.shape.spec.tolerations)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
-        codes, lists = nodes.columns.untolerated(
+        codes, lists = nodes.columns.find_untolerated_taints(
             pod.shape, ("NoSchedule", "NoExecute"), comparison_operators=self._operators
         )
-        places = nodes.of(codes)
+        places = nodes.take_rows(codes)
 
         def detail(place: int) -> str:
             return " and ".join(f"taint {t.text} not tolerated" for t in lists[places[place]])
@@ -60,15 +60,17 @@ class TaintToleration(Plugin[None, None]):
         return None
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        codes, lists = nodes.columns.untolerated(pod.shape, ("PreferNoSchedule",), comparison_operators=self._operators)
-        counts: Int64Array = np.array([len(taints) for taints in lists], np.int64)[nodes.of(codes)]
+        codes, lists = nodes.columns.find_untolerated_taints(
+            pod.shape, ("PreferNoSchedule",), comparison_operators=self._operators
+        )
+        counts: Int64Array = np.array([len(taints) for taints in lists], np.int64)[nodes.take_rows(codes)]
         return counts
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=True)
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        return more_tolerations(pod.pod, [cluster.columns.nodes[row] for row in rows])
+        return suggest_tolerations(pod.pod, [cluster.columns.nodes[row] for row in rows])
 
     @property
     def _operators(self) -> bool:

@@ -13,29 +13,26 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import claim_names, class_of
+from kwhatif.cluster.storage import claim_names, storage_class_of
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
-from kwhatif.framework.declaration import Args, Default
-from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Plugin, Reading
+from kwhatif.framework.declaration import Args, DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, Dependency, Plugin, always
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import Int64
-from kwhatif.plugins.shared.own_claims import VOLUMES, has_claims, is_own_claim
-from kwhatif.plugins.shared.resource_args import UtilizationShapePoint, shape_problems
-from kwhatif.plugins.shared.volume_conflicts import Conflicts
-from kwhatif.plugins.shared.volume_matching import match
+from kwhatif.golang.config_struct import Int64
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.attachable_volumes import VOLUMES, has_claims, is_own_claim
+from kwhatif.plugins.shared.node_resources import UtilizationShapePoint, shape_problems
+from kwhatif.plugins.shared.volume_matching import Conflicts, match_volume, utilization_scores
 from kwhatif.plugins.shared.volume_reach import (
     enough_capacity,
     provisions,
     reachable,
     topologies_admit,
 )
-from kwhatif.plugins.shared.volume_scoring import utilization_scores
 from kwhatif.versions import Features
 
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -85,20 +82,22 @@ class VolumeBindingArgs(Args):
 class VolumeBinding(Plugin[Claims, Claims]):
     name = "VolumeBinding"
     args = VolumeBindingArgs
-    default = Default(140)
-    reads_labels = False
+    default = DefaultPlugin(140)
+    depends_on_labels = False
     needs_pre_filter = True
-    reads = MappingProxyType(
+    dependencies = MappingProxyType(
         {
             **dict.fromkeys(("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES),
-            "CSIDriver": Reading("drivers are taken not to publish their capacity", has_claims),
-            "CSIStorageCapacity": Reading(
+            "CSIDriver": Dependency("drivers are taken not to publish their capacity", has_claims),
+            "CSIStorageCapacity": Dependency(
                 "storage is taken to have no room where its driver publishes its capacity", has_claims
             ),
         }
     )
-    also = ("preBind",)
-    requeue_on = MappingProxyType({Event.VOLUME_CHANGED: always, Event.CLAIM_CHANGED: is_own_claim})
+    offline_points = ("preBind",)
+    events_to_register = MappingProxyType(
+        {ClusterEvent.VOLUME_CHANGED: always, ClusterEvent.CLAIM_CHANGED: is_own_claim}
+    )
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
@@ -106,7 +105,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         return found if features.volume_binding_skips_score else set(found) - {"preScore"}
 
     @classmethod
-    def completed(cls, args: Any, features: Features) -> Any:
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
         if args.shape or not _scores(features):
             return args
         scores = (0, 10) if features.capacity_shape_rises else (10, 0)
@@ -127,7 +126,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             problem = f"unexpected field `shape`, remove it or turn on the feature gate {gate}"
             yield path.child("shape").invalid(points, problem)
 
-    def concerns(self, pod: PodInfo) -> bool:
+    def applies_to(self, pod: PodInfo) -> bool:
         # Where it scores at all, it may score pods without volumes, too.
         features = self.handle.features
         return pod.shape.has_volumes or _scores(features) or not features.volume_binding_skips_score
@@ -150,7 +149,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if cluster.storage.fully_bound(claim):
                 state.bound.append(claim)
                 continue
-            class_name = class_of(claim)
+            class_name = storage_class_of(claim)
             storage_class = cluster.storage.classes.get(class_name) if class_name else None
             if storage_class is not None and storage_class.volume_binding_mode is None:
                 return Status.error(f'VolumeBindingMode not set for StorageClass "{class_name}"')
@@ -165,7 +164,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Claims) -> Iterator[Rejection]:
         everywhere = np.ones(len(nodes.cluster), np.bool_)
-        near, known = _bound(state)
+        near, known = _check_bound_claims(state)
         choice = self._choice(state) if state.delayed else None
         matched = everywhere if choice is None else choice.matched
         roomy = everywhere if choice is None else choice.roomy
@@ -180,7 +179,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             (known, NO_SUCH_VOLUME, said.no_such_volume),
         ):
             if not ok.all():
-                yield Rejection(nodes.of(~ok), reason, unresolvable=True, detail=_Said(detail, nodes))
+                yield Rejection(nodes.take_rows(~ok), reason, unresolvable=True, detail=_ConflictDetail(detail, nodes))
 
     def _choice(self, state: Claims) -> Choice:
         """Volumes for delayed claims on all nodes at once, as long as nothing is reserved in between."""
@@ -206,7 +205,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             to_provision.append((claim, np.ones(size, np.bool_)))
         static: list[tuple[PersistentVolumeClaim, IntpArray]] = []
         for claim in sorted(to_match, key=lambda claim: claim.storage):
-            got = match(claim, cluster, [earlier for _, earlier in static], self.handle.features)
+            got = match_volume(claim, cluster, [earlier for _, earlier in static], self.handle.features)
             static.append((claim, got))
             if (got < 0).any():
                 to_provision.append((claim, got < 0))
@@ -224,7 +223,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         matched, roomy = np.ones(size, np.bool_), np.ones(size, np.bool_)
         for claim, where in wanted:
             undecided = where & matched & roomy
-            storage_class = storage.classes.get(class_of(claim))
+            storage_class = storage.classes.get(storage_class_of(claim))
             if storage_class is None or not provisions(storage_class):
                 matched &= ~undecided
                 continue
@@ -251,7 +250,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         # The older gate's score looks at volumes that are there, not at those to be made.
         to_be_made = choice.provision if features.storage_capacity_scoring else []
         scores = utilization_scores(choice.static, to_be_made, state.cluster, self.handle.args.shape or ())
-        found: Int64Array = nodes.of(scores)
+        found: Int64Array = nodes.take_rows(scores)
         return found
 
     def reserve(self, pod: PodInfo, node: str, state: Claims | None) -> Status | None:
@@ -287,7 +286,7 @@ def _scores(features: Features) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _ConflictDetail:
     text: Callable[[int], str]
     nodes: NodeView
 
@@ -313,7 +312,7 @@ def _refusal(pod: PodInfo, name: str, claim: PersistentVolumeClaim | None, *, ep
     return ""
 
 
-def _bound(state: Claims) -> tuple[BoolArray, BoolArray]:
+def _check_bound_claims(state: Claims) -> tuple[BoolArray, BoolArray]:
     """bool[N] that all bound volumes can be reached, and bool[N] that they exist; the first failure decides."""
     cluster = state.cluster
     near, known = np.ones(len(cluster), np.bool_), np.ones(len(cluster), np.bool_)

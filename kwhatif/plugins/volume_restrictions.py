@@ -14,15 +14,14 @@ import numpy as np
 
 from kwhatif.api.core import Volume
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
-from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event, Happening, Hint, always
-from kwhatif.framework.interface import Handle, Plugin
+from kwhatif.framework.declaration import DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence, Handle, Plugin, QueueingHint, always
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
-from kwhatif.plugins.shared.own_claims import VOLUMES
+from kwhatif.plugins.shared.attachable_volumes import VOLUMES
 
 DISK_CONFLICT = "node(s) had no available disk"
 ONE_POD_ONLY = (
@@ -69,22 +68,22 @@ class ClaimsInUse:
         self.uses.update(self._of_row[row])
 
 
-@once_a_cluster
+@cached_per_cluster
 def _claims_in_use(cluster: Cluster) -> ClaimsInUse:
     return ClaimsInUse(cluster)
 
 
 class VolumeRestrictions(Plugin[Restrictions, None]):
     name = "VolumeRestrictions"
-    default = Default(90)
-    reads_labels = False
-    reads = MappingProxyType({"PersistentVolumeClaim": VOLUMES})
+    default = DefaultPlugin(90)
+    depends_on_labels = False
+    dependencies = MappingProxyType({"PersistentVolumeClaim": VOLUMES})
 
     @property
-    def requeue_hints(self) -> Mapping[Event, Hint]:
-        claims: Mapping[Event, Hint] = {Event.CLAIM_CHANGED: always}
+    def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
+        claims: Mapping[ClusterEvent, QueueingHint] = {ClusterEvent.CLAIM_CHANGED: always}
         return {
-            Event.POD_DELETED: _shares_volume,
+            ClusterEvent.POD_DELETED: _shares_volume,
             **(claims if self.handle.features.volume_restrictions_hears_of_claims else {}),
         }
 
@@ -92,7 +91,7 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
         super().__init__(handle)
         self.needs_pre_filter = handle.features.claims_for_one_pod
 
-    def concerns(self, pod: PodInfo) -> bool:
+    def applies_to(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Restrictions | Skip | Status:
@@ -209,7 +208,7 @@ def _clash(mine: Volume, its: Volume) -> bool:
     )
 
 
-def _shares_volume(waiting: PodInfo, happening: Happening) -> bool:
+def _shares_volume(waiting: PodInfo, happening: EventOccurrence) -> bool:
     """Whether the pod that went used a disk or claim that the waiting one wants."""
     gone = happening.pod
     if gone is None or gone.shape.namespace != waiting.shape.namespace:

@@ -12,18 +12,17 @@ from types import MappingProxyType
 import numpy as np
 
 from kwhatif.api.core import Node
-from kwhatif.api.others import PersistentVolume
+from kwhatif.api.workloads_and_storage import PersistentVolume
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import class_of
+from kwhatif.cluster.storage import storage_class_of
 from kwhatif.cluster.types import BoolArray
-from kwhatif.framework.declaration import Default
-from kwhatif.framework.events import Event, Hint, always
-from kwhatif.framework.interface import Plugin
+from kwhatif.framework.declaration import DefaultPlugin
+from kwhatif.framework.interface import ClusterEvent, Plugin, QueueingHint, always
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
-from kwhatif.plugins.shared.own_claims import VOLUMES, is_own_claim
+from kwhatif.plugins.shared.attachable_volumes import VOLUMES, is_own_claim
 
 STABLE = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -49,17 +48,22 @@ class Topologies:
 
 class VolumeZone(Plugin[Topologies, None]):
     name = "VolumeZone"
-    default = Default(150)
-    reads_labels = False
+    default = DefaultPlugin(150)
+    depends_on_labels = False
 
     @property
-    def requeue_hints(self) -> Mapping[Event, Hint]:
-        claims: Mapping[Event, Hint] = {Event.CLAIM_CHANGED: is_own_claim}
-        return {Event.VOLUME_CHANGED: always, **(claims if self.handle.features.volume_zone_hears_of_claims else {})}
+    def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
+        claims: Mapping[ClusterEvent, QueueingHint] = {ClusterEvent.CLAIM_CHANGED: is_own_claim}
+        return {
+            ClusterEvent.VOLUME_CHANGED: always,
+            **(claims if self.handle.features.volume_zone_hears_of_claims else {}),
+        }
 
-    reads = MappingProxyType(dict.fromkeys(("PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES))
+    dependencies = MappingProxyType(
+        dict.fromkeys(("PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES)
+    )
 
-    def concerns(self, pod: PodInfo) -> bool:
+    def applies_to(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Topologies | Skip | Status:
@@ -75,7 +79,7 @@ class VolumeZone(Plugin[Topologies, None]):
             if claim is None:
                 return Status.unresolvable(f'persistentvolumeclaim "{source.claim_name}" not found')
             if not claim.spec.volume_name:
-                refusal = _unbound(class_of(claim), cluster)
+                refusal = _unbound(storage_class_of(claim), cluster)
                 if refusal is not None:
                     return refusal
                 continue
@@ -91,7 +95,7 @@ class VolumeZone(Plugin[Topologies, None]):
             if isinstance(outcome, Status):
                 asked = np.ones(nodes.size, np.bool_)
                 if self.handle.features.volume_zones_have_one_name:
-                    asked = nodes.of(_anywhere(nodes.columns))
+                    asked = nodes.take_rows(_anywhere(nodes.columns))
                 yield from (Rejection(asked, reason, unresolvable=True) for reason in outcome.reasons)
             elif not isinstance(outcome, Skip):
                 yield from self.filter(pod, nodes, outcome)
@@ -101,11 +105,11 @@ class VolumeZone(Plugin[Topologies, None]):
         by_one_name = self.handle.features.volume_zones_have_one_name
         wrong = [~_matching(topology, columns, by_one_name=by_one_name) for topology in state.wanted]
         yield Rejection(
-            nodes.of(anywhere & np.any(wrong, axis=0)),
+            nodes.take_rows(anywhere & np.any(wrong, axis=0)),
             "node(s) had no available volume zone",
             unresolvable=True,
             detail=lambda place: "; ".join(
-                _said(topology, columns.nodes[nodes.row(place)])
+                _describe_conflict(topology, columns.nodes[nodes.row(place)])
                 for topology, away in zip(state.wanted, wrong, strict=True)
                 if away[nodes.row(place)]
             ),
@@ -143,7 +147,7 @@ def _topologies(claim: str, volume: PersistentVolume) -> Iterator[Topology]:
                 yield Topology(claim, volume.name, key, frozenset(values))
 
 
-def _said(topology: Topology, node: Node) -> str:
+def _describe_conflict(topology: Topology, node: Node) -> str:
     """Where a volume is that the node is not."""
     labels = node.metadata.labels or {}
     have = next(

@@ -1,8 +1,15 @@
 """KubeSchedulerConfiguration: from a document to frozen profiles, with upstream's defaults and refusals."""
 
 from kwhatif.policy.configuration_file import Examination, default_configuration, examine, load_configuration
-from kwhatif.policy.extension_points import expand, expand_all
-from kwhatif.policy.profile import EXTENSION_POINTS, PluginRef, PluginSet, Profile, SchedulerConfiguration
+from kwhatif.policy.profile import (
+    EXTENSION_POINTS,
+    PluginRef,
+    PluginSet,
+    Profile,
+    SchedulerConfiguration,
+    expand,
+    expand_all,
+)
 from kwhatif.policy.render import as_document, as_json, as_yaml
 
 __all__ = [

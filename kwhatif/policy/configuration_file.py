@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kwhatif.errors import PolicyError
-from kwhatif.golang.field_errors import aggregate
-from kwhatif.golang.spelling import one_line
-from kwhatif.policy.defaults import enabled_names, with_defaults
-from kwhatif.policy.intree import InTree, in_tree
-from kwhatif.policy.older import GROUP, REMOVED_OLDER, legacy, legacy_format
+from kwhatif.golang.field_validation import aggregate
+from kwhatif.golang.formatting import one_line
+from kwhatif.policy.decoding import REMOVED_IN, RefusedError, not_registered, read
+from kwhatif.policy.defaults import apply_extenders, enabled_names, start_problems, with_defaults
+from kwhatif.policy.in_tree import InTreePlugins, in_tree
+from kwhatif.policy.legacy_formats import GROUP, REMOVED_OLDER, legacy, legacy_format
 from kwhatif.policy.profile import (
     EXTENSION_POINTS,
     FrozenMap,
@@ -19,8 +20,6 @@ from kwhatif.policy.profile import (
     Profile,
     SchedulerConfiguration,
 )
-from kwhatif.policy.reading import REMOVED_IN, RefusedError, not_registered, read
-from kwhatif.policy.startup import apply_extenders, start_problems
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, Plugins
 from kwhatif.policy.validation import validate
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
@@ -67,7 +66,7 @@ def examine(
     older, all_filters = None, False
     version = legacy_format(document)
     if version and features.multi_point:
-        return _translated(document, version, source, features, accept_removed=accept_removed)
+        return _examine_legacy(document, version, source, features, accept_removed=accept_removed)
     if document is None:
         config = KubeSchedulerConfiguration()
     elif isinstance(document, Mapping) and version:
@@ -101,7 +100,7 @@ def examine(
     return Examination(value)
 
 
-def _translated(
+def _examine_legacy(
     document: object, version: str, source: str, features: Features, *, accept_removed: bool
 ) -> Examination:
     """A document in an old format, made into a configuration of a minor that no longer reads it."""
@@ -110,7 +109,7 @@ def _translated(
     before = examine(document, source=source, features=features_of(LEGACY_MINOR))
     if before.configuration is None:
         return before
-    conversion = legacy().translated(before.configuration, features)
+    conversion = legacy().translate_configuration(before.configuration, features)
     outcome = examine(conversion.document, source=source, features=features)
     if outcome.configuration is None:
         return outcome
@@ -131,7 +130,7 @@ def _refusal(problems: Iterable[str], error: str) -> Examination:
     return Examination(None, tuple(map(one_line, problems)), one_line(error))
 
 
-def _format_warnings(version: str, ignored: list[str], facts: InTree) -> Iterator[str]:
+def _format_warnings(version: str, ignored: list[str], facts: InTreePlugins) -> Iterator[str]:
     minor = facts.features.minor
     if version in REMOVED_IN and facts.features.multi_point:
         yield (
@@ -150,7 +149,7 @@ def _format_warnings(version: str, ignored: list[str], facts: InTree) -> Iterato
         yield f"{field} is ignored: it does not bear on scheduling"
 
 
-def _idle_warnings(config: KubeSchedulerConfiguration, facts: InTree) -> Iterator[str]:
+def _idle_warnings(config: KubeSchedulerConfiguration, facts: InTreePlugins) -> Iterator[str]:
     """What the user wrote that decides nothing here."""
     for index, profile in enumerate(config.profiles):
         enabled = set(enabled_names(profile.plugins or Plugins()))
@@ -162,7 +161,9 @@ def _idle_warnings(config: KubeSchedulerConfiguration, facts: InTree) -> Iterato
                 yield f"{idle} takes no arguments"
 
 
-def _as_value(config: KubeSchedulerConfiguration, warnings: tuple[str, ...], facts: InTree) -> SchedulerConfiguration:
+def _as_value(
+    config: KubeSchedulerConfiguration, warnings: tuple[str, ...], facts: InTreePlugins
+) -> SchedulerConfiguration:
     return SchedulerConfiguration(
         profiles=tuple(_profile(profile, facts) for profile in config.profiles),
         percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
@@ -179,7 +180,7 @@ def _as_value(config: KubeSchedulerConfiguration, warnings: tuple[str, ...], fac
     )
 
 
-def _profile(profile: KubeSchedulerProfile, facts: InTree) -> Profile:
+def _profile(profile: KubeSchedulerProfile, facts: InTreePlugins) -> Profile:
     """Without the arguments of plugins that are not enabled, which upstream does not print either."""
     plugins = profile.plugins or Plugins()
     enabled = set(enabled_names(plugins))
@@ -187,7 +188,7 @@ def _profile(profile: KubeSchedulerProfile, facts: InTree) -> Profile:
     for point in EXTENSION_POINTS:
         if ("Plugins", point) in facts.unknown_fields:
             continue
-        merged = plugins.at(point)
+        merged = plugins.plugin_set_at(point)
         refs = tuple(PluginRef(plugin.name, plugin.weight or 0) for plugin in merged.enabled)
         sets[point] = PluginSet(refs, tuple(plugin.name for plugin in merged.disabled))
     args = {c.name: c.args for c in profile.plugin_config if c.name in enabled and c.args is not None}

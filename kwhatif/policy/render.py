@@ -2,6 +2,8 @@
 
 Upstream: LogOrWriteConfig in cmd/kube-scheduler/app/options/configfile.go, and sigs.k8s.io/yaml, which sorts
 all keys.
+
+A configuration in any format, written as KubeSchedulerConfiguration v1.
 """
 
 from __future__ import annotations
@@ -9,16 +11,20 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import yaml
 
+from kwhatif.errors import PolicyError
 from kwhatif.framework.declaration import Args
-from kwhatif.golang.spelling import go_number
-from kwhatif.golang.struct_fields import Kind, slots
-from kwhatif.policy.older import GROUP
+from kwhatif.golang.config_struct import Kind, slots
+from kwhatif.golang.formatting import go_number
+from kwhatif.policy.configuration_file import load_configuration
+from kwhatif.policy.legacy_formats import GROUP, Conversion, legacy, legacy_format
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
+from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 
 def as_document(configuration: SchedulerConfiguration) -> dict[str, Any]:
@@ -144,3 +150,24 @@ def yaml_text(document: dict[str, Any]) -> str:
 
 def as_json(configuration: SchedulerConfiguration) -> str:
     return json.dumps(as_document(configuration), indent=2) + "\n"
+
+
+def convert_configuration(document: object, *, source: str, features: Features) -> Conversion:
+    """The document for a minor that reads v1, and what changes in meaning. Raises PolicyError.
+
+    A format that has v1's fields already comes out complete, with every default.
+    """
+    if not features.multi_point:
+        raise PolicyError(f"Kubernetes {features.minor} does not read v1: name a later one with --kubernetes-version")
+    if not legacy_format(document):
+        configuration = load_configuration(document, source=source, features=features)
+        return Conversion(as_document(configuration), _strip_source(configuration, source))
+    before = load_configuration(document, source=source, features=features_of(LEGACY_MINOR))
+    conversion = legacy().translate_configuration(before, features)
+    # What kube-scheduler would refuse is no answer.
+    load_configuration(conversion.document, source=source, features=features)
+    return replace(conversion, changes=(*_strip_source(before, source), *conversion.changes))
+
+
+def _strip_source(configuration: SchedulerConfiguration, source: str) -> tuple[str, ...]:
+    return tuple(warning.removeprefix(f"{source}: ") for warning in configuration.warnings)

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from kwhatif.golang.duration import Duration
-from kwhatif.golang.vocabulary import Bool, ConfigStruct, Float32, Int32, Int64, OptionalInt32, Text
+from kwhatif.golang.config_struct import Bool, ConfigStruct, Float32, Int32, Int64, OptionalInt32, Text
+from kwhatif.golang.parsing import Duration
 
 # In upstream's order. multiPoint stands for every point that a plugin has; the last two are for pod groups.
 EXTENSION_POINTS = (
@@ -88,7 +88,7 @@ class Plugins(ConfigStruct):
     placement_generate: PluginSet = PluginSet()
     placement_score: PluginSet = PluginSet()
 
-    def at(self, point: str) -> PluginSet:
+    def plugin_set_at(self, point: str) -> PluginSet:
         """The set of an extension point, by its name in ``EXTENSION_POINTS``."""
         attribute = self.__struct_fields__[self.__struct_encode_fields__.index(point)]
         found: PluginSet = getattr(self, attribute)

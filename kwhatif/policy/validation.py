@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kwhatif.framework.declaration import Args
-from kwhatif.golang.field_errors import ROOT, Path
-from kwhatif.golang.label_syntax import extended_resource, qualified_name
-from kwhatif.policy.intree import InTree
+from kwhatif.golang.field_validation import ROOT, Path, extended_resource, qualified_name
+from kwhatif.policy.in_tree import InTreePlugins
 from kwhatif.policy.structs import (
     EXTENSION_POINTS,
     Extender,
@@ -29,12 +28,12 @@ _REMOVED = f'was invalid in version "{_VERSION}" (KubeSchedulerConfiguration is 
 _UNCHECKED_POINTS = ("multiPoint", "placementGenerate", "placementScore")
 
 
-def validate(config: KubeSchedulerConfiguration, facts: InTree) -> list[str]:
+def validate(config: KubeSchedulerConfiguration, facts: InTreePlugins) -> list[str]:
     """Every reason to refuse ``config``, which has its defaults; empty when there is none."""
     return list(_problems(config, facts))
 
 
-def _problems(config: KubeSchedulerConfiguration, facts: InTree) -> Iterator[str]:
+def _problems(config: KubeSchedulerConfiguration, facts: InTreePlugins) -> Iterator[str]:
     burst = config.client_connection.burst
     if burst < 0:
         yield ROOT.child("clientConnection", "burst").invalid(burst, "must be non-negative")
@@ -80,7 +79,7 @@ def _percentage(path: Path, percentage: int | None) -> Iterator[str]:
 # --- profiles
 
 
-def _profiles(profiles: tuple[KubeSchedulerProfile, ...], facts: InTree) -> Iterator[str]:
+def _profiles(profiles: tuple[KubeSchedulerProfile, ...], facts: InTreePlugins) -> Iterator[str]:
     root = ROOT.child("profiles")
     seen = set()
     for index, profile in enumerate(profiles):
@@ -93,11 +92,11 @@ def _profiles(profiles: tuple[KubeSchedulerProfile, ...], facts: InTree) -> Iter
     yield from _common_queue_sort(root, profiles, facts)
 
 
-def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTree) -> Iterator[str]:
+def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTreePlugins) -> Iterator[str]:
     if not profile.scheduler_name:
         yield path.child("schedulerName").required()
     yield from _percentage(path, profile.percentage_of_nodes_to_score)
-    removed = facts.removed
+    removed = facts.removed_plugins
     yield from _removed_plugins(path.child("plugins"), profile.plugins or Plugins(), removed)
     wrong_keys = {f"{name}Args" for name, plugin in facts.plugins.items() if plugin.checked_at_start}
     seen = set()
@@ -117,12 +116,12 @@ def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTree) -> Iterat
 
 def _removed_plugins(path: Path, plugins: Plugins, removed: Collection[str]) -> Iterator[str]:
     for point in (point for point in EXTENSION_POINTS if point not in _UNCHECKED_POINTS):
-        for index, plugin in enumerate(plugins.at(point).enabled):
+        for index, plugin in enumerate(plugins.plugin_set_at(point).enabled):
             if plugin.name in removed:
                 yield path.child(point, "enabled").index(index).invalid(plugin.name, _REMOVED)
 
 
-def _common_queue_sort(root: Path, profiles: tuple[KubeSchedulerProfile, ...], facts: InTree) -> Iterator[str]:
+def _common_queue_sort(root: Path, profiles: tuple[KubeSchedulerProfile, ...], facts: InTreePlugins) -> Iterator[str]:
     """All profiles share one queue, so they must sort it alike."""
     first, *others = profiles
     canon = (first.plugins or Plugins()).queue_sort

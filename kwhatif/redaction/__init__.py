@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from kwhatif.redaction.redact import CONFIGURATION_KIND, has_rule, redact, redact_documents
 from kwhatif.redaction.reveal import reveal, reveal_value
-from kwhatif.redaction.translation_file import (
-    Translation,
-    read_translation,
-    readable_by_others,
-    write_translation,
-)
+from kwhatif.redaction.translation import Translation, read_translation, readable_by_others, write_translation
 
 __all__ = [
     "CONFIGURATION_KIND",

@@ -1,34 +1,176 @@
 """The rule for each kind of object that a snapshot holds.
 
 What scheduling decodes has rules by its Structs; here are the kinds of which others read more, and what is special.
+
+The rules for what configures the API server: definitions, admission policies, webhooks, service accounts.
+
+Whom they are about stays, under pseudonyms. What they say goes: expressions, messages and schemas are full of names
+that nobody could tell from words of a language, and a policy that said something else would be worse than none. A
+policy whose expressions went says so (``EXPRESSION_GONE``), so that whatever it would have had a part in is known to
+lack it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from kwhatif.admission.policies.policy_expressions import EXPRESSION_GONE
 from kwhatif.api import core
-from kwhatif.api.kinds import KINDS
-from kwhatif.redaction.admission_rules import ADMISSION_RULES
-from kwhatif.redaction.autoscaler_rules import own_command
-from kwhatif.redaction.pseudonyms import Names
-from kwhatif.redaction.shared_rules import (
+from kwhatif.api.kinds import API_GROUPS, GROUPS, KINDS, plural_of
+from kwhatif.redaction.component_texts import own_command
+from kwhatif.redaction.pseudonyms import Pseudonyms
+from kwhatif.redaction.rules import (
     AMOUNTS,
+    API_VERSION,
     CONDITION,
+    GONE,
+    KIND,
     LABEL_SELECTOR,
     LABELS,
     NAME,
     TOLERATIONS,
+    Rule,
+    each,
+    fields,
+    flag,
+    make_rule,
+    number,
     object_of,
+    one_of,
+    schedule,
+    share,
+    time,
 )
 from kwhatif.redaction.struct_rules import rule_of
-from kwhatif.redaction.treatments import GONE, Rule, each, fields, flag, named, number, one_of, schedule, share, time
-from kwhatif.redaction.wellknown import OWNER_KINDS
+from kwhatif.redaction.well_known_names import OWNER_KINDS
+
+_OWN_GROUPS = frozenset({"", "*", *API_GROUPS})
+_OWN_RESOURCES = frozenset({"*", "*/*", *map(plural_of, GROUPS)})
+
+
+def _group(value: Any, names: Pseudonyms) -> Any:
+    if not isinstance(value, str):
+        return GONE
+    return value if value in _OWN_GROUPS else names.qualified_name(value)
+
+
+def _resource(value: Any, names: Pseudonyms) -> Any:
+    """``pods``, ``pods/exec``; those of others are made up names."""
+    if not isinstance(value, str):
+        return GONE
+    plural = value.partition("/")[0]
+    return value if value in _OWN_RESOURCES or plural in _OWN_RESOURCES else names.name(value)
+
+
+def _drop_expression(value: Any, names: Pseudonyms) -> Any:
+    return EXPRESSION_GONE
+
+
+def _version(value: Any, names: Pseudonyms) -> Any:
+    """``v1``; the version of a pseudonymous group follows from the first part of it."""
+    return value if value == "*" else API_VERSION(f"apps/{value}", names).rpartition("/")[2]
+
+
+_RULE = fields(
+    operations=each(one_of("*", "CREATE", "UPDATE", "DELETE", "CONNECT")),
+    apiGroups=each(_group),
+    apiVersions=each(_version),
+    resources=each(_resource),
+    resourceNames=each(NAME),
+    scope=one_of("*", "Namespaced", "Cluster"),
+)
+_MATCH = one_of("Exact", "Equivalent")
+_FAILURE = one_of("Fail", "Ignore")
+_AGAIN = one_of("Never", "IfNeeded")
+_SELECTORS: dict[str, Rule] = {
+    "matchPolicy": _MATCH,
+    "namespaceSelector": LABEL_SELECTOR,
+    "objectSelector": LABEL_SELECTOR,
+}
+_CONSTRAINTS = fields(_SELECTORS, resourceRules=each(_RULE), excludeResourceRules=each(_RULE))
+_EXPRESSION = fields(expression=_drop_expression)
+
+_ADMISSION_POLICY = object_of(
+    {
+        "spec": fields(
+            failurePolicy=_FAILURE,
+            paramKind=fields(apiVersion=API_VERSION, kind=KIND),
+            matchConstraints=_CONSTRAINTS,
+            matchConditions=each(fields(name=NAME, expression=_drop_expression)),
+            validations=each(_EXPRESSION),
+            mutations=each(
+                fields(
+                    patchType=one_of("ApplyConfiguration", "JSONPatch"),
+                    applyConfiguration=_EXPRESSION,
+                    jsonPatch=_EXPRESSION,
+                )
+            ),
+            reinvocationPolicy=_AGAIN,
+        )
+    }
+)
+_BINDING = object_of(
+    {
+        "spec": fields(
+            policyName=NAME,
+            paramRef=fields(
+                name=NAME,
+                namespace=NAME,
+                selector=LABEL_SELECTOR,
+                parameterNotFoundAction=one_of("Allow", "Deny"),
+            ),
+            matchResources=_CONSTRAINTS,
+            validationActions=each(one_of("Deny", "Warn", "Audit")),
+        )
+    }
+)
+_WEBHOOKS = object_of(
+    {
+        "webhooks": each(
+            # Without its conditions a webhook is taken to be asked more often than it is, never less.
+            fields(
+                _SELECTORS,
+                name=NAME,
+                rules=each(_RULE),
+                failurePolicy=_FAILURE,
+                sideEffects=one_of("None", "NoneOnDryRun"),
+                timeoutSeconds=number,
+                reinvocationPolicy=_AGAIN,
+            )
+        )
+    }
+)
+_DEFINITION = object_of(
+    {
+        "spec": fields(
+            group=make_rule(Pseudonyms.qualified_name),
+            scope=one_of("Namespaced", "Cluster"),
+            names=fields(kind=NAME, plural=NAME, singular=NAME, listKind=NAME),
+            versions=each(fields(name=_version, served=flag, storage=flag, deprecated=flag)),
+        )
+    }
+)
+
+ADMISSION_RULES: dict[str, Rule] = {
+    "APIService": object_of(
+        {"spec": fields(group=_group, version=_version, service=fields(namespace=NAME, name=NAME))}
+    ),
+    "CustomResourceDefinition": _DEFINITION,
+    "MutatingAdmissionPolicy": _ADMISSION_POLICY,
+    "MutatingAdmissionPolicyBinding": _BINDING,
+    "MutatingWebhookConfiguration": _WEBHOOKS,
+    "ServiceAccount": object_of({}),
+    "ValidatingAdmissionPolicy": _ADMISSION_POLICY,
+    "ValidatingAdmissionPolicyBinding": _BINDING,
+    "ValidatingWebhookConfiguration": _WEBHOOKS,
+}
+"""Kind -> rule."""
+
 
 # --- what is called after its node
 
 
-def _pod(value: Any, names: Names) -> Any:
+def _pod(value: Any, names: Pseudonyms) -> Any:
     """The kubelet names a pod that it reads from a file on its node after the node, too."""
     kept = rule_of(core.Pod)(value, names)
     if kept is GONE:
@@ -46,7 +188,7 @@ def _is_mirror(metadata: dict[str, Any]) -> bool:
     )
 
 
-def _slice(value: Any, names: Names) -> Any:
+def _slice(value: Any, names: Pseudonyms) -> Any:
     """Drivers have slices of their nodes called after the node and themselves."""
     kept = rule_of(KINDS["ResourceSlice"])(value, names)
     name, node = (value.get("metadata") or {}).get("name") or "", (value.get("spec") or {}).get("nodeName")
@@ -83,7 +225,7 @@ _DEPLOYMENT = object_of(
 )
 
 
-def _deployment(value: Any, names: Names) -> Any:
+def _deployment(value: Any, names: Pseudonyms) -> Any:
     """Of the autoscaler's own also what its command says of node groups."""
     kept = _DEPLOYMENT(value, names)
     if kept is not GONE:
@@ -200,7 +342,7 @@ _QUOTA = object_of(
                     fields(
                         scopeName=one_of(*_SCOPES),
                         operator=one_of("In", "NotIn", "Exists", "DoesNotExist"),
-                        values=each(named(Names.priority_class)),
+                        values=each(make_rule(Pseudonyms.priority_class)),
                     )
                 )
             ),
@@ -211,12 +353,12 @@ _QUOTA = object_of(
 
 # --- groups of pods
 
-_POLICY = fields(basic=fields(), gang=fields(minCount=number))
-_GROUP_TEMPLATES = each(fields(name=NAME, schedulingPolicy=_POLICY, policy=_POLICY))
+_GROUP_POLICY = fields(basic=fields(), gang=fields(minCount=number))
+_GROUP_TEMPLATES = each(fields(name=NAME, schedulingPolicy=_GROUP_POLICY, policy=_GROUP_POLICY))
 _POD_GROUP = object_of(
     {
         "spec": fields(
-            schedulingPolicy=_POLICY,
+            schedulingPolicy=_GROUP_POLICY,
             podGroupTemplateRef=fields(workload=fields(workloadName=NAME, podGroupTemplateName=NAME)),
         )
     }
@@ -224,7 +366,7 @@ _POD_GROUP = object_of(
 _WORKLOAD = object_of(
     {
         "spec": fields(
-            controllerRef=fields(apiGroup=named(Names.qualified), kind=one_of(*OWNER_KINDS), name=NAME),
+            controllerRef=fields(apiGroup=make_rule(Pseudonyms.qualified_name), kind=one_of(*OWNER_KINDS), name=NAME),
             podGroupTemplates=_GROUP_TEMPLATES,
             podGroups=_GROUP_TEMPLATES,
         )

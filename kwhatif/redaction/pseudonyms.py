@@ -4,6 +4,10 @@ Most names are put together from others: a pod's from its owner's, a claim's fro
 from zones. So they are taken apart at everything that is no letter or digit, each word is replaced, and what stands
 between the words stays. All of them go through one list of words whose codes are in the order of the words: the names
 are then in the same order, also after they were joined to ``namespace/name``, and a name is in itself what it was.
+
+Expressions about devices in CEL: which of their words are names.
+
+Upstream: dynamic-resource-allocation/cel/compile.go (what an expression knows) and apiserver/pkg/cel/library.
 """
 
 from __future__ import annotations
@@ -14,11 +18,55 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 
-from kwhatif.api.label_text import is_label_key, is_label_value
-from kwhatif.redaction import wellknown
-from kwhatif.redaction.cel_text import CEL_WORDS, looks_inside, with_words
-from kwhatif.redaction.codes import Ordered
-from kwhatif.redaction.translation_file import Translation
+from kwhatif.api.selectors import is_label_key, is_label_value
+from kwhatif.redaction import well_known_names as wellknown
+from kwhatif.redaction.translation import OrderedCodes, Translation
+
+CEL_WORDS = frozenset(
+    {
+        *("add", "all", "allowMultipleAllocations", "asApproximateFloat", "asInteger", "attributes", "bind", "bool"),
+        *("capacity", "cel", "compareTo", "contains", "device", "double", "driver", "dyn", "e", "endsWith", "exists"),
+        *("existsOne", "exists_one", "false", "filter", "find", "findAll", "format", "has", "hasValue", "in"),
+        *("includes", "indexOf", "int", "isGreaterThan", "isInteger", "isLessThan", "isQuantity", "isSemver"),
+        *("isSorted", "join", "lastIndexOf", "list", "lowerAscii", "major", "map", "matches", "max", "min", "minor"),
+        *("none", "null", "of", "ofNonZeroValue", "optFlatMap", "optMap", "optional", "or", "orValue", "patch"),
+        *("quantity", "replace", "semver", "sign", "size", "split", "startsWith", "string", "sub", "substring", "sum"),
+        *("transformList", "transformMap", "trim", "true", "type", "uint", "upperAscii", "value"),
+    }
+)
+"""What names mean to an expression about devices; attributes that are called like this keep their names, too."""
+
+# A text that a function makes a quantity or a version of; any other text, with what stands around it; or a word.
+_TOKEN = re.compile(
+    r"""\b(?P<measure>(?:isQuantity|isSemver|quantity|semver)\(\s*["'])(?P<measured>(?:[^"'\\]|\\.)*)(?P<end>["'])"""
+    r"""|(?P<quote>[rR]?["'])(?P<text>(?:[^"'\\]|\\.)*)(?P<unquote>["'])|\w+"""
+)
+_CEL_NUMBER = re.compile("(?:0x[0-9a-fA-F]+|[0-9]+(?:[eE][0-9]+)?)[uU]?")
+_LOOKS_INSIDE = re.compile(
+    r"\.(?:contains|endsWith|find|findAll|indexOf|lastIndexOf|matches|replace|split|startsWith|substring)\("
+)
+
+
+def looks_inside(expression: str) -> bool:
+    """Whether an expression asks for parts of a text."""
+    return _LOOKS_INSIDE.search(expression) is not None
+
+
+def translate_words(expression: str, put: Callable[[str], str], put_measure: Callable[[str], str]) -> str:
+    """The expression with what ``put`` makes of each text and each word in it; numbers stay.
+
+    ``put_measure`` is for texts that are turned into quantities and versions.
+    """
+
+    def token(found: re.Match[str]) -> str:
+        if found["measure"]:
+            return found["measure"] + put_measure(found["measured"]) + found["end"]
+        if found["quote"]:
+            return found["quote"] + put(found["text"]) + found["unquote"]
+        return found[0] if _CEL_NUMBER.fullmatch(found[0]) else put(found[0])
+
+    return _TOKEN.sub(token, expression)
+
 
 NOT_VALID = "~"
 """Stands after a code in a pseudonym if upstream would not let the name pass, so that it does not let the pseudonym."""
@@ -54,12 +102,12 @@ def uid_of(number: int) -> str:
     return f"00000000-0000-8000-8000-{number:012d}"
 
 
-def _remembered(work_out: Callable[[Names, str], str]) -> Callable[[Names, str], str]:
+def _memoize(work_out: Callable[[Pseudonyms, str], str]) -> Callable[[Pseudonyms, str], str]:
     """Each name is worked out once."""
     method = work_out.__name__
 
     @functools.wraps(work_out)
-    def look_up(names: Names, raw: str) -> str:
+    def look_up(names: Pseudonyms, raw: str) -> str:
         known = names.known[method]
         found = known.get(raw)
         if found is None:
@@ -69,7 +117,7 @@ def _remembered(work_out: Callable[[Names, str], str]) -> Callable[[Names, str],
     return look_up
 
 
-class Names:
+class Pseudonyms:
     """Pseudonyms by kind of name.
 
     The first time through, names are only collected, and what comes back is of no use. ``settled`` gives codes to what
@@ -84,7 +132,7 @@ class Names:
         self._values: dict[tuple[str, str], str] = {}
         self._compared = len(translation.numeric)
 
-    def settled(self) -> bool:
+    def settle(self) -> bool:
         """Whether nothing was collected that has no pseudonym yet; if there was, it has one from now on."""
         compared, self._compared = self._compared, len(self.translation.numeric)
         found = self.translation.settle() or compared != self._compared
@@ -95,12 +143,12 @@ class Names:
 
     # --- names of objects and whatever else is free to choose
 
-    @_remembered
+    @_memoize
     def name(self, raw: str) -> str:
         """The name of an object or a part of one, a namespace, or any other text that somebody made up."""
         coded = self._short(self.translation.words, raw, _LONGEST_NAME)
         valid = is_label_key(f"{raw}/x")
-        return coded if valid or not is_label_key(f"{coded}/x") else _spoilt(coded)
+        return coded if valid or not is_label_key(f"{coded}/x") else _invalidate(coded)
 
     def node(self, raw: str) -> str:
         return self.translation.nodes.code(raw) if raw else raw
@@ -113,7 +161,7 @@ class Names:
 
     def driver(self, raw: str) -> str:
         """A CSI driver, or a provisioner."""
-        return raw if raw in wellknown.DRIVERS else self.qualified(raw)
+        return raw if raw in wellknown.DRIVERS else self.qualified_name(raw)
 
     def priority_class(self, raw: str) -> str:
         return raw if raw in wellknown.PRIORITY_CLASSES else self.name(raw)
@@ -121,7 +169,7 @@ class Names:
     def scheduler(self, raw: str) -> str:
         return raw if raw == wellknown.SCHEDULER else self.name(raw)
 
-    @_remembered
+    @_memoize
     def image(self, raw: str) -> str:
         """The name of an image; ``:latest``, which is the same as no tag, stays."""
         words = self.translation.words
@@ -131,7 +179,7 @@ class Names:
         algorithm = algorithm if algorithm in _DIGESTS else self._words(words, algorithm)
         return self._words(words, name) + before[len(name) :] + at + algorithm + colon + self._words(words, digits)
 
-    @_remembered
+    @_memoize
     def disk(self, raw: str) -> str:
         """A disk or its handle. How in-tree disks are found in the names that their drivers give them stays."""
         words = self.translation.words
@@ -151,7 +199,7 @@ class Names:
         """A pool of devices. Most are called after a node, so that the order of the others shows among them, too."""
         return self.translation.pools.code(raw) if raw else raw
 
-    @_remembered
+    @_memoize
     def free(self, raw: str) -> str:
         """The value of a device's attribute, or a word or a text in an expression."""
         return raw if raw in CEL_WORDS else self._words(self.translation.words, raw)
@@ -169,27 +217,27 @@ class Names:
         domain, slash, name = raw.rpartition("/")
         return self._words(self.translation.words, domain) + slash + self.free(name)
 
-    @_remembered
+    @_memoize
     def expression(self, raw: str) -> str:
         """An expression in CEL: its texts and the names that are not the language's own."""
         if looks_inside(raw):
             self.looking_inside.add(raw)
-        return with_words(raw, self.free, self.measure)
+        return translate_words(raw, self.free, self.measure)
 
     # --- labels
 
     def label_key(self, raw: str) -> str:
         """The key of a label or a taint."""
-        return raw if raw in wellknown.KEYS else self.qualified(raw)
+        return raw if raw in wellknown.KEYS else self.qualified_name(raw)
 
-    @_remembered
-    def qualified(self, raw: str) -> str:
+    @_memoize
+    def qualified_name(self, raw: str) -> str:
         """``domain/name`` or a name, as in keys of labels and names of scheduling gates."""
         words = self.translation.words
         domain, slash, name = raw.rpartition("/")
         kept = domain in wellknown.DOMAINS
         coded = (domain if kept else self._short(words, domain)) + slash + self._short(words, name)
-        return coded if is_label_key(raw) or not is_label_key(coded) else _spoilt(coded)
+        return coded if is_label_key(raw) or not is_label_key(coded) else _invalidate(coded)
 
     def label_value(self, key: str, raw: str) -> str:
         """The value of a label or a taint with this key."""
@@ -210,7 +258,7 @@ class Names:
         if (key in self.translation.numeric or key in wellknown.INDEX_KEYS) and _INTEGER.fullmatch(raw):
             return raw
         coded = self._short(self.translation.words, raw)
-        return coded if is_label_value(raw) or not is_label_value(coded) else _spoilt(coded)
+        return coded if is_label_value(raw) or not is_label_value(coded) else _invalidate(coded)
 
     def compares(self, key: str) -> None:
         """Values of this label are compared as numbers."""
@@ -218,7 +266,7 @@ class Names:
 
     # --- resources
 
-    @_remembered
+    @_memoize
     def resource(self, raw: str) -> str:
         """The name of a resource as in requests, allocatable, quotas and limits."""
         if raw in wellknown.RESOURCES or re.fullmatch("hugepages-[0-9]+[KMGTPE]?i?", raw):
@@ -241,7 +289,7 @@ class Names:
         native = "kubernetes.io" if slash and domain.endswith("kubernetes.io") else ""
         coded = self._short(resources, domain.removesuffix(native)) + native + slash + self._short(resources, name)
         valid, coded_valid = is_label_key(f"requests.{raw}"), is_label_key(f"requests.{coded}")
-        return coded if valid or not coded_valid else _spoilt(coded)
+        return coded if valid or not coded_valid else _invalidate(coded)
 
     def resource_group(self, raw: str) -> str:
         """What stands before the slash of some resources."""
@@ -249,10 +297,10 @@ class Names:
 
     # --- words
 
-    def _words(self, words: Ordered, raw: str) -> str:
-        return WORD.sub(lambda found: _coded(words, found[0]), raw)
+    def _words(self, words: OrderedCodes, raw: str) -> str:
+        return WORD.sub(lambda found: _encode_word(words, found[0]), raw)
 
-    def _short(self, words: Ordered, raw: str, longest: int = _LONGEST_LABEL) -> str:
+    def _short(self, words: OrderedCodes, raw: str, longest: int = _LONGEST_LABEL) -> str:
         """As ``_words``, but a name that would become longer than upstream lets it be is taken for a single word."""
         if raw in words.codes and not WORD.fullmatch(raw):
             return words.codes[raw]
@@ -260,7 +308,7 @@ class Names:
         return words.code(raw) if len(raw) <= longest < len(coded) else coded
 
 
-def _coded(words: Ordered, word: str) -> str:
+def _encode_word(words: OrderedCodes, word: str) -> str:
     """A number of up to three digits stays, also before a word, as the ordinal of a pod does."""
     number = _NUMBER.match(word)
     if number is None or "." in word or "-" in word:
@@ -269,5 +317,5 @@ def _coded(words: Ordered, word: str) -> str:
     return number[0] + words.code(rest) if rest else number[0]
 
 
-def _spoilt(coded: str) -> str:
+def _invalidate(coded: str) -> str:
     return _CODE.sub(rf"\g<0>{NOT_VALID}", coded, count=1)

@@ -2,6 +2,13 @@
 
 All are gone through twice: names are collected first, so that those that come together share out the room between
 them, whatever order they are met in.
+
+Manifests and configurations as they stand in their files, to be redacted one by one.
+
+Lines of a recording under pseudonyms, some at a time: those that come later know the names of those before.
+
+Of a whole snapshot the names are known before the first of them gets its pseudonym. Here they come one after the other,
+which costs room between them and nothing else: no pseudonym ever changes.
 """
 
 from __future__ import annotations
@@ -12,17 +19,24 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kwhatif.api.decode import convert
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
+from kwhatif import bounds
+from kwhatif.api.decode import convert, decode_json
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
+from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.progress import tracked
-from kwhatif.redaction.autoscaler_rules import autoscaler_info
-from kwhatif.redaction.configuration_rules import CONFIGURATION
+from kwhatif.errors import InputError
+from kwhatif.policy.legacy_formats import POLICY
+from kwhatif.progress import track
+from kwhatif.redaction.component_texts import autoscaler_info, scheduler_text
 from kwhatif.redaction.object_rules import RULES
-from kwhatif.redaction.pseudonyms import Names
-from kwhatif.redaction.translation_file import Translation
-from kwhatif.redaction.treatments import GONE, Rule
-from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
+from kwhatif.redaction.pseudonyms import Pseudonyms
+from kwhatif.redaction.rules import GONE, NAME, UID, Rule, fields, make_rule, number, one_of, time
+from kwhatif.redaction.struct_rules import CONFIGURATION
+from kwhatif.redaction.translation import Translation
+from kwhatif.snapshot.format.model import KIND, Metadata, SchedulerInfo, Snapshot, is_snapshot
+from kwhatif.snapshot.read.files import display_path, read_paths
+from kwhatif.snapshot.read.objects import decode, head_of, inside, items_of, plain_of, read_documents, resource_of
+from kwhatif.snapshot.recording_lines import EVENT_TYPES, KIND_OF_PATH, WatchGap
 from kwhatif.versions.gate_stages import GATES
 
 CONFIGURATION_KIND = "KubeSchedulerConfiguration"
@@ -44,7 +58,7 @@ def redact(
     Neither argument is changed. Names that ``translation`` knows get the pseudonyms they have there. ``warn`` is told
     what may make an answer another one.
     """
-    return _redacted(lambda names: _snapshot(snapshot, names), translation, warn)
+    return _redact_until_settled(lambda names: _snapshot(snapshot, names), translation, warn)
 
 
 def redact_documents(
@@ -58,10 +72,10 @@ def redact_documents(
     What there is no rule for (see ``has_rule``) is left out. Otherwise as ``redact``.
     """
 
-    def once(names: Names) -> list[Plain]:
+    def once(names: Pseudonyms) -> list[Plain]:
         return [RULES_OF_DOCUMENTS[one["kind"]](one, names) for one in documents if has_rule(one)]
 
-    return _redacted(once, translation, warn)
+    return _redact_until_settled(once, translation, warn)
 
 
 def has_rule(document: Plain) -> bool:
@@ -72,14 +86,14 @@ def has_rule(document: Plain) -> bool:
 RULES_OF_DOCUMENTS: dict[str, Rule] = {**RULES, CONFIGURATION_KIND: CONFIGURATION}
 
 
-def _redacted(
-    once: Callable[[Names], T], translation: Translation | None, warn: Callable[[str], None] | None
+def _redact_until_settled(
+    once: Callable[[Pseudonyms], T], translation: Translation | None, warn: Callable[[str], None] | None
 ) -> tuple[T, Translation]:
-    names = Names(translation.copy() if translation else Translation())
+    names = Pseudonyms(translation.copy() if translation else Translation())
     # More than twice only if a name comes out too long: it is then taken for a single word, which may be a new one.
     while True:
         found = once(names)
-        if names.settled():
+        if names.settle():
             break
     if warn is not None:
         for text in _doubts(names, translation):
@@ -87,7 +101,7 @@ def _redacted(
     return found, names.translation
 
 
-def _doubts(names: Names, before: Translation | None) -> Iterator[str]:
+def _doubts(names: Pseudonyms, before: Translation | None) -> Iterator[str]:
     for key in sorted(names.translation.numeric - before.numeric) if before and not before.empty else ():
         yield (
             f"values of the label {key} are compared as numbers here for the first time: redact what was redacted"
@@ -97,11 +111,11 @@ def _doubts(names: Names, before: Translation | None) -> Iterator[str]:
         yield f"asks for a part of a text, which a pseudonym does not have: {expression}"
 
 
-def _snapshot(snapshot: Snapshot, names: Names) -> Snapshot:
+def _snapshot(snapshot: Snapshot, names: Pseudonyms) -> Snapshot:
     objects = Objects()
-    for kind in sorted(snapshot.objects.covered()):
+    for kind in sorted(snapshot.objects.known_kinds()):
         struct, rule = KINDS[kind], RULES[kind]
-        told = tracked(snapshot.objects.of(struct), "Redacting", f"objects of {kind}")
+        told = track(snapshot.objects.list_all(struct), "Redacting", f"objects of {kind}")
         objects.extend(struct, [convert(rule(_plain(obj), names), struct) for obj in told])
     whole = {
         kind: [RULES[kind](obj, names) for obj in listed]
@@ -140,7 +154,7 @@ def reason(why: str) -> str:
     return next((known for known in _REASONS if why.startswith(known)), _WHY)
 
 
-def scheduler_info(info: SchedulerInfo | None, names: Names) -> SchedulerInfo | None:
+def scheduler_info(info: SchedulerInfo | None, names: Pseudonyms) -> SchedulerInfo | None:
     """What is known of the scheduler."""
     if info is None:
         return None
@@ -151,3 +165,165 @@ def scheduler_info(info: SchedulerInfo | None, names: Names) -> SchedulerInfo | 
         feature_gates=gates or None,
         configuration=None if configuration is GONE else configuration,
     )
+
+
+_LEGACY = ("v1", POLICY)
+
+
+def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[dict[str, Any]]:
+    """The objects of manifests and configurations in their order, as plain values with apiVersion and kind.
+
+    Objects that name no namespace get ``namespace``, if one is given. Raises InputError.
+    """
+    found = list(_read(paths, namespace))
+    if not found:
+        raise InputError("holds no objects: it is empty", source=", ".join(map(display_path, paths)))
+    return found
+
+
+def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any]]:
+    for text in read_paths(paths, max_bytes=bounds.MANIFEST_BYTES):
+        for document in read_documents(text):
+            api_version, kind = head_of(document)
+            if is_snapshot(document, api_version, kind):
+                problem = f"expected manifests, found a whole {KIND}: write it to a file that ends in .json"
+                raise InputError(problem, source=document.source, place="$.kind")
+            if (api_version, kind) == _LEGACY:
+                problem = "a legacy Policy, which cannot be redacted: redact what 'kwhatif policy convert' makes of it"
+                raise InputError(problem, source=document.source, place="$.kind")
+            if kind == CONFIGURATION_KIND:
+                try:
+                    yield decode(document.value, dict[str, Any])
+                except InputError as error:
+                    raise inside(error, document.source, "$") from None
+                continue
+            for item in items_of(document):
+                obj = resource_of(item, struct_for(item.api_version, item.kind) or Resource, generated_names=True)
+                whole = plain_of(item, checked=True)
+                if namespace and not obj.namespace and item.kind in NAMESPACED:
+                    whole["metadata"] = whole["metadata"] | {"namespace": namespace}
+                yield whole
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    at: float
+    kind: str
+    list: Plain | None = None
+    event: Plain | None = None
+    cluster: Metadata | None = None
+    missing: WatchGap | None = None
+
+
+class LineRedactor:
+    """Redacts the lines of one recording. ``translation`` has every name that was met so far.
+
+    Each time there are new ones, ``keep`` is called with it before any line is given back that has their pseudonyms.
+    """
+
+    def __init__(self, translation: Translation | None, keep: Callable[[Translation], None]) -> None:
+        self._names = Pseudonyms(translation.copy() if translation else Translation())
+        self._keep = keep
+        self.compared_late: set[str] = set()
+        """Keys of labels of which is known only since some line that their values are compared as numbers."""
+        self._begun = False
+
+    @property
+    def translation(self) -> Translation:
+        return self._names.translation
+
+    def lines(self, texts: Sequence[bytes]) -> list[bytes]:
+        """These lines, redacted; those of kinds that nobody reads are left out. Raises what ``keep`` does."""
+        read = [decode_json(text, _Line) for text in texts]
+        known, compared = self.translation.size, set(self.translation.numeric)
+        while True:
+            told = [line for line in (self._line(one) for one in read) if line is not None]
+            if self._names.settle():
+                break
+        if self._begun:
+            self.compared_late |= self.translation.numeric - compared
+        if self.translation.size != known or self.translation.numeric != compared or not self._begun:
+            self._keep(self.translation)
+        self._begun = True
+        return [msgspec.json.encode(line) + b"\n" for line in told]
+
+    def _line(self, line: _Line) -> _Line | None:
+        if line.cluster is not None:
+            return _Line(line.at, KIND, cluster=self._cluster(line.cluster))
+        kind = KIND_OF_PATH.get(line.kind)
+        rule = None if kind is None else _RULES.get(kind.name)
+        if rule is None:
+            return None
+        if line.missing is not None:
+            told = msgspec.structs.replace(line.missing, why=reason(line.missing.why))
+            return _Line(line.at, line.kind, missing=told)
+        if line.list is not None:
+            head = _set_version({}, line.list.get("metadata"))
+            items = [self._object(obj, rule) for obj in line.list.get("items") or ()]
+            return _Line(line.at, line.kind, list={"metadata": head, "items": items})
+        if line.event is not None and line.event.get("type") in EVENT_TYPES:
+            told_of = self._object(line.event["object"], rule)
+            return _Line(line.at, line.kind, event={"type": line.event["type"], "object": told_of})
+        return None
+
+    def _object(self, obj: Plain, rule: Rule) -> Plain:
+        kept = rule(obj, self._names)
+        if kept is GONE:
+            kept = _HEAD(obj, self._names)
+        _set_version(kept.setdefault("metadata", {}), obj.get("metadata"))
+        return dict(kept)
+
+    def _cluster(self, told: Metadata) -> Metadata:
+        return Metadata(
+            taken_at=told.taken_at,
+            kubernetes_version=known_version(told.kubernetes_version),
+            unreadable={kind: reason(why) for kind, why in (told.unreadable or {}).items() if kind in RULES} or None,
+            redacted=True,
+            scheduler=scheduler_info(told.scheduler, self._names),
+            autoscaler=autoscaler_info(told.autoscaler, self._names),
+        )
+
+
+def _set_version(metadata: Plain, of: Any) -> Plain:
+    """Metadata with the version of what it is of, which is a number."""
+    version = of.get("resourceVersion") if isinstance(of, dict) else None
+    if isinstance(version, str) and version.isdecimal():
+        metadata["resourceVersion"] = version
+    return metadata
+
+
+def _pod(value: Any, names: Pseudonyms) -> Any:
+    """A pod with what its scheduler says of it, which a snapshot does without."""
+    kept = RULES["Pod"](value, names)
+    told = ((value.get("status") or {}).get("conditions") or ()) if isinstance(value, dict) else ()
+    for condition in (kept.get("status") or {}).get("conditions") or () if kept is not GONE else ():
+        if condition.get("type") == "PodScheduled":
+            said = next((one.get("message") for one in told if one.get("type") == "PodScheduled"), None)
+            if said:
+                condition["message"] = scheduler_text(said, names)
+    return kept
+
+
+def _digits(value: Any, names: Pseudonyms) -> Any:
+    return value if isinstance(value, str) and value.isdecimal() else GONE
+
+
+_SCHEDULER = make_rule(Pseudonyms.scheduler)
+_HEAD = fields(metadata=fields(name=NAME, namespace=NAME, uid=UID))
+_EVENT = fields(
+    # Names of Events are as many as they are themselves, and nobody asks how they are ordered.
+    metadata=fields(name=UID, namespace=NAME, creationTimestamp=time),
+    involvedObject=fields(
+        kind=one_of("Pod"), apiVersion=one_of("v1"), namespace=NAME, name=NAME, uid=UID, resourceVersion=_digits
+    ),
+    reason=one_of("FailedScheduling", "Preempted", "Scheduled"),
+    message=scheduler_text,
+    type=one_of("Normal", "Warning"),
+    source=fields(component=_SCHEDULER),
+    firstTimestamp=time,
+    lastTimestamp=time,
+    count=number,
+    eventTime=time,
+    series=fields(count=number, lastObservedTime=time),
+    reportingComponent=_SCHEDULER,
+)
+_RULES: dict[str, Rule] = {**RULES, "Pod": _pod, "Event": _EVENT}

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from kwhatif.redaction.pseudonyms import NOT_VALID, address_of, uid_of
-from kwhatif.redaction.translation_file import Translation
+from kwhatif.redaction.translation import Translation
 
 # In JSON, what stands before a name may be the end of an escape such as \n.
 _START = r"(?:(?<![^\W_])|(?<=\\[nrt]))"
@@ -37,8 +37,8 @@ def reveal(text: str, translation: Translation, *, shown: Callable[[str], str] =
 
 def _revealer(translation: Translation, shown: Callable[[str], str] = str) -> Callable[[str], str]:
     """What puts names in the place of pseudonyms and leaves all else, spaces too, as it is."""
-    words = _reversed(translation.words.codes) | _reversed(translation.resources.codes)
-    nodes, pools = _reversed(translation.nodes.codes), _reversed(translation.pools.codes)
+    words = _invert(translation.words.codes) | _invert(translation.resources.codes)
+    nodes, pools = _invert(translation.nodes.codes), _invert(translation.pools.codes)
     uids = {uid_of(number): uid for uid, number in translation.uids.numbers.items()}
     addresses = {address_of(number): address for address, number in translation.addresses.numbers.items()}
 
@@ -60,23 +60,23 @@ def _revealer(translation: Translation, shown: Callable[[str], str] = str) -> Ca
     return lambda text: _PSEUDONYM.sub(name, text)
 
 
-def _reversed(codes: dict[str, str]) -> dict[str, str]:
+def _invert(codes: dict[str, str]) -> dict[str, str]:
     return {code: word for word, code in codes.items()}
 
 
 def reveal_value(value: Any, translation: Translation) -> Any:
     """The same for a value: names in its texts and in the keys of its maps."""
-    return _revealed(value, _revealer(translation))
+    return _reveal_strings(value, _revealer(translation))
 
 
-def _revealed(value: Any, put_back: Callable[[str], str]) -> Any:
+def _reveal_strings(value: Any, put_back: Callable[[str], str]) -> Any:
     match value:
         case str():
             return put_back(value)
         case dict():
-            return {put_back(key): _revealed(one, put_back) for key, one in value.items()}
+            return {put_back(key): _reveal_strings(one, put_back) for key, one in value.items()}
         case list() | tuple():
-            return [_revealed(one, put_back) for one in value]
+            return [_reveal_strings(one, put_back) for one in value]
     return value
 
 

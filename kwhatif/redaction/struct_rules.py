@@ -1,9 +1,14 @@
 """Rules made from the Structs that decode objects: by the type of a field, and where that is a text by its name.
 
 Numbers, quantities and yes or no stay; lists and objects are gone through. Structs of configurations say themselves
-what their texts are (``golang/vocabulary.py``). ``_OWN`` has what is treated otherwise than
+what their texts are (``golang/config_struct.py``). ``_OWN`` has what is treated otherwise than
 its name says, and what manifests may hold that no Struct decodes. A text without a rule fails at once, so that none is
 forgotten.
+
+A scheduler's configuration: labels, resources and profiles have names, too.
+
+Plugins of the tree, of all minors, keep theirs; what others are called is replaced. What becomes of a plugin's
+arguments follows from their Struct.
 """
 
 from __future__ import annotations
@@ -15,14 +20,22 @@ from typing import Any
 
 from msgspec import Struct, inspect
 
-from kwhatif.api import core, devices, machines, meta, node_pools, others
+from kwhatif.api import core, devices, meta
+from kwhatif.api import node_provisioning as machines
+from kwhatif.api import node_provisioning as node_pools
+from kwhatif.api import workloads_and_storage as others
 from kwhatif.api.quantity import Quantity
-from kwhatif.golang.duration import Duration
-from kwhatif.redaction.pseudonyms import Names
-from kwhatif.redaction.shared_rules import (
+from kwhatif.framework.declaration import Declaration
+from kwhatif.golang.parsing import Duration
+from kwhatif.plugins import in_tree_plugins
+from kwhatif.policy.legacy_formats import legacy
+from kwhatif.policy.profile import EXTENSION_POINTS
+from kwhatif.redaction.pseudonyms import Pseudonyms
+from kwhatif.redaction.rules import (
     AMOUNTS,
     API_VERSION,
     CONDITION,
+    GONE,
     KIND,
     LABEL_KEY,
     LABEL_SELECTOR,
@@ -35,16 +48,13 @@ from kwhatif.redaction.shared_rules import (
     TAINT,
     TOPOLOGY_REQUIREMENT,
     UID,
-)
-from kwhatif.redaction.treatments import (
-    GONE,
     Rule,
     amount,
     duration,
     each,
     fields,
     flag,
-    named,
+    make_rule,
     number,
     one_of,
     schedule,
@@ -52,36 +62,36 @@ from kwhatif.redaction.treatments import (
     table,
     time,
 )
-from kwhatif.redaction.wellknown import NODE_CLASSES
+from kwhatif.redaction.well_known_names import NODE_CLASSES
 from kwhatif.versions.gate_stages import GATES
 
 
-def _goes(value: Any, names: Names) -> Any:
+def _drop_value(value: Any, names: Pseudonyms) -> Any:
     return GONE
 
 
-def _feature(value: Any, names: Names) -> Any:
+def _feature(value: Any, names: Pseudonyms) -> Any:
     """Nodes declare what the gates of their kubelet are called."""
     return value if value in GATES else GONE
 
 
-def _release(value: Any, names: Names) -> Any:
+def _release(value: Any, names: Pseudonyms) -> Any:
     """Of a kubelet its release, without what a distribution appends."""
     found = re.match(r"v\d+\.\d+\.\d+", value) if isinstance(value, str) else None
     return found[0] if found else GONE
 
 
-def _until(value: Any, names: Names) -> Any:
+def _until(value: Any, names: Pseudonyms) -> Any:
     """A length of time, or never."""
     return value if value == "Never" else duration(value, names)
 
 
-def _amount_or_share(value: Any, names: Names) -> Any:
+def _amount_or_share(value: Any, names: Pseudonyms) -> Any:
     found = amount(value, names)
     return share(value, names) if found is GONE else found
 
 
-def _threshold(names: Names, raw: str) -> str:
+def _threshold(names: Pseudonyms, raw: str) -> str:
     """What the kubelet watches: ``memory.available``."""
     return raw if raw in _THRESHOLDS else names.name(raw)
 
@@ -92,8 +102,8 @@ _THRESHOLDS = frozenset(
 )
 _FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025")
 
-_DISK, _IMAGE, _DRIVER = named(Names.disk), named(Names.image), named(Names.driver)
-_POOL, _QUALIFIED = named(Names.pool), named(Names.qualified)
+_DISK, _IMAGE, _DRIVER = make_rule(Pseudonyms.disk), make_rule(Pseudonyms.image), make_rule(Pseudonyms.driver)
+_POOL, _QUALIFIED = make_rule(Pseudonyms.pool), make_rule(Pseudonyms.qualified_name)
 
 BY_NAME: dict[str, Rule] = {
     **dict.fromkeys(("name", "namespace", "namespaces", "claimName", "volumeName", "storageClassName"), NAME),
@@ -107,10 +117,10 @@ BY_NAME: dict[str, Rule] = {
     **dict.fromkeys(("image", "reference", "names"), _IMAGE),
     **dict.fromkeys(("pdName", "volumeID", "diskName", "diskURI", "volumeHandle", "nodeID"), _DISK),
     **dict.fromkeys(("targetPortal", "iqn", "monitors"), _DISK),
-    **dict.fromkeys(("resourceName", "extendedResourceName"), named(Names.resource)),
-    **dict.fromkeys(("matchAttribute", "distinctAttribute"), named(Names.attribute)),
-    **dict.fromkeys(("string", "strings"), named(Names.free)),
-    **dict.fromkeys(("version", "versions"), named(Names.version)),
+    **dict.fromkeys(("resourceName", "extendedResourceName"), make_rule(Pseudonyms.resource)),
+    **dict.fromkeys(("matchAttribute", "distinctAttribute"), make_rule(Pseudonyms.attribute)),
+    **dict.fromkeys(("string", "strings"), make_rule(Pseudonyms.free)),
+    **dict.fromkeys(("version", "versions"), make_rule(Pseudonyms.version)),
     **dict.fromkeys(("bindingConditions", "bindingFailureConditions"), _QUALIFIED),
     **dict.fromkeys(("startTime", "allocationTimestamp"), time),
     **dict.fromkeys(("nodeAffinityPolicy", "nodeTaintsPolicy"), one_of("Honor", "Ignore")),
@@ -119,21 +129,21 @@ BY_NAME: dict[str, Rule] = {
     "allocationMode": one_of("ExactCount", "All"),
     "apiVersion": API_VERSION,
     "declaredFeatures": _feature,
-    "expression": named(Names.expression),
-    "hostIP": named(Names.address),
+    "expression": make_rule(Pseudonyms.expression),
+    "hostIP": make_rule(Pseudonyms.address),
     "kind": KIND,
     "phase": one_of(
         *("Available", "Bound", "Failed", "Lost", "Pending", "Released", "Running", "Succeeded", "Unknown")
     ),
     "pool": _POOL,
     "preemptionPolicy": one_of("PreemptLowerPriority", "Never"),
-    "priorityClassName": named(Names.priority_class),
+    "priorityClassName": make_rule(Pseudonyms.priority_class),
     "protocol": one_of("TCP", "UDP", "SCTP"),
-    "providerID": _goes,
+    "providerID": _drop_value,
     "resize": one_of("Proposed", "InProgress", "Deferred", "Infeasible"),
     "resource": one_of("pods", "podgroups"),
     "restartPolicy": one_of("Always", "OnFailure", "Never"),
-    "schedulerName": named(Names.scheduler),
+    "schedulerName": make_rule(Pseudonyms.scheduler),
     "unhealthyPodEvictionPolicy": one_of("IfHealthyBudget", "AlwaysAllow"),
     "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
     "volumeMode": one_of("Filesystem", "Block"),
@@ -162,8 +172,8 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
         "subdomain": NAME,
     },
     core.RBDSource: {"image": _DISK, "monitors": each(_DISK), "pool": _DISK},
-    devices.CapacityRequirements: {"requests": table(Names.attribute, amount)},
-    devices.DeviceResult: {"consumedCapacity": table(Names.attribute, amount)},
+    devices.CapacityRequirements: {"requests": table(Pseudonyms.attribute, amount)},
+    devices.DeviceResult: {"consumedCapacity": table(Pseudonyms.attribute, amount)},
     devices.Pool: {"name": _POOL},
     machines.NodeRef: {"name": NODE},
     node_pools.Disruption: {
@@ -201,7 +211,7 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     others.PodDisruptionBudgetStatus: {
         "expectedPods": number,
         "observedGeneration": number,
-        "disruptedPods": table(Names.name, time),
+        "disruptedPods": table(Pseudonyms.name, time),
     },
     others.PriorityClass: _named_by(BY_NAME["priorityClassName"]),
 }
@@ -214,10 +224,10 @@ _WHOLE: dict[type[Struct], Rule] = {
     node_pools.PoolRequirement: POOL_REQUIREMENT,
     others.TopologySelectorRequirement: TOPOLOGY_REQUIREMENT,
 }
-_KEYS: dict[str, Callable[[Names, str], str]] = {
-    "attributes": Names.attribute,
-    "capacity": Names.attribute,
-    "counters": Names.name,
+_KEYS: dict[str, Callable[[Pseudonyms, str], str]] = {
+    "attributes": Pseudonyms.attribute,
+    "capacity": Pseudonyms.attribute,
+    "counters": Pseudonyms.name,
 }
 """What the keys of maps are that hold objects."""
 
@@ -238,7 +248,7 @@ def rule_of(struct: type[Struct]) -> Rule:
 def _by_type(type_: inspect.Type, name: str) -> Rule:
     match type_:
         case inspect.Metadata(extra={"names": what}):
-            return named(getattr(Names, what))
+            return make_rule(getattr(Pseudonyms, what))
         case inspect.Metadata(extra={"words": words}):
             return one_of(*words)
         case inspect.Metadata(type=inner):
@@ -266,5 +276,50 @@ def _by_type(type_: inspect.Type, name: str) -> Rule:
         case inspect.StrType():
             return BY_NAME[name]
         case inspect.AnyType():
-            return _goes
+            return _drop_value
     raise TypeError(f"{name}: there is no rule for {type_}")
+
+
+_ALL = "*"
+
+
+def _in_tree(name: Any) -> type[Declaration] | None:
+    return in_tree_plugins().get(name) or legacy().plugins().get(name) if isinstance(name, str) else None
+
+
+def _plugin(value: Any, names: Pseudonyms) -> Any:
+    return value if value == _ALL or _in_tree(value) else _other_plugin(value, names)
+
+
+_other_plugin = make_rule(Pseudonyms.name)
+
+
+def _plugin_config(value: Any, names: Pseudonyms) -> Any:
+    kept = _NAMED(value, names)
+    if kept is GONE:
+        return GONE
+    plugin, args = _in_tree(value.get("name")), value.get("args")
+    if plugin is not None and plugin.args is not None and isinstance(args, dict):
+        document = fields(apiVersion=API_VERSION, kind=one_of(plugin.args.__name__))
+        kept["args"] = document(args, names) | rule_of(plugin.args)(args, names)
+    return kept
+
+
+_NAMED = fields(name=_plugin)
+_PLUGIN_SET = each(fields(name=_plugin, weight=number))
+_PROFILE = fields(
+    schedulerName=make_rule(Pseudonyms.scheduler),
+    percentageOfNodesToScore=number,
+    plugins=fields(dict.fromkeys(EXTENSION_POINTS, fields(enabled=_PLUGIN_SET, disabled=_PLUGIN_SET))),
+    pluginConfig=each(_plugin_config),
+)
+CONFIGURATION: Rule = fields(
+    apiVersion=API_VERSION,
+    kind=KIND,
+    parallelism=number,
+    percentageOfNodesToScore=number,
+    podInitialBackoffSeconds=number,
+    podMaxBackoffSeconds=number,
+    delayCacheUntilActive=flag,
+    profiles=each(_PROFILE),
+)

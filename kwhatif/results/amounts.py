@@ -9,7 +9,7 @@ _MANY_MILLICORES = 10_000
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
-def spell_amount(resource: str, amount: int) -> str:
+def format_amount(resource: str, amount: int) -> str:
     """An amount of a resource: cpu in cores or millicores, bytes with a binary suffix, all else as a number."""
     sign, size = ("-", -amount) if amount < 0 else ("", amount)
     if resource == "cpu":
@@ -23,59 +23,59 @@ def spell_amount(resource: str, amount: int) -> str:
     return f"{sign}{size}"
 
 
-def spell_size(size: int) -> str:
+def format_size(size: int) -> str:
     """``12.3 MB`` of a file."""
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.1f} kB"
 
 
-def spell_alike(resource: str, *amounts: int) -> list[str]:
+def format_in_one_unit(resource: str, *amounts: int) -> list[str]:
     """Amounts of a resource in one unit, that of the first: what is subtracted from it is read at a glance."""
     if resource == "cpu":
         return [f"{each // 1000}" if not any(one % 1000 for one in amounts) else f"{each}m" for each in amounts]
-    unit = spell_amount(resource, amounts[0]).lstrip("-0123456789.")
+    unit = format_amount(resource, amounts[0]).lstrip("-0123456789.")
     size = 1024 ** _BINARY.index(unit)
     return [f"{each / size:.1f}".removesuffix(".0") + unit if unit else str(each) for each in amounts]
 
 
-def spell_column(resource: str, amounts: Sequence[int]) -> list[str]:
+def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
     """Amounts of a resource that stand below or beside each other, in one unit: that of the largest.
 
     Ten cores and more are told in cores, of which millicores are a rounding; less with what there is.
     """
     most = max(map(abs, amounts), default=0)
     if resource == "cpu" and most < _MANY_MILLICORES:
-        return spell_alike(resource, *amounts)
-    unit = "" if resource == "cpu" else spell_amount(resource, most).lstrip("0123456789.")
+        return format_in_one_unit(resource, *amounts)
+    unit = "" if resource == "cpu" else format_amount(resource, most).lstrip("0123456789.")
     size = 1000 if resource == "cpu" else 1024 ** _BINARY.index(unit)
     if size == 1:
         return list(map(str, amounts))
-    return [f"{_rounded(each / size)}{unit}" if each else "0" for each in amounts]
+    return [f"{_format_rounded(each / size)}{unit}" if each else "0" for each in amounts]
 
 
-def _rounded(number: float) -> str:
+def _format_rounded(number: float) -> str:
     """With one digit behind the point, with two or more where it would be lost otherwise; 0 is for nothing."""
     digits = 1 if abs(number) >= 0.95 else 2 if abs(number) >= 0.01 else 4
     text = f"{number:.{digits}f}"
     return text.rstrip("0").rstrip(".") if float(text) else f"{'-' if number < 0 else ''}<0.0001"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def format_count(number: int, one: str, many: str = "") -> str:
     """``1 pod``, ``2 pods``."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def some(names: Sequence[str], most: int = 3) -> str:
+def format_some(names: Sequence[str], most: int = 3) -> str:
     """``a, b, c and 4 more``."""
     more = len(names) - most
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:most])} and {more} more"
 
 
-def counts(kinds: Mapping[str, int]) -> str:
+def format_counts(kinds: Mapping[str, int]) -> str:
     """``2 Deployment, 1 Service``."""
     return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
 
 
-def lasted(seconds: int) -> str:
+def format_age(seconds: int) -> str:
     """``3 days``: in the largest unit of which there are two."""
     unit, length = next(((name, size) for name, size in _UNITS if seconds >= 2 * size), _UNITS[-1])
-    return counted(seconds // length, unit)
+    return format_count(seconds // length, unit)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.added_nodes import ScaleUp
-from kwhatif.results.parts import Fidelity, Result, Value
-from kwhatif.results.place import RolloutPlan
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.place import RolloutPlan, ScaleUp
 
 
-class Side(Value, frozen=True, kw_only=True):
+class Side(ResultStruct, frozen=True, kw_only=True):
     """One of the two: what it is called, how many of its pods found a node or did not, how its updates went, and what
     autoscalers add on this side, if they were asked.
     """
@@ -28,7 +27,7 @@ class Side(Value, frozen=True, kw_only=True):
         return {(each.autoscaler, each.group): each.to - each.size for each in groups}
 
 
-class NodeScores(Value, frozen=True, kw_only=True):
+class NodeScores(ResultStruct, frozen=True, kw_only=True):
     """Weighted scores, plugin by plugin, of the nodes chosen by A and by B; None for a node that was not scored.
 
     ``missing`` says why this side did not score the other's node: what rejected it, or that it was not looked at.
@@ -40,7 +39,7 @@ class NodeScores(Value, frozen=True, kw_only=True):
     missing: str = ""
 
 
-class PodChange(Value, frozen=True, kw_only=True):
+class PodChange(ResultStruct, frozen=True, kw_only=True):
     """A pod to which the two do not do the same.
 
     ``what``: ``moved``, ``pending`` (only A places it), ``placed`` (only B does), ``reason`` (neither does, and
@@ -61,7 +60,7 @@ class PodChange(Value, frozen=True, kw_only=True):
     decided_by: tuple[tuple[str, int], ...] = ()
 
 
-class Use(Value, frozen=True, kw_only=True):
+class Use(ResultStruct, frozen=True, kw_only=True):
     """One resource over all nodes that have it: utilisation in percent, and the largest free amount on one node.
 
     cpu in millicores, all else in bytes or pieces.
@@ -74,7 +73,7 @@ class Use(Value, frozen=True, kw_only=True):
     largest_free: int
 
 
-class ClusterUse(Value, frozen=True, kw_only=True):
+class ClusterUse(ResultStruct, frozen=True, kw_only=True):
     """The cluster afterwards. A node is in use if a pod runs there that no daemon set made."""
 
     nodes: int
@@ -84,7 +83,7 @@ class ClusterUse(Value, frozen=True, kw_only=True):
     resources: tuple[Use, ...]
 
 
-class Skew(Value, frozen=True, kw_only=True):
+class Skew(ResultStruct, frozen=True, kw_only=True):
     """The pods of one workload by zone, the most minus the fewest."""
 
     workload: str
@@ -92,7 +91,7 @@ class Skew(Value, frozen=True, kw_only=True):
     b: int
 
 
-class Rule(Value, frozen=True, kw_only=True):
+class Rule(ResultStruct, frozen=True, kw_only=True):
     """A rule of one Kubernetes minor that the other has not, by the upstream source it is in.
 
     ``touches`` are plugins among those that decided otherwise which this rule is about.
@@ -106,7 +105,7 @@ class Rule(Value, frozen=True, kw_only=True):
     touches: tuple[str, ...] = ()
 
 
-class Away(Value, frozen=True, kw_only=True):
+class Away(ResultStruct, frozen=True, kw_only=True):
     """What the API server or the controllers refuse on one side alone."""
 
     side: str
@@ -143,7 +142,7 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
         return bool(self.a.unplaced or self.b.unplaced)
 
     @property
-    def stands_on(self) -> tuple[Fidelity, ...]:
+    def fidelities(self) -> tuple[Fidelity, ...]:
         return self.a.fidelity, self.b.fidelity
 
     @property

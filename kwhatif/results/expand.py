@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from kwhatif.results.parts import Gap, Result, Value
+from kwhatif.results.base import Gap, Result, ResultStruct
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
 
-class ChangeRecord(Value, frozen=True, kw_only=True):
+class ChangeRecord(ResultStruct, frozen=True, kw_only=True):
     """What one step of admission filled in or altered."""
 
     step: str
@@ -18,7 +18,7 @@ class ChangeRecord(Value, frozen=True, kw_only=True):
     text: str
 
 
-class ExpandedPod(Value, frozen=True, kw_only=True):
+class ExpandedPod(ResultStruct, frozen=True, kw_only=True):
     """A pod as it would be stored, who made it, where that stands, and the trail of what was done to it."""
 
     pod: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.parts import Fidelity, OfManifests, Value
+from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
 from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
 
 
-class Blocker(Value, frozen=True, kw_only=True):
+class Blocker(ResultStruct, frozen=True, kw_only=True):
     """One reason why a node is out. ``reported`` marks those that upstream's message counts.
 
     ``short`` is how much of what the pod asks for is missing there, as a share: 0.25 of its cpu; 0 where nothing is
@@ -23,7 +23,7 @@ class Blocker(Value, frozen=True, kw_only=True):
     short: float = 0.0
 
 
-class NodeReport(Value, frozen=True, kw_only=True):
+class NodeReport(ResultStruct, frozen=True, kw_only=True):
     """One node's verdict on one pod: all blockers, or all scores with their total and rank (1 is best)."""
 
     node: str
@@ -35,14 +35,14 @@ class NodeReport(Value, frozen=True, kw_only=True):
     chosen: bool = False
 
 
-class Fix(Value, frozen=True, kw_only=True):
+class Fix(ResultStruct, frozen=True, kw_only=True):
     """A single change that was tried and lets the pod run, on ``node``."""
 
     change: str
     node: str
 
 
-class Eviction(Value, frozen=True, kw_only=True):
+class Eviction(ResultStruct, frozen=True, kw_only=True):
     """A node where evictions would make room, with what the choice between such nodes looks at.
 
     ``sum_of_priorities`` is of the victims', each raised by 2^31, as kube-scheduler compares it: more victims weigh
@@ -60,7 +60,7 @@ class Eviction(Value, frozen=True, kw_only=True):
     behind: str = ""
 
 
-class Comparison(Value, frozen=True, kw_only=True):
+class Comparison(ResultStruct, frozen=True, kw_only=True):
     """Two nodes side by side: what decides between them."""
 
     left: NodeReport
@@ -68,7 +68,7 @@ class Comparison(Value, frozen=True, kw_only=True):
     verdict: str
 
 
-class PodReport(Value, frozen=True, kw_only=True):
+class PodReport(ResultStruct, frozen=True, kw_only=True):
     """Why a pod goes where it goes, or why it goes nowhere.
 
     ``state`` says in which state of the cluster, if not in that of the snapshot. ``alike`` are pods of the same
@@ -92,7 +92,7 @@ class PodReport(Value, frozen=True, kw_only=True):
         return self.placement.good or bool(self.placement.victims)
 
 
-class ExplainResult(OfManifests, frozen=True, kw_only=True):
+class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     """The explanation of each pod asked about."""
 
     rows: ClassVar[str] = "pods"

@@ -8,9 +8,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from kwhatif.results.added_nodes import ScaleUp
-from kwhatif.results.parts import Fidelity, Result, Value
-from kwhatif.results.place import Placement
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.place import Placement, ScaleUp
 
 Excerpt = tuple[tuple[int, str], ...]
 """Lines of a manifest with their numbers, of which some are left out."""
@@ -19,7 +18,7 @@ Level = Literal["error", "warn", "off"]
 Status = Literal["passed", "warned", "failed", "off", "exempted", "not applicable"]
 
 
-class Subject(Value, frozen=True, kw_only=True):
+class Subject(ResultStruct, frozen=True, kw_only=True):
     """What a finding or a change is about: a workload, a pod, a node, a pool. ``namespace`` is empty if it has none."""
 
     kind: str
@@ -31,14 +30,14 @@ class Subject(Value, frozen=True, kw_only=True):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
-class Location(Value, frozen=True, kw_only=True):
+class Location(ResultStruct, frozen=True, kw_only=True):
     """Where the manifest's document begins; ``file`` is empty if nobody knows."""
 
     file: str
     line: int = 1
 
 
-class Finding(Value, frozen=True, kw_only=True):
+class Finding(ResultStruct, frozen=True, kw_only=True):
     """One thing that a rule does not let pass.
 
     ``title`` is one short line, ``message`` the explanation with numbers, ``numbers`` the values measured and the
@@ -58,7 +57,7 @@ class Finding(Value, frozen=True, kw_only=True):
     fingerprint: str
 
 
-class Exemption(Value, frozen=True, kw_only=True):
+class Exemption(ResultStruct, frozen=True, kw_only=True):
     """A finding that does not count, since an annotation says so, and why."""
 
     rule: str
@@ -67,7 +66,7 @@ class Exemption(Value, frozen=True, kw_only=True):
     finding: Finding
 
 
-class RuleOutcome(Value, frozen=True, kw_only=True):
+class RuleOutcome(ResultStruct, frozen=True, kw_only=True):
     """What came of one rule: how many subjects it looked at, what it wants (``threshold``) and what it found
     (``summary``), both as a person reads it."""
 
@@ -80,7 +79,7 @@ class RuleOutcome(Value, frozen=True, kw_only=True):
     summary: str = ""
 
 
-class Change(Value, frozen=True, kw_only=True):
+class Change(ResultStruct, frozen=True, kw_only=True):
     """One object of the change, and what became of its pods; ``details`` name the fields that differ."""
 
     what: Literal["added", "changed", "removed", "unchanged"]
@@ -126,7 +125,7 @@ class GateResult(Result, frozen=True, kw_only=True):
         found: Mapping[Location, Excerpt] = self.__dict__.get("excerpts", {})
         return found
 
-    def quoting(self, excerpts: Mapping[Location, Excerpt]) -> None:
+    def set_excerpts(self, excerpts: Mapping[Location, Excerpt]) -> None:
         """Keep excerpts beside the answer, as long as this very value is there."""
         self.__dict__["excerpts"] = excerpts
 
@@ -136,12 +135,12 @@ class GateResult(Result, frozen=True, kw_only=True):
         return sum(finding.level == "error" for finding in self.findings)
 
     @property
-    def warned(self) -> int:
+    def warning_count(self) -> int:
         """How many findings are but warnings."""
         return len(self.findings) - self.errors
 
     @property
-    def placed(self) -> int:
+    def placed_count(self) -> int:
         """How many of the pods found a node."""
         return sum(placement.good for placement in self.placements)
 

@@ -1,4 +1,7 @@
-"""Where pods go: placements, victims, the story over time, refusals and rollouts."""
+"""Where pods go: placements, victims, the story over time, refusals and rollouts.
+
+What autoscalers add while pods are without a node: nodes, whose they are, what they cost, and whom nobody helps.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,91 @@ from typing import ClassVar
 
 import msgspec
 
-from kwhatif.results.added_nodes import ScaleUp
-from kwhatif.results.parts import Fidelity, OfManifests, Value
+from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+
+HOURS_A_MONTH = 730
 
 
-class Victim(Value, frozen=True, kw_only=True):
+class Chance(ResultStruct, frozen=True, kw_only=True):
+    """What depends on the order in which nodes and pods are listed: so many other ``orders`` lead to other ``plans``,
+    and some ``pods`` are helped in one order and not in another.
+    """
+
+    orders: int
+    plans: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
+
+
+class AddedNode(ResultStruct, frozen=True, kw_only=True):
+    """A node that comes, under a name made up for it: of a node group, or for a NodeClaim of a NodePool (``group``).
+
+    It is there after ``time`` simulated seconds, and of the pods asked about these ``pods`` run there in the end. For a
+    NodeClaim ``types`` are those left to choose from, the cheapest first: it is taken to be of the cheapest.
+    ``price`` is that by the hour, ``cost`` the same a month, where it is known.
+    """
+
+    node: str
+    autoscaler: str
+    group: str
+    time: float
+    pods: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    price: float | None = None
+    cost: float | None = None
+
+
+class GrownGroup(ResultStruct, frozen=True, kw_only=True):
+    """A node group or NodePool that grows: from ``size`` nodes ``to`` so many, of at most ``max``, where that is known.
+
+    ``limits`` say how much of a NodePool's are in use then (``cpu 60 of 64``). ``full``: it has no room for another
+    node. ``cost`` is what the new nodes cost a month.
+    """
+
+    autoscaler: str
+    group: str
+    size: int
+    to: int
+    max: int | None = None
+    limits: str = ""
+    full: bool = False
+    cost: float | None = None
+
+
+class GroupRefusal(ResultStruct, frozen=True, kw_only=True):
+    """Why a group or NodePool has no node for a pod, in the autoscaler's words; without a ``group`` it is about all."""
+
+    autoscaler: str
+    group: str = ""
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """``general: Insufficient cpu``."""
+        return f"{self.group or self.autoscaler}: {', '.join(self.reasons)}"
+
+
+class Unhelped(ResultStruct, frozen=True, kw_only=True):
+    """A pod that finds no node and that no node comes for."""
+
+    pod: str
+    refusals: tuple[GroupRefusal, ...]
+
+
+class ScaleUp(ResultStruct, frozen=True, kw_only=True):
+    """What the ``autoscalers`` that were asked add, taking turns with the scheduler until nobody is helped any more.
+
+    ``cost`` is what all of it costs a month, if every price is known. ``chance`` is about the first plan of
+    cluster-autoscaler.
+    """
+
+    autoscalers: tuple[str, ...]
+    nodes: tuple[AddedNode, ...] = ()
+    groups: tuple[GrownGroup, ...] = ()
+    cost: float | None = None
+    unhelped: tuple[Unhelped, ...] = ()
+    chance: Chance | None = None
+
+
+class Victim(ResultStruct, frozen=True, kw_only=True):
     """A pod that has to leave. ``budgets`` are those its eviction counts against, ``violates`` if one breaks.
 
     Its controller makes ``replacement``, which ``lands_on`` a node, or on none: it stays pending.
@@ -28,7 +111,7 @@ class Victim(Value, frozen=True, kw_only=True):
     lands_on: str = ""
 
 
-class AllocatedDevice(Value, frozen=True, kw_only=True):
+class AllocatedDevice(ResultStruct, frozen=True, kw_only=True):
     """One device for one ``request`` of a claim; ``consumes`` is what it takes of a shared one, by capacity."""
 
     request: str
@@ -44,7 +127,7 @@ class AllocatedDevice(Value, frozen=True, kw_only=True):
         return f"{self.driver}/{self.pool}/{self.device}"
 
 
-class ClaimDevices(Value, frozen=True, kw_only=True):
+class ClaimDevices(ResultStruct, frozen=True, kw_only=True):
     """The devices of one claim of a pod; ``shared_with`` are the other pods that use the claim.
 
     ``extended``: the scheduler made it for extended resources.
@@ -56,7 +139,7 @@ class ClaimDevices(Value, frozen=True, kw_only=True):
     extended: bool = False
 
 
-class Score(Value, frozen=True, kw_only=True):
+class Score(ResultStruct, frozen=True, kw_only=True):
     """One plugin's score of one node: raw, brought to 0..100, and times its weight."""
 
     plugin: str
@@ -66,7 +149,7 @@ class Score(Value, frozen=True, kw_only=True):
     weighted: int
 
 
-class Placement(Value, frozen=True, kw_only=True):
+class Placement(ResultStruct, frozen=True, kw_only=True):
     """What became of one pod.
 
     ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped`` where there is nothing to do,
@@ -111,13 +194,13 @@ class Placement(Value, frozen=True, kw_only=True):
         return ": ".join(filter(None, (self.outcome, self.message)))
 
 
-def homeless(placements: Sequence[Placement]) -> tuple[Victim, ...]:
+def homeless_victims(placements: Sequence[Placement]) -> tuple[Victim, ...]:
     """The victims of these placements that find no other node when they are made again."""
     victims = (victim for placement in placements for victim in placement.victims)
     return tuple(victim for victim in victims if victim.replacement and not victim.lands_on)
 
 
-class TimelineEntry(Value, frozen=True, kw_only=True):
+class TimelineEntry(ResultStruct, frozen=True, kw_only=True):
     """At ``time`` simulated seconds this happened to a pod, and why; without a ``pod``, to a node."""
 
     time: float
@@ -127,7 +210,7 @@ class TimelineEntry(Value, frozen=True, kw_only=True):
     node: str = ""
 
 
-class EventRecord(Value, frozen=True, kw_only=True):
+class EventRecord(ResultStruct, frozen=True, kw_only=True):
     """An event as the cluster would show it, at simulated time."""
 
     time: float
@@ -137,14 +220,14 @@ class EventRecord(Value, frozen=True, kw_only=True):
     message: str
 
 
-class RefusedField(Value, frozen=True, kw_only=True):
+class RefusedField(ResultStruct, frozen=True, kw_only=True):
     """A field that is wrong, by its path."""
 
     field: str
     message: str
 
 
-class Refusal(Value, frozen=True, kw_only=True):
+class Refusal(ResultStruct, frozen=True, kw_only=True):
     """An object that the API server would not take: HTTP ``code``, ``reason`` and ``message`` as it has them.
 
     ``hint`` is what would help, if that is known.
@@ -159,7 +242,7 @@ class Refusal(Value, frozen=True, kw_only=True):
     hint: str = ""
 
 
-class FailedCreate(Value, frozen=True, kw_only=True):
+class FailedCreate(ResultStruct, frozen=True, kw_only=True):
     """A controller's failure to make ``pods`` pods, in the words of its event."""
 
     owner: str
@@ -168,7 +251,7 @@ class FailedCreate(Value, frozen=True, kw_only=True):
     origin: str = ""
 
 
-class RolloutStep(Value, frozen=True, kw_only=True):
+class RolloutStep(ResultStruct, frozen=True, kw_only=True):
     """What is there when the controllers have come to rest, and what they did: pods of the old and new revision."""
 
     live_old: int
@@ -179,7 +262,7 @@ class RolloutStep(Value, frozen=True, kw_only=True):
     removes: tuple[str, ...] = ()
 
 
-class RolloutPlan(Value, frozen=True, kw_only=True):
+class RolloutPlan(ResultStruct, frozen=True, kw_only=True):
     """The update of one workload. ``unfinished`` says what it got stuck on, and is empty if it went through."""
 
     object: str
@@ -191,14 +274,14 @@ class RolloutPlan(Value, frozen=True, kw_only=True):
     steps: tuple[RolloutStep, ...] = ()
 
 
-class Cause(Value, frozen=True, kw_only=True):
+class Cause(ResultStruct, frozen=True, kw_only=True):
     """Why so many pods have no node: what plugins say of nodes, whatever their number, or another reason."""
 
     reason: str
     pods: int
 
 
-class Allocation(Value, frozen=True, kw_only=True):
+class Allocation(ResultStruct, frozen=True, kw_only=True):
     """What nodes have to give and what pods on them ask for: cpu in millicores, all else in bytes or pieces."""
 
     resource: str
@@ -206,7 +289,7 @@ class Allocation(Value, frozen=True, kw_only=True):
     requested: int
 
 
-class Pool(Value, frozen=True, kw_only=True):
+class Pool(ResultStruct, frozen=True, kw_only=True):
     """The nodes of one pool (empty: of none that is known) with all that runs there."""
 
     pool: str
@@ -215,7 +298,7 @@ class Pool(Value, frozen=True, kw_only=True):
     resources: tuple[Allocation, ...]
 
 
-class Totals(Value, frozen=True, kw_only=True):
+class Totals(ResultStruct, frozen=True, kw_only=True):
     """Placements in numbers: of so many ``pods``, some ``placed``, some ``autoscaled``, some ``skipped`` as there is
     nothing to do, others ``unplaced`` for ``causes``, the most frequent first. ``pools`` say what is allocated
     afterwards, in which victims that are made again have a part.
@@ -230,7 +313,7 @@ class Totals(Value, frozen=True, kw_only=True):
     pools: tuple[Pool, ...] = ()
 
 
-class PlaceResult(OfManifests, frozen=True, kw_only=True):
+class PlaceResult(ManifestResult, frozen=True, kw_only=True):
     """Where pods would go, in the order in which the scheduler takes them up.
 
     ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
@@ -260,7 +343,7 @@ class PlaceResult(OfManifests, frozen=True, kw_only=True):
     @property
     def homeless(self) -> tuple[Victim, ...]:
         """Victims that stay pending when they are made again."""
-        return homeless(self.placements)
+        return homeless_victims(self.placements)
 
     @property
     def exit_code(self) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kwhatif.results.parts import Result, Value
+from kwhatif.results.base import Result, ResultStruct
 
 
-class Finding(Value, frozen=True, kw_only=True):
+class Finding(ResultStruct, frozen=True, kw_only=True):
     """One thing that is wrong. ``level`` is ``error`` or ``warning``; ``place`` is a path within ``source``."""
 
     level: str

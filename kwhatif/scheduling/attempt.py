@@ -1,7 +1,11 @@
-"""What one try to schedule a pod came to."""
+"""What one try to schedule a pod came to.
+
+When to leave a pod alone: some misfortunes repeat for ever in a real scheduler, but a run has to end.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,15 +13,15 @@ import numpy as np
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
-from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.runner import States
-from kwhatif.framework.status import EXTENDER, Status
+from kwhatif.framework.status import EXTENDER, Diagnosis, Status
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders.asking import Asking
+    from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle
 
-NOBODY: IntpArray = np.zeros(0, np.intp)
+
+NO_ROWS: IntpArray = np.zeros(0, np.intp)
 
 
 @dataclass(slots=True)
@@ -41,9 +45,9 @@ class Attempt:
     pod: PodInfo
     row: int | None = None
     score: int | None = None
-    sampled: IntpArray = field(default_factory=lambda: NOBODY)
+    sampled: IntpArray = field(default_factory=lambda: NO_ROWS)
     evaluated: int = 0
-    best: IntpArray = field(default_factory=lambda: NOBODY)
+    best: IntpArray = field(default_factory=lambda: NO_ROWS)
     message: str = ""
     gated: Status | None = None
     refused: Status | None = None
@@ -55,18 +59,18 @@ class Attempt:
     candidates: int = 0
     waiting: bool = False
     lost: bool = False
-    asking: Asking | None = None
+    extender_cycle: ExtenderCycle | None = None
     states: States = field(default_factory=dict)
 
     @property
-    def evicted(self) -> tuple[PodInfo, ...]:
+    def victims_to_evict(self) -> tuple[PodInfo, ...]:
         """Victims that have to be told; the others are on their way out already."""
         if self.diagnosis is not None and self.diagnosis.cluster.shapes.features.terminating_victims_are_told:
             return self.victims
         return tuple(victim for victim in self.victims if not victim.shape.terminating)
 
     @property
-    def placed(self) -> bool:
+    def is_placed(self) -> bool:
         return self.row is not None
 
 
@@ -75,17 +79,41 @@ def rejectors_of(attempt: Attempt) -> frozenset[str]:
     diagnosis = attempt.diagnosis
     if diagnosis is None:
         refused = attempt.refused
-        return frozenset({refused.plugin}) if refused is not None and refused.rejected else frozenset()
+        return frozenset({refused.plugin}) if refused is not None and refused.is_rejected else frozenset()
     counts = diagnosis.cluster.shapes.features.narrowing_plugins_are_rejectors
     narrowing = set(diagnosis.narrowed_by if counts else ())
     if diagnosis.refusal is not None:
-        names = {diagnosis.refusal.plugin} if diagnosis.refusal.rejected else set()
+        names = {diagnosis.refusal.plugin} if diagnosis.refusal.is_rejected else set()
         return frozenset(names | narrowing)
     assert diagnosis.verdicts is not None
     first = diagnosis.verdicts.first
     if diagnosis.considered is not None:
         first = first[diagnosis.considered]
     plugins = {diagnosis.verdicts.plugins[index] for index in np.unique(first).tolist() if index >= 0}
-    if attempt.asking is not None and attempt.asking.narrowed:
+    if attempt.extender_cycle is not None and attempt.extender_cycle.narrowed:
         plugins.add(EXTENDER)
     return frozenset(plugins | narrowing)
+
+
+MAX_FAILURES = 10
+"""A pod that had a node, or had pods evicted for it, so many times and lost it every time, is left alone; so is one
+that met so many errors."""
+
+
+class RetryLimit:
+    """Counts, pod by pod, the failures that change the cluster, or that come back by themselves.
+
+    All others happen but once for each change of the cluster, and so come to an end.
+    """
+
+    def __init__(self) -> None:
+        self._losses: Counter[str] = Counter()
+
+    def count_failure(self, attempt: Attempt) -> bool:
+        """Count one failure; whether it was one too many."""
+        refused = attempt.refused
+        had_node_or_error = refused is not None and (attempt.diagnosis is None or not refused.is_rejected)
+        if not (had_node_or_error or attempt.victims_to_evict or attempt.gated is not None):
+            return False
+        self._losses[attempt.pod.uid] += 1
+        return self._losses[attempt.pod.uid] >= MAX_FAILURES

@@ -16,20 +16,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import Change, NodeView
+from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.interface import PostFilterResult
-from kwhatif.framework.status import Code, Status
-from kwhatif.scheduling.budgets import Budgets
-from kwhatif.scheduling.candidate_nodes import CRITERIA, FIRST_BY_NAME, NONE, PRIORITY_SHIFT, Candidates, choose
-from kwhatif.scheduling.tried import Tried
-from kwhatif.scheduling.victims import Claim, VictimTable, by_importance
+from kwhatif.framework.status import Code, Diagnosis, Status, fit_message
+from kwhatif.scheduling.preemption_candidates import (
+    CRITERIA,
+    FIRST_BY_NAME,
+    NONE,
+    PRIORITY_SHIFT,
+    Budgets,
+    Candidates,
+    DryRunCache,
+    Victims,
+    VictimTable,
+    by_importance,
+    choose,
+)
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders.asking import Extenders
+    from kwhatif.scheduling.extenders.extender_cycle import Extenders
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -61,7 +69,7 @@ class Preemption:
 
     def __init__(self, extenders: Extenders | None = None) -> None:
         self._tables: dict[int, VictimTable] = {}
-        self._tried: dict[int, Tried] = {}
+        self._tried: dict[int, DryRunCache] = {}
         self._extenders = extenders
 
     def __call__(self, pod: PodInfo, diagnosis: Diagnosis, args: Any) -> PostFilterResult:
@@ -69,7 +77,7 @@ class Preemption:
         reason = ineligible(pod, diagnosis)
         if reason:
             return PostFilterResult(Status.unschedulable(reason))
-        search = _Search(pod, diagnosis, self._table(diagnosis), self._tried_for(diagnosis))
+        search = _Search(pod, diagnosis, self._table(diagnosis), self._dry_runs_for(diagnosis))
         candidates = search.run(args)
         if not len(candidates):
             if search.tried is not None:
@@ -87,27 +95,27 @@ class Preemption:
 
     def _after_extenders(self, extenders: Extenders, search: _Search, candidates: Candidates) -> PostFilterResult:
         """The best of what extenders leave of the candidates."""
-        claims = search.after(extenders, candidates)
+        claims = search.ask_extenders(extenders, candidates)
         if isinstance(claims, Status):
             return PostFilterResult(claims)
         if not claims:
             return PostFilterResult(Status.unschedulable(NO_CANDIDATE))
         cluster = search.cluster
-        place, criterion = choose(measured(claims, cluster), cluster.columns.name_rank)
+        place, criterion = choose(measure_candidates(claims, cluster), cluster.columns.name_rank)
         node = list(claims)[place]
         return PostFilterResult(None, node, claims[node].victims, criterion, len(claims))
 
-    def ranked(self, pod: PodInfo, diagnosis: Diagnosis) -> list[RankedCandidate]:
+    def rank_candidates(self, pod: PodInfo, diagnosis: Diagnosis) -> list[RankedCandidate]:
         """All nodes where evictions would make room, the best first."""
         if ineligible(pod, diagnosis):
             return []
         search = _Search(pod, diagnosis, self._table(diagnosis))
         candidates = search.run(None)
-        claims: dict[str, Claim] | None = None
+        claims: dict[str, Victims] | None = None
         if self._extenders is not None and len(candidates):
-            answer = search.after(self._extenders, candidates)
+            answer = search.ask_extenders(self._extenders, candidates)
             claims = {} if isinstance(answer, Status) else answer
-            candidates = measured(claims, diagnosis.cluster)
+            candidates = measure_candidates(claims, diagnosis.cluster)
         names = diagnosis.cluster.columns.name_rank[candidates.rows]
         measures = {criterion: measure(candidates) for criterion, measure in CRITERIA}
         # As in ``choose``, the later of two whose victims have not started is the better.
@@ -136,22 +144,22 @@ class Preemption:
             table = self._tables[id(cluster)] = VictimTable(cluster)
         return table
 
-    def _tried_for(self, diagnosis: Diagnosis) -> Tried | None:
+    def _dry_runs_for(self, diagnosis: Diagnosis) -> DryRunCache | None:
         """What is known of evictions for pods like this one; None where it may be otherwise for each of them."""
         evaluation, cluster = diagnosis.evaluation, diagnosis.cluster
-        if evaluation.looks_around:
+        if evaluation.depends_on_other_pods:
             return None
         tried = self._tried.pop(id(evaluation), None)
         if tried is None or tried.evaluation is not evaluation:
             if len(self._tried) >= _TRIED:
                 del self._tried[next(iter(self._tried))]
-            tried = Tried(evaluation, cluster)
+            tried = DryRunCache(evaluation, cluster)
         self._tried[id(evaluation)] = tried
         tried.catch_up()
         return tried
 
 
-def measured(claims: Mapping[str, Claim], cluster: Cluster) -> Candidates:
+def measure_candidates(claims: Mapping[str, Victims], cluster: Cluster) -> Candidates:
     """Candidates as extenders left them, with what the choice between them looks at; the first victim counts most."""
     of_claims = list(claims.values())
     tops = [max(pod.priority for pod in claim.victims) for claim in of_claims]
@@ -215,7 +223,9 @@ class _Search:
     came to when they were ``tried`` are in neither.
     """
 
-    def __init__(self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable, tried: Tried | None = None) -> None:
+    def __init__(
+        self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable, tried: DryRunCache | None = None
+    ) -> None:
         self._pod = pod
         self._diagnosis = diagnosis
         self.cluster = self._cluster = diagnosis.cluster
@@ -242,17 +252,17 @@ class _Search:
         first, missing = 0, enough
         while first < len(rows):
             step = max(missing, 64)
-            found = found.plus(self._among(rows[first : first + step]))
+            found = found.concatenate(self._among(rows[first : first + step]))
             first += step
             clean = found.violations == 0
             total = np.minimum(np.cumsum(clean), enough) + np.minimum(np.cumsum(~clean), enough)
             done = np.flatnonzero(np.logical_or.accumulate(clean) & (total >= enough))
             if len(done):
-                found = found.part(np.arange(done[0] + 1))
+                found = found.take(np.arange(done[0] + 1))
                 break
             missing = enough - int(total[-1]) if len(total) else enough
         clean = found.violations == 0
-        return found.part(np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]]))
+        return found.take(np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]]))
 
     def refusal(self) -> Status:
         """Why no node would do."""
@@ -264,7 +274,7 @@ class _Search:
     def message(self) -> str:
         """Why no node would do, as far as nodes said so."""
         histogram = dict(self.failures)
-        size = len(self._cluster.searched)
+        size = len(self._cluster.node_order)
         absent = size - self.failed
         if absent:
             histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
@@ -273,20 +283,20 @@ class _Search:
     def _among(self, rows: IntpArray) -> Candidates:
         """Candidates among ``rows``, in their order; only those are tried that are not known."""
         if self.tried is None:
-            return self._on(rows)
+            return self._candidates_on(rows)
         # Of nodes where others are nominated it depends on these, and is not kept.
         promised = np.array(list(self._nominated), np.intp)
         self.tried.forget(promised)
         unknown = rows[self.tried.unknown(rows)]
         if len(unknown):
-            self.tried.keep(unknown, self._on(unknown))
-        found = self.tried.among(rows)
+            self.tried.keep(unknown, self._candidates_on(unknown))
+        found = self.tried.candidates_among(rows)
         self.tried.forget(promised)
         return found
 
-    def _on(self, rows: IntpArray) -> Candidates:
+    def _candidates_on(self, rows: IntpArray) -> Candidates:
         """Candidates among ``rows``, in their order."""
-        shapes, there = self._table.on(rows)
+        shapes, there = self._table.shapes_on(rows)
         priorities = self._cluster.shapes.priorities
         victims = there & (priorities[shapes] < self._pod.priority)
         possible = victims.any(axis=1)
@@ -310,9 +320,9 @@ class _Search:
             self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
             left = np.flatnonzero(needed)
             rows, change, gone, violating = rows[left], change.part(left), gone[left], violating[left]
-        return self._measured(rows, change.shapes, gone, violating) if len(rows) else NONE
+        return self._measure(rows, change.shapes, gone, violating) if len(rows) else NONE
 
-    def _measured(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
+    def _measure(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
         priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
         top = counts_most = priority.max(axis=1)
         if self._cluster.shapes.features.first_victim_counts_most:
@@ -331,12 +341,12 @@ class _Search:
             gone & violating,
         )
 
-    def claim(self, candidates: Candidates, place: int) -> Claim:
+    def claim(self, candidates: Candidates, place: int) -> Victims:
         """The pods that have to leave one candidate."""
         victims = self.victims(int(candidates.rows[place]), candidates.gone[place], candidates.broken[place])
-        return Claim(tuple(victims), int(candidates.violations[place]))
+        return Victims(tuple(victims), int(candidates.violations[place]))
 
-    def after(self, extenders: Extenders, candidates: Candidates) -> dict[str, Claim] | Status:
+    def ask_extenders(self, extenders: Extenders, candidates: Candidates) -> dict[str, Victims] | Status:
         """What extenders leave of the candidates, by node."""
         names = self._cluster.columns.names
         claims = {names[row]: self.claim(candidates, place) for place, row in enumerate(candidates.rows.tolist())}
@@ -350,9 +360,9 @@ class _Search:
         rest = [pods[c] for c in columns if not broken[c]]
         return by_importance([*first, *rest]) if first and rest else [*first, *rest]
 
-    def _without(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray) -> Change:
+    def _without(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray) -> PodDelta:
         """All possible victims gone."""
-        change = Change(self._cluster.shapes, shapes, -victims.astype(np.int64))
+        change = PodDelta(self._cluster.shapes, shapes, -victims.astype(np.int64))
         if self._pod.shape.ports:
             ports = self._cluster.ports[rows].copy()
             for place, k in np.argwhere(victims):
@@ -365,7 +375,7 @@ class _Search:
         if wanted:
             ports[place, self._cluster.port_columns(wanted)] = used
 
-    def _fits(self, rows: IntpArray, change: Change) -> BoolArray:
+    def _fits(self, rows: IntpArray, change: PodDelta) -> BoolArray:
         """bool[n]: where the pod fits after the change, also with the pods nominated there."""
         fits = self._evaluation.fits_after(self._pod, NodeView(self._cluster, rows, change))
         if self._nominated:
@@ -375,12 +385,12 @@ class _Search:
                 fits[places] &= self._evaluation.fits_after(self._pod, view)
         return fits
 
-    def _with_nominated(self, rows: IntpArray, change: Change) -> tuple[Change, IntpArray]:
+    def _with_nominated(self, rows: IntpArray, change: PodDelta) -> tuple[PodDelta, IntpArray]:
         """The change with nominated pods come, too, for the places that have some."""
         places = np.array([k for k, row in enumerate(rows) if int(row) in self._nominated], np.intp)
         come = change_of(self._cluster, rows[places], [self._nominated[int(rows[k])] for k in places], 1)
         part = change.part(places)
-        both = Change(
+        both = PodDelta(
             self._cluster.shapes,
             np.concatenate([part.shapes, come.shapes], axis=1),
             np.concatenate([part.signs, come.signs], axis=1),
@@ -397,7 +407,7 @@ class _Search:
             both.ports = part.ports
         return both, places
 
-    def _reprieve(self, rows: IntpArray, change: Change, victims: BoolArray, violating: BoolArray) -> BoolArray:
+    def _reprieve(self, rows: IntpArray, change: PodDelta, victims: BoolArray, violating: BoolArray) -> BoolArray:
         """bool[n, P]: pods that must go for good. Those whose budget would break are tried first."""
         gone = victims.copy()
         position = np.arange(victims.shape[1])
@@ -419,7 +429,7 @@ class _Search:
                     self._set_ports(held, int(places[k]), int(change.shapes[places[k], columns[k]]), used=False)
         return gone
 
-    def _hold_ports(self, change: Change, places: IntpArray, columns: IntpArray) -> BoolArray | None:
+    def _hold_ports(self, change: PodDelta, places: IntpArray, columns: IntpArray) -> BoolArray | None:
         if change.ports is not None:
             for place, column in zip(places, columns, strict=True):
                 self._set_ports(change.ports, int(place), int(change.shapes[place, column]), used=True)
@@ -436,7 +446,7 @@ class _Search:
                     violating[k, column] = breaks
         return violating
 
-    def _explain(self, rows: IntpArray, change: Change) -> None:
+    def _explain(self, rows: IntpArray, change: PodDelta) -> None:
         """Count why the pod does not fit there even without any victim."""
         evaluation, view = self._evaluation, NodeView(self._cluster, rows, change)
         verdicts = evaluation.verdicts_on(self._pod, view)
@@ -444,7 +454,7 @@ class _Search:
             both, places = self._with_nominated(rows, change)
             if len(places):
                 with_them = evaluation.verdicts_on(self._pod, NodeView(self._cluster, rows[places], both))
-                worse = ~with_them.passed
+                worse = ~with_them.feasible
                 kept = NodeView(self._cluster, rows[places[worse]], both.part(worse))
                 verdicts.overlay(places[worse], evaluation.verdicts_on(self._pod, kept))
         for reason, count in verdicts.histogram().items():

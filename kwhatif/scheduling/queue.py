@@ -2,6 +2,11 @@
 
 Time is a number of seconds that the caller moves; nothing here looks at a clock. Upstream:
 pkg/scheduler/backend/queue (scheduling_queue.go, backoff_queue.go, active_queue.go).
+
+Who hears of what: older schedulers looked less closely at what happened before they tried a pod again.
+
+Upstream: AssignedPodAdded in backend/queue/scheduling_queue.go, and buildQueueingHintMap in scheduler.go, which drops
+plugins' own hints where the gate SchedulerQueueingHints is off.
 """
 
 from __future__ import annotations
@@ -12,16 +17,44 @@ from dataclasses import dataclass, field
 from math import floor
 from typing import Any
 
+from kwhatif.api.core import Namespace
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.events import Event, Happening, Hint
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence, QueueingHint, always
 from kwhatif.framework.status import Status
-from kwhatif.scheduling.news import hears_of_new_pod
 from kwhatif.versions import Features, features_of
+
+_SPREAD = "PodTopologySpread"
+
+
+def without_hints(hints: Mapping[ClusterEvent, QueueingHint]) -> Mapping[ClusterEvent, QueueingHint]:
+    """Any such happening may help."""
+    return dict.fromkeys(hints, always)
+
+
+def is_helped_by_new_pod(waiting: PodInfo, rejectors: frozenset[str], happening: EventOccurrence) -> bool:
+    """Whether a waiting pod is told of a pod that was bound: it may want to be near it, or count it."""
+    new, features = happening.pod, happening.cluster.shapes.features
+    if new is None:
+        return True
+    if features.spread_hears_of_new_pods and _SPREAD in rejectors and waiting.shape.namespace == new.shape.namespace:
+        return True
+    if not waiting.shape.affinity:
+        return False
+    objects = happening.cluster.objects
+    labels = (
+        next((ns.metadata.labels for ns in objects.list_all(Namespace) if ns.name == new.shape.namespace), None) or {}
+    )
+    return any(
+        (new.shape.namespace in term.namespaces or term.namespace_selector.matches(labels))
+        and term.selector.matches(new.shape.labels)
+        for term in waiting.shape.affinity
+    )
+
 
 LEFTOVER_AFTER = 300.0
 """A pod that nothing has brought back is tried again after so many seconds."""
 
-Hints = Mapping[Event, Hint]
+Hints = Mapping[ClusterEvent, QueueingHint]
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +109,9 @@ class SchedulingQueue:
         self._stamp(pod)
         self._activate(pod)
 
-    def add_unschedulable(self, pod: QueuedPod, rejectors: Iterable[str], meanwhile: Iterable[Happening] = ()) -> None:
+    def add_unschedulable(
+        self, pod: QueuedPod, rejectors: Iterable[str], meanwhile: Iterable[EventOccurrence] = ()
+    ) -> None:
         """A pod whose cycle failed. What happened ``meanwhile`` may bring it back at once."""
         pod.rejectors = frozenset(rejectors)
         if pod.rejectors:
@@ -86,12 +121,12 @@ class SchedulingQueue:
             pod.errors += 1
         self._stamp(pod)
         pod.backoff_until = None
-        if not pod.rejectors or self._missed(pod, meanwhile):
+        if not pod.rejectors or self._has_missed_event(pod, meanwhile):
             self._requeue(pod)
         else:
             self._wait(pod)
 
-    def _missed(self, pod: QueuedPod, meanwhile: Iterable[Happening]) -> bool:
+    def _has_missed_event(self, pod: QueuedPod, meanwhile: Iterable[EventOccurrence]) -> bool:
         """Whether one of these happenings might have helped; without hints, any."""
         hinted = self.features.scheduler_queueing_hints
         return any(not hinted or self._helps(pod, happening) for happening in meanwhile)
@@ -108,16 +143,16 @@ class SchedulingQueue:
         while self._active:
             _, order, pod = heapq.heappop(self._active)
             if pod.place == "active" and pod.order == order:
-                return self._taken(pod)
+                return self._mark_popped(pod)
         while self._soonest:
             _, _, order, pod = heapq.heappop(self._soonest)
             if pod.place == "backoff" and pod.order == order:
                 del self._backoff[pod.info.uid]
-                return self._taken(pod)
+                return self._mark_popped(pod)
         return None
 
     @staticmethod
-    def _taken(pod: QueuedPod) -> QueuedPod:
+    def _mark_popped(pod: QueuedPod) -> QueuedPod:
         pod.place = ""
         pod.attempts += 1
         return pod
@@ -149,14 +184,14 @@ class SchedulingQueue:
         if pod.backoff_until is None:
             # The exponent is bounded, or a pod that failed a thousand times would be too much for a float.
             pause = min(self.initial_backoff * 2.0 ** min(count - 1, 100), self.max_backoff)
-            pod.backoff_until = self._aligned(pod.timestamp + pause)
+            pod.backoff_until = self._align_to_second(pod.timestamp + pause)
         return pod.backoff_until
 
     def _backing_off(self, pod: QueuedPod) -> bool:
-        end, now = self.backoff_end(pod), self._aligned(self.now)
+        end, now = self.backoff_end(pod), self._align_to_second(self.now)
         return end > now or (end == now and not self.features.backoff_ends_on_time)
 
-    def _aligned(self, moment: float) -> float:
+    def _align_to_second(self, moment: float) -> float:
         """Backoffs end with a whole second, so that pods of one second are ordered by priority."""
         return float(floor(moment)) if self.pop_from_backoff else moment
 
@@ -182,14 +217,20 @@ class SchedulingQueue:
 
     # --- events
 
-    def happened(self, happening: Happening, among: Callable[[QueuedPod], bool] | None = None) -> list[QueuedPod]:
+    def move_on_event(
+        self, happening: EventOccurrence, among: Callable[[QueuedPod], bool] | None = None
+    ) -> list[QueuedPod]:
         """Bring back the waiting pods that this may help; returns those that are not held back by a gate."""
         back = []
         for (profile, rejectors), group in list(self._waiting.items()):
             if not any(happening.event in self.hints(profile, name) for name in rejectors):
                 continue
             for pod in list(group.values()):
-                if (among is None or among(pod)) and self._concerns(pod, happening) and self._helps(pod, happening):
+                if (
+                    (among is None or among(pod))
+                    and self._is_event_relevant(pod, happening)
+                    and self._helps(pod, happening)
+                ):
                     self._leave(pod)
                     self._requeue(pod)
                     if pod.gate is None:
@@ -204,15 +245,15 @@ class SchedulingQueue:
             self._requeue(pod)
         return back
 
-    def _concerns(self, pod: QueuedPod, happening: Happening) -> bool:
+    def _is_event_relevant(self, pod: QueuedPod, happening: EventOccurrence) -> bool:
         """Of what happens in the cluster, a gated pod is told only what the plugin behind the gate asks for."""
-        if happening.event is Event.POD_ADDED and not hears_of_new_pod(pod.info, pod.rejectors, happening):
+        if happening.event is ClusterEvent.POD_ADDED and not is_helped_by_new_pod(pod.info, pod.rejectors, happening):
             return False
         if pod.gate is not None and not self.features.gated_pods_hear_their_gate_alone:
             return pod.gate.plugin != "SchedulingGates"
         return pod.gate is None or happening.event in self.hints(pod.profile, pod.gate.plugin)
 
-    def _helps(self, pod: QueuedPod, happening: Happening) -> bool:
+    def _helps(self, pod: QueuedPod, happening: EventOccurrence) -> bool:
         """Whether one of the plugins that turned the pod down thinks that it may fit now."""
         for name in pod.rejectors:
             hint = self.hints(pod.profile, name).get(happening.event)
@@ -232,7 +273,7 @@ class SchedulingQueue:
     def _requeue(self, pod: QueuedPod) -> None:
         if not self._backing_off(pod):
             self._activate(pod)
-        elif not self.pop_from_backoff or not self._gated(pod):
+        elif not self.pop_from_backoff or not self._hold_if_gated(pod):
             pod.place = "backoff"
             self._backoff[pod.info.uid] = pod
             if self.pop_from_backoff and pod.rejectors:
@@ -240,11 +281,11 @@ class SchedulingQueue:
                 heapq.heappush(self._soonest, (*self._backoff_key(pod), pod.order, pod))
 
     def _activate(self, pod: QueuedPod, *, ask: bool = True) -> None:
-        if not ask or not self._gated(pod):
+        if not ask or not self._hold_if_gated(pod):
             pod.place = "active"
             heapq.heappush(self._active, (self.sort_key(pod), pod.order, pod))
 
-    def _gated(self, pod: QueuedPod) -> bool:
+    def _hold_if_gated(self, pod: QueuedPod) -> bool:
         """Whether PreEnqueue holds the pod back; then it waits."""
         pod.gate = self.pre_enqueue(pod)
         if pod.gate is None:

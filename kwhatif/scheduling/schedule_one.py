@@ -15,19 +15,17 @@ import numpy as np
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import IntpArray
-from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import WaitingPod
-from kwhatif.framework.node_answers import shelf_of
+from kwhatif.framework.node_results import result_cache_of
 from kwhatif.framework.runner import Framework, States
-from kwhatif.framework.status import Code, Status
-from kwhatif.golang.duration import Duration
+from kwhatif.framework.status import Code, Diagnosis, Status, fit_message
+from kwhatif.golang.parsing import Duration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.parallel_search import Search
-from kwhatif.scheduling.sampling import nodes_to_find, sample
+from kwhatif.scheduling.node_sampling import Search, nodes_to_find, sample
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders.asking import Asking, Extenders
+    from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle, Extenders
 
 NO_NODES = "no nodes available to schedule pods"
 _MOST_STALE = 64
@@ -54,18 +52,18 @@ class Profile:
 class Observer:
     """Looks on while pods are scheduled. This one does nothing; others override what they want to see."""
 
-    def before(self, scheduler: Scheduler, pod: PodInfo) -> None:
+    def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
         """A cycle begins."""
 
-    def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
+    def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
         """A cycle has come to its decision, and nothing has been done about it."""
 
-    def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+    def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
         """A cycle is over: a pod that found a node is bound, waits for its permit, or was turned away."""
 
 
 @dataclass(slots=True)
-class Shared:
+class SharedState:
     """What the schedulers of one process share besides their cluster.
 
     next_start   where the next search for nodes begins
@@ -82,7 +80,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plain:
+class _RepeatableShape:
     """Pods of a shape of which nobody has anything to say but about nodes one by one.
 
     So it stays while the cluster meets no new template and all nodes are there: ``known`` are the number of templates
@@ -107,7 +105,7 @@ class Scheduler:
         self,
         cluster: Cluster,
         profile: Profile,
-        shared: Shared | None = None,
+        shared: SharedState | None = None,
         *,
         seed: int | None = None,
         detailed: bool = False,
@@ -116,14 +114,14 @@ class Scheduler:
         self.profile = profile
         self.framework = profile.framework
         self.framework.attach(cluster)
-        self.shared = shared or Shared()
+        self.shared = shared or SharedState()
         self.detailed = detailed
         self.held: dict[str, Attempt] = {}
         self._random = None if seed is None else Random(seed)
         self._extenders = profile.extenders
         self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
         self._evaluations: dict[int, Evaluation] = {}
-        self._plain: _Plain | None = None
+        self._plain: _RepeatableShape | None = None
 
     def reseed(self, random: Random | None) -> None:
         """Break ties by this chance from now on; None for the first by name."""
@@ -147,77 +145,79 @@ class Scheduler:
     def attempt(self, pod: PodInfo) -> Attempt:
         """Try to place a pod; on success it is assumed, reserved and bound (or waits for its permit)."""
         observer = self.shared.observer
-        observer.before(self, pod)
+        observer.before_cycle(self, pod)
         attempt = self.decide(pod)
-        observer.decided(self, attempt)
-        if attempt.placed:
+        observer.on_decision(self, attempt)
+        if attempt.is_placed:
             self._commit(attempt)
-        observer.after(self, attempt)
+        observer.after_cycle(self, attempt)
         return attempt
 
     def decide(self, pod: PodInfo) -> Attempt:
         """What the scheduler would do with a pod, without doing it."""
-        plain = self._another(pod)
+        plain = self._repeat_decision(pod)
         if plain is not None:
             return plain
         gate = self.framework.pre_enqueue(pod)
         if gate is not None:
             return Attempt(pod, gated=gate)
-        if not len(self.cluster.searched):
+        if not len(self.cluster.node_order):
             return Attempt(pod, message=NO_NODES)
         evaluation = self.evaluation(pod)
         evaluation.begin(pod)
-        if evaluation.refusal is not None and not evaluation.refusal.rejected:
+        if evaluation.refusal is not None and not evaluation.refusal.is_rejected:
             return Attempt(pod, refused=evaluation.refusal, message=evaluation.refusal.message)
         if evaluation.refusal is not None:
-            refused = Diagnosis(self.cluster, evaluation, narrowed_by=evaluation.rejecting, refusal=evaluation.refusal)
+            refused = Diagnosis(
+                self.cluster, evaluation, narrowed_by=evaluation.narrowing_plugins, refusal=evaluation.refusal
+            )
             return self._no_node(Attempt(pod, refused=evaluation.refusal), refused)
         attempt = self._select(pod, evaluation)
         self.drift(pod, scored=len(attempt.sampled) > 1)
-        if attempt.placed:
+        if attempt.is_placed:
             attempt.states = self.framework.states(pod, evaluation)
             self._plain = self._plain_after(attempt, evaluation)
-        if attempt.placed or attempt.refused is not None:
+        if attempt.is_placed or attempt.refused is not None:
             return attempt
-        return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.asking))
+        return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.extender_cycle))
 
-    def _another(self, pod: PodInfo) -> Attempt | None:
+    def _repeat_decision(self, pod: PodInfo) -> Attempt | None:
         """The decision about a pod that looks like the last one, without a question that has its answer; else None."""
         plain, cluster = self._plain, self.cluster
         if plain is None or plain.shape is not pod.shape or pod.nominated or cluster.nominated:
             return None
-        if plain.known != (len(cluster.shapes.templates), cluster.comings) or cluster.too_many_tallies:
+        if plain.known != (len(cluster.shapes.templates), cluster.membership_version) or cluster.too_many_tallies:
             return None
         rows, looked = self._search(pod, plain.evaluation, plain.enough)
         self.shared.next_start = (self.shared.next_start + looked) % len(cluster)
         attempt = self._choose(Attempt(pod, None, None, rows, looked), plain.evaluation)
         if not len(rows):
             return self._no_node(attempt, self.diagnose(pod, plain.evaluation))
-        if attempt.placed:
+        if attempt.is_placed:
             attempt.states = plain.states
         return attempt
 
-    def _plain_after(self, attempt: Attempt, evaluation: Evaluation) -> _Plain | None:
+    def _plain_after(self, attempt: Attempt, evaluation: Evaluation) -> _RepeatableShape | None:
         """What holds for more pods like this one, which was placed."""
         pod, cluster = attempt.pod, self.cluster
-        if evaluation.asks_each_time or evaluation.narrows or self._extenders is not None:
+        if evaluation.has_cluster_scope or evaluation.narrows or self._extenders is not None:
             return None
-        if pod.shape.drift or self.framework.turns(pod).pre_enqueue or not self._whole:
+        if pod.shape.drift or self.framework.active_plugins(pod).pre_enqueue or not self._whole:
             return None
-        known = len(cluster.shapes.templates), cluster.comings
-        return _Plain(pod.shape, known, evaluation, self._enough(len(cluster)), attempt.states)
+        known = len(cluster.shapes.templates), cluster.membership_version
+        return _RepeatableShape(pod.shape, known, evaluation, self._enough(len(cluster)), attempt.states)
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``pod_requests.overhead_drift``)."""
         if pod.shape.drift:
-            pod.shape = self.cluster.shapes.drifted(pod, self.framework.request_sums(scored=scored))
+            pod.shape = self.cluster.shapes.drift_shape(pod, self.framework.request_sums(scored=scored))
 
     def evaluation(self, pod: PodInfo) -> Evaluation:
         """What is known of pods like this one, brought up to date as far as the cycle needs."""
         if self.cluster.too_many_tallies:
             self.cluster.drop_tallies()
             self._evaluations.clear()
-        alike = self.framework.alike(pod.shape)
+        alike = self.framework.shape_key(pod.shape)
         evaluation = self._evaluations.pop(alike, None)
         if evaluation is None:
             if self._full():
@@ -229,24 +229,24 @@ class Scheduler:
     def _full(self) -> bool:
         """Whether something known has to be forgotten before more is found out."""
         kept = len(self._evaluations)
-        answers = len(shelf_of(self.cluster, self.framework)) * len(self.cluster)
+        answers = len(result_cache_of(self.cluster, self.framework)) * len(self.cluster)
         return kept >= _MOST_KEPT or (kept >= _LEAST_KEPT and answers > _MEMORY)
 
-    def everywhere(self, pod: PodInfo) -> Evaluation | None:
+    def evaluate_all_nodes(self, pod: PodInfo) -> Evaluation | None:
         """What all nodes say of a pod, without sampling; None where it is refused before any of them is asked."""
-        if self.framework.pre_enqueue(pod) is not None or not len(self.cluster.searched):
+        if self.framework.pre_enqueue(pod) is not None or not len(self.cluster.node_order):
             return None
         evaluation = self.evaluation(pod)
         evaluation.refresh(pod)
         evaluation.begin(pod)
         return evaluation if evaluation.refusal is None else None
 
-    def in_vain(self, pod: PodInfo) -> bool:
+    def is_futile(self, pod: PodInfo) -> bool:
         """Whether an attempt could only fail and would leave everything as it is. False where that is not sure.
 
         It costs next to nothing to ask again of pods that look alike while no node changes that may take them.
         """
-        if pod.nominated or pod.shape.drift or self._extenders is not None or not len(self.cluster.searched):
+        if pod.nominated or pod.shape.drift or self._extenders is not None or not len(self.cluster.node_order):
             return False
         if self.framework.pre_enqueue(pod) is not None or self.framework.may_make_room(pod):
             return False
@@ -254,11 +254,11 @@ class Scheduler:
         # Where the choice is narrowed, the next search would start elsewhere.
         return not evaluation.narrows and evaluation.none_passes(pod)
 
-    def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: Asking | None = None) -> Diagnosis:
+    def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: ExtenderCycle | None = None) -> Diagnosis:
         """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at."""
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
         if not self._whole:
-            verdicts.forget(np.flatnonzero(~self.cluster.there))
+            verdicts.forget(np.flatnonzero(~self.cluster.active))
         nominated = self.cluster.columns.row(pod.nominated) if pod.nominated else None
         if considered is not None and nominated is not None:
             # It was looked at first, whatever PreFilter narrowed the choice to.
@@ -266,16 +266,16 @@ class Scheduler:
         diagnosis = Diagnosis(self.cluster, evaluation, verdicts, considered, evaluation.narrowed_by)
         if asking is not None:
             asking.fold(verdicts)
-            diagnosis.strangers = asking.strangers
+            diagnosis.unknown_nodes = asking.strangers
         return diagnosis
 
     def _select(self, pod: PodInfo, evaluation: Evaluation) -> Attempt:
         """Find feasible nodes and the best of them."""
-        asking = None if self._extenders is None else self._extenders.about(pod, self.cluster)
+        asking = None if self._extenders is None else self._extenders.begin_cycle(pod, self.cluster)
         failed_first: int | None = None
         if pod.nominated:
             row = self.cluster.columns.row(pod.nominated)
-            if row is not None and self.cluster.there[row]:
+            if row is not None and self.cluster.active[row]:
                 if self.cluster.shapes.features.nominated_node_restarts_search:
                     self.shared.next_start = 0
                 evaluation.refresh(pod)
@@ -284,27 +284,31 @@ class Scheduler:
                 elif asking is None:
                     only = np.array([row], np.intp)
                     return Attempt(pod, row, None, only, 1, only)
-                elif len(only := asking.nominated(row)):
-                    return self._choose(Attempt(pod, None, None, only, asking.evaluated, asking=asking), evaluation)
+                elif len(only := asking.evaluate_nominated_node(row)):
+                    return self._choose(
+                        Attempt(pod, None, None, only, asking.evaluated_count, extender_cycle=asking), evaluation
+                    )
         rows, evaluated = self._find(pod, evaluation)
-        if evaluation.troubled and (error := self._trouble(pod, evaluation, evaluated)) is not None:
+        if evaluation.troubled and (error := self._error_of(pod, evaluation, evaluated)) is not None:
             return Attempt(pod, refused=error, message=error.message)
         if asking is not None:
-            asking.found(rows, self._looked_at(evaluated, evaluation), failed_first)
-            evaluated = asking.evaluated
+            asking.record_feasible(rows, self._count_visited(evaluated, evaluation), failed_first)
+            evaluated = asking.evaluated_count
         elif failed_first is not None:
-            evaluated += self._looked_at_besides(failed_first, evaluated, evaluation)
-        self.shared.next_start = (self.shared.next_start + evaluated) % len(self.cluster.searched)
+            evaluated += self._count_visited_besides(failed_first, evaluated, evaluation)
+        self.shared.next_start = (self.shared.next_start + evaluated) % len(self.cluster.node_order)
         if asking is None:
             return self._choose(Attempt(pod, None, None, rows, evaluated), evaluation)
         error = asking.filter()
         if error is not None:
-            return Attempt(pod, refused=error, message=error.message, asking=asking)
-        return self._choose(Attempt(pod, None, None, asking.rows, asking.evaluated, asking=asking), evaluation)
+            return Attempt(pod, refused=error, message=error.message, extender_cycle=asking)
+        return self._choose(
+            Attempt(pod, None, None, asking.rows, asking.evaluated_count, extender_cycle=asking), evaluation
+        )
 
     def _choose(self, attempt: Attempt, evaluation: Evaluation) -> Attempt:
         """The best of the feasible nodes."""
-        pod, rows, asking = attempt.pod, attempt.sampled, attempt.asking
+        pod, rows, asking = attempt.pod, attempt.sampled, attempt.extender_cycle
         if self.detailed and len(rows):
             attempt.scores = evaluation.scores(pod, rows)
         if len(rows) == 1:
@@ -321,11 +325,11 @@ class Scheduler:
             attempt.row, attempt.score = self._break_tie(pod, best), top
         return attempt
 
-    def opinions(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> Asking | None:
+    def ask_extenders(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> ExtenderCycle | None:
         """What extenders say of more nodes than they were asked about in a cycle; None if one fails for good."""
         assert self._extenders is not None
-        asking = self._extenders.about(pod, self.cluster)
-        asking.found(rows, rows, None)
+        asking = self._extenders.begin_cycle(pod, self.cluster)
+        asking.record_feasible(rows, rows, None)
         if asking.filter() is not None:
             return None
         if len(asking.rows) > 1:
@@ -343,7 +347,7 @@ class Scheduler:
             return rows[places], looked
         if not self._whole:
             evaluation.refresh(pod)
-            rows = self.cluster.searched
+            rows = self.cluster.node_order
             enough = self._enough(len(rows))
             places, looked = self.shared.search(evaluation.passing(pod)[rows], self.shared.next_start, enough)
             return rows[places], looked
@@ -368,38 +372,38 @@ class Scheduler:
     @property
     def _whole(self) -> bool:
         """Whether all nodes that have a row are there."""
-        return len(self.cluster.searched) == len(self.cluster)
+        return len(self.cluster.node_order) == len(self.cluster)
 
-    def _trouble(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
+    def _error_of(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
         """The error of the first node looked at that has one, which ends the cycle there."""
-        rows, verdicts = self._looked_at(looked, evaluation), evaluation.verdicts(pod)
+        rows, verdicts = self._count_visited(looked, evaluation), evaluation.verdicts(pod)
         places = np.flatnonzero(verdicts.failed[rows])
         if not len(places):
             return None
-        self.shared.next_start = (self.shared.next_start + int(places[0])) % len(self.cluster.searched)
+        self.shared.next_start = (self.shared.next_start + int(places[0])) % len(self.cluster.node_order)
         return verdicts.status(int(rows[places[0]]))
 
-    def _looked_at(self, looked: int, evaluation: Evaluation) -> IntpArray:
+    def _count_visited(self, looked: int, evaluation: Evaluation) -> IntpArray:
         """The rows of the nodes looked at, so many of them."""
         if evaluation.narrowed is not None:
             rows = evaluation.narrowed
             turns: IntpArray = (self.shared.next_start + np.arange(looked)) % max(len(rows), 1)
             return rows[turns]
-        rows = self.cluster.searched
+        rows = self.cluster.node_order
         return rows[(self.shared.next_start + np.arange(looked)) % len(rows)]
 
-    def _looked_at_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
+    def _count_visited_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
         """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
         if evaluation.narrowed is not None:
             return int(row not in evaluation.narrowed)
-        searched = self.cluster.searched
+        searched = self.cluster.node_order
         place = int(np.flatnonzero(searched == row)[0])
         return int((place - self.shared.next_start) % len(searched) >= looked)
 
     @property
     def samples(self) -> bool:
         """Whether a search may end before it has looked at all nodes."""
-        nodes = len(self.cluster.searched)
+        nodes = len(self.cluster.node_order)
         return self._enough(nodes) < nodes
 
     def _enough(self, nodes: int) -> int:
@@ -435,7 +439,7 @@ class Scheduler:
         node = self.cluster.columns.names[row]
         self.cluster.assume(pod, row)
         if pod.nominated:
-            self.cluster.denominate(pod.uid)
+            self.cluster.remove_nomination(pod.uid)
         refusal = self.framework.reserve(pod, node, attempt.states)
         if refusal is not None:
             self.cluster.forget(pod.uid)
@@ -474,7 +478,7 @@ class Scheduler:
     def _refuse(self, attempt: Attempt, refusal: Status) -> None:
         """The chosen node's own plugins refused: the message speaks of that one node."""
         attempt.row, attempt.refused, attempt.pod.nominated = None, refusal, ""
-        attempt.message = fit_message(1, dict.fromkeys(refusal.reasons, 1)) if refusal.rejected else refusal.message
+        attempt.message = fit_message(1, dict.fromkeys(refusal.reasons, 1)) if refusal.is_rejected else refusal.message
 
     def settle(self) -> list[Attempt]:
         """Let held pods whose permits came go on, and turn away those that were denied or whose time is up.

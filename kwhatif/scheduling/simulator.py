@@ -19,16 +19,13 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import IntpArray
-from kwhatif.framework.events import Event, Happening
-from kwhatif.progress import reached
-from kwhatif.scheduling.agenda import Agenda, Kind, next_tick
-from kwhatif.scheduling.arrivals import with_claims
-from kwhatif.scheduling.attempt import Attempt, rejectors_of
-from kwhatif.scheduling.diary import Diary
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence
+from kwhatif.progress import report_progress
+from kwhatif.scheduling.attempt import MAX_FAILURES, Attempt, RetryLimit, rejectors_of
+from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
 from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.patience import MOST_LOSSES, Patience
 from kwhatif.scheduling.queue import LEFTOVER_AFTER, QueuedPod, SchedulingQueue
-from kwhatif.scheduling.replacements import Replacements, grace_of
+from kwhatif.scheduling.timeline import Agenda, EntryKind, EventLog, next_tick
 
 BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
 
@@ -49,11 +46,11 @@ class Simulator:
 
     driver: Driver
     recreate: bool = True
-    diary: Diary = field(default_factory=Diary)
+    diary: EventLog = field(default_factory=EventLog)
     outcome: dict[str, Attempt] = field(default_factory=dict)
     preemptions: dict[str, list[Attempt]] = field(default_factory=dict)
     evicted: dict[str, str] = field(default_factory=dict)
-    remade: dict[str, str] = field(default_factory=dict)
+    recreated: dict[str, str] = field(default_factory=dict)
     stands_for: dict[str, str] = field(default_factory=dict)
     strangers: list[Pod] = field(default_factory=list)
     entered: dict[str, float] = field(default_factory=dict)
@@ -69,16 +66,16 @@ class Simulator:
         self._agenda = Agenda()
         self._queued: dict[str, QueuedPod] = {}
         self._held: dict[str, QueuedPod] = {}
-        self._meanwhile: dict[str, list[Happening]] = {}
+        self._meanwhile: dict[str, list[EventOccurrence]] = {}
         self._state = 0
         self._tried_at: dict[str, int] = {}
-        self._patience, self._cycles = Patience(), 0
+        self._patience, self._cycles = RetryLimit(), 0
         self._told_claims: set[tuple[str, str]] = set()
         self._unwanted: set[str] = set()
         self._replacements = Replacements()
         self.queue = SchedulingQueue(
             lambda queued: self.driver.queue_key(queued.info, queued.order),
-            lambda queued: self.driver.of(queued.info).framework.pre_enqueue(queued.info),
+            lambda queued: self.driver.scheduler_for(queued.info).framework.pre_enqueue(queued.info),
             self.driver.hints,
             setup.configuration.pod_initial_backoff_seconds,
             setup.configuration.pod_max_backoff_seconds,
@@ -90,31 +87,31 @@ class Simulator:
 
     def arrive(self, pod: PodInfo, at: float = 0.0) -> None:
         """A pod is created at a moment."""
-        self._agenda.at(at, Kind.ARRIVAL, lambda: self._enqueue(pod, "created"))
+        self._agenda.add(at, EntryKind.ARRIVAL, lambda: self._enqueue(pod, "created"))
 
-    def at(self, moment: float, do: Callable[[], None]) -> None:
+    def call_at(self, moment: float, do: Callable[[], None]) -> None:
         """Somebody does something at a moment: one of the methods below, which are about the present."""
-        self._agenda.at(moment, Kind.ARRIVAL, do)
+        self._agenda.add(moment, EntryKind.ARRIVAL, do)
 
     def delete(self, uid: str, at: float) -> None:
         """A running pod is gone at a moment."""
-        self._agenda.at(at, Kind.GONE, lambda: self._gone(uid))
+        self._agenda.add(at, EntryKind.GONE, lambda: self._remove_pod(uid))
 
-    def nodes_come(self, names: Sequence[str], at: float, join: Callable[[], None]) -> None:
+    def add_nodes_at(self, names: Sequence[str], at: float, join: Callable[[], None]) -> None:
         """Nodes of these names are there from a moment on, at which ``join`` puts them into the cluster."""
-        self._agenda.at(at, Kind.ARRIVAL, lambda: self._joined(names, join))
+        self._agenda.add(at, EntryKind.ARRIVAL, lambda: self._join_nodes(names, join))
 
-    def enter(self, pod: PodInfo) -> None:
+    def create_pod(self, pod: PodInfo) -> None:
         """A pod is created."""
         self._enqueue(pod, "created")
 
-    def appear(self, pod: PodInfo, node: str) -> None:
+    def add_bound_pod(self, pod: PodInfo, node: str) -> None:
         """Somebody else has bound a pod."""
         self.cluster.add(pod, node)
         self._say(pod, "bound", "by somebody else", node)
-        self._changed(Happening(Event.POD_ADDED, self.cluster, pod))
+        self._handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
 
-    def change(self, pod: PodInfo) -> None:
+    def update_pod(self, pod: PodInfo) -> None:
         """Labels, requests or gates of a pod are others."""
         found = self.cluster.find(pod.uid)
         if found is not None:
@@ -124,8 +121,8 @@ class Simulator:
             pod.start = old.start
             self.cluster.forget(pod.uid)
             self.cluster.assume(pod, row)
-            for event in (Event.POD_DELETED, Event.POD_ADDED):
-                self._changed(Happening(event, self.cluster, pod))
+            for event in (ClusterEvent.POD_DELETED, ClusterEvent.POD_ADDED):
+                self._handle_event(EventOccurrence(event, self.cluster, pod))
         elif (queued := self._queued.get(pod.uid)) is not None and pod.uid not in self._held:
             if queued.info.nominated:
                 self.cluster.nominate(pod, queued.info.nominated)
@@ -135,8 +132,8 @@ class Simulator:
 
     def remove(self, uid: str) -> None:
         """A pod, or what was made in its place, is told to go by somebody who wants none of it again."""
-        while uid in self.remade:
-            uid = self.remade[uid]
+        while uid in self.recreated:
+            uid = self.recreated[uid]
         self._unwanted.add(uid)
         held = self._held.get(uid)
         if held is not None:
@@ -145,17 +142,17 @@ class Simulator:
         if (queued := self._queued.pop(uid, None)) is not None:
             self.queue.remove(queued)
             self._say(queued.info, "deleted")
-            self.cluster.denominate(uid)
+            self.cluster.remove_nomination(uid)
             if queued.info.nominated:
-                self._vacated(queued.info)
+                self._clear_nomination(queued.info)
         elif (found := self.cluster.find(uid)) is not None:
-            self._go(found[0])
+            self._begin_deletion(found[0])
 
-    def done(self, uid: str, at: float) -> None:
+    def complete_at(self, uid: str, at: float) -> None:
         """A pod has done its work at a moment, if it is still there."""
-        self._agenda.at(at, Kind.GONE, lambda: self._gone(uid, deleted=False))
+        self._agenda.add(at, EntryKind.GONE, lambda: self._remove_pod(uid, deleted=False))
 
-    def empty(self, node: str, *, lost: bool = False) -> None:
+    def empty_node(self, node: str, *, lost: bool = False) -> None:
         """A node's pods are told to go, and made again by their controllers; gone at once if the node is ``lost``.
 
         Those of daemon sets, and static ones, are left alone.
@@ -166,22 +163,22 @@ class Simulator:
             if owner is not None and owner.kind in ("DaemonSet", "Node"):
                 continue
             if lost:
-                self._gone(pod.uid, lost=True)
+                self._remove_pod(pod.uid, lost=True)
             elif not pod.shape.terminating:
-                self._go(pod)
-                self._recreate(pod, self._replacements.at_once(pod))
+                self._begin_deletion(pod)
+                self._recreate(pod, self._replacements.replace_on_eviction(pod))
 
-    def renewed(self, nodes: Iterable[str], readers: Collection[str] = ()) -> None:
+    def handle_changes(self, nodes: Iterable[str], readers: Collection[str] = ()) -> None:
         """Objects of the cluster are others by now: these nodes came or changed, and what these plugins read."""
-        self._hear_of_nodes(nodes, "changed")
+        self._handle_new_nodes(nodes, "changed")
         back = self.queue.bring_back(lambda queued: not queued.rejectors.isdisjoint(readers)) if readers else []
         self._tell_active(back, "what a plugin reads has changed")
 
-    def without_node(self) -> list[Attempt]:
+    def unplaced_attempts(self) -> list[Attempt]:
         """The last attempts of pods that found no node, and for which none is kept."""
         queued = [*self.queue.waiting(), *self.queue.backing_off()]
         tried = (self.outcome.get(pod.info.uid) for pod in queued if pod.gate is None and not pod.info.nominated)
-        return [attempt for attempt in tried if attempt is not None and not attempt.placed]
+        return [attempt for attempt in tried if attempt is not None and not attempt.is_placed]
 
     @property
     def changes(self) -> int:
@@ -261,22 +258,22 @@ class Simulator:
         pod = queued.info
         self._tried_at[pod.uid] = self._state
         self._cycles += 1
-        reached("Simulating", "cycles", self._cycles)
+        report_progress("Simulating", "cycles", self._cycles)
         nominated, changes = pod.nominated, len(self.cluster.devices.journal)
         attempt = self.outcome[pod.uid] = self.driver.attempt(pod)
         if attempt.waiting:
             self._hold(queued)
-        elif attempt.placed:
-            self._bound(attempt)
+        elif attempt.is_placed:
+            self._handle_bound(attempt)
         else:
-            self._failed(queued, attempt, nominated)
+            self._handle_failure(queued, attempt, nominated)
             if len(self.cluster.devices.journal) > changes:
-                self._changed(Happening(Event.DEVICES_FREED, self.cluster, pod))
+                self._handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
         self._settle()
 
     def _hold(self, queued: QueuedPod) -> None:
         uid = queued.info.uid
-        held = self.driver.of(queued.info).profile.waiting[uid]
+        held = self.driver.scheduler_for(queued.info).profile.waiting[uid]
         self._held[uid], self._meanwhile[uid] = queued, []
         self._say(queued.info, "waiting", f"for its permit from {', '.join(sorted(held.waits))}", held.node)
 
@@ -285,30 +282,30 @@ class Simulator:
         for attempt in self.driver.settle():
             queued = self._held.pop(attempt.pod.uid)
             meanwhile = self._meanwhile.pop(attempt.pod.uid)
-            if attempt.placed:
-                self._bound(attempt)
+            if attempt.is_placed:
+                self._handle_bound(attempt)
             else:
-                self._failed(queued, attempt, meanwhile=meanwhile)
+                self._handle_failure(queued, attempt, meanwhile=meanwhile)
 
-    def _bound(self, attempt: Attempt) -> None:
+    def _handle_bound(self, attempt: Attempt) -> None:
         pod, row = attempt.pod, attempt.row
         assert row is not None
         node = self.cluster.columns.names[row]
         self._begin_work(pod, node)
         self._say(pod, "bound", f"score {attempt.score}" if attempt.score is not None else "the only node", node)
         self.diary.normal(pod.key, "Scheduled", f"Successfully assigned {pod.key} to {node}")
-        self._changed(Happening(Event.POD_ADDED, self.cluster, pod))
+        self._handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
         for device_claim in self.cluster.devices.of_pod(pod.pod):
             key = (device_claim.namespace, device_claim.name)
-            self._changed(Happening(Event.DEVICE_CLAIM_CHANGED, self.cluster, pod, key))
+            self._handle_event(EventOccurrence(ClusterEvent.DEVICE_CLAIM_CHANGED, self.cluster, pod, key))
         storage = self.cluster.storage
         for name, _ in claim_names(pod.pod):
             key = (pod.shape.namespace, name)
             claim = storage.claims.get(key)
             if claim is not None and not storage.fully_bound(claim) and key not in self._told_claims:
                 self._told_claims.add(key)
-                self._changed(Happening(Event.VOLUME_CHANGED, self.cluster, pod))
-                self._changed(Happening(Event.CLAIM_CHANGED, self.cluster, pod, key))
+                self._handle_event(EventOccurrence(ClusterEvent.VOLUME_CHANGED, self.cluster, pod))
+                self._handle_event(EventOccurrence(ClusterEvent.CLAIM_CHANGED, self.cluster, pod, key))
 
     def _begin_work(self, pod: PodInfo, node: str) -> None:
         del self._queued[pod.uid]
@@ -319,28 +316,30 @@ class Simulator:
             pod.start = start_time(start)
         seconds = self.works_for(pod)
         if seconds is not None:
-            self.done(pod.uid, self.now + seconds)
+            self.complete_at(pod.uid, self.now + seconds)
 
-    def _failed(
-        self, queued: QueuedPod, attempt: Attempt, nominated: str = "", meanwhile: Sequence[Happening] = ()
+    def _handle_failure(
+        self, queued: QueuedPod, attempt: Attempt, nominated: str = "", meanwhile: Sequence[EventOccurrence] = ()
     ) -> None:
         """Back into the queue. ``nominated`` is the node kept for the pod until now."""
         pod = queued.info
         alone = self._tried_at[pod.uid] == self._state
         self._say(pod, "unschedulable", attempt.message)
         self.diary.warning(pod.key, "FailedScheduling", attempt.message)
-        given_up = self._patience.spent(attempt)
+        given_up = self._patience.count_failure(attempt)
         if given_up:
-            self._say(pod, "given up", f"it failed {MOST_LOSSES} times after it had a node, or by an error")
+            self._say(pod, "given up", f"it failed {MAX_FAILURES} times after it had a node, or by an error")
         else:
             self.queue.add_unschedulable(queued, rejectors_of(attempt), meanwhile)
-        lost = self.driver.failed(attempt, given_up=given_up)
+        lost = self.driver.handle_failure(attempt, given_up=given_up)
         if attempt.nominated and not given_up:
             self._preempt(attempt, lost)
         if nominated and nominated != pod.nominated:
-            self._vacated(pod)
+            self._clear_nomination(pod)
         if attempt.lost:
-            self._changed(Happening(Event.POD_DELETED, self.cluster, pod), lambda other: other is not queued)
+            self._handle_event(
+                EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod), lambda other: other is not queued
+            )
             if alone:
                 # It came and went: for itself, the cluster is as it was.
                 self._tried_at[pod.uid] = self._state
@@ -350,14 +349,14 @@ class Simulator:
     def _preempt(self, attempt: Attempt, lesser: Sequence[PodInfo]) -> None:
         """Victims are told to go and stay for their grace period; ``lesser`` pods have no claim to their place now."""
         node, pod = attempt.nominated, attempt.pod
-        if attempt.evicted:
+        if attempt.victims_to_evict:
             self.preemptions.setdefault(pod.uid, []).append(attempt)
         victims = "1 victim" if len(attempt.victims) == 1 else f"{len(attempt.victims)} victims"
         self._say(pod, "nominated", f"{victims}: {attempt.criterion}", node)
         for other in lesser:
             self._say(other, "no longer nominated", f"{pod.key} is more important", node)
-            self._vacated(other)
-        for victim in attempt.evicted:
+            self._clear_nomination(other)
+        for victim in attempt.victims_to_evict:
             self._evict(victim, pod, node)
 
     def _evict(self, victim: PodInfo, pod: PodInfo, node: str) -> None:
@@ -369,18 +368,18 @@ class Simulator:
         self.diary.normal(victim.key, "Preempted", text)
         self.evicted[victim.uid] = pod.key
         on_its_way = victim.shape.terminating
-        self._go(victim, preempted=True)
+        self._begin_deletion(victim, preempted=True)
         if not on_its_way and self.recreate:
-            self._recreate(victim, self._replacements.at_once(victim))
+            self._recreate(victim, self._replacements.replace_on_eviction(victim))
 
-    def _go(self, pod: PodInfo, *, preempted: bool = False) -> None:
+    def _begin_deletion(self, pod: PodInfo, *, preempted: bool = False) -> None:
         """A pod is told to go, and is gone in a while."""
         if not pod.shape.terminating:
             self.delete(pod.uid, self.now + self.leaves_after(pod))
         if preempted or not pod.shape.terminating:
             self.cluster.mark_terminating(pod.uid, preempted=preempted)
 
-    def _gone(self, uid: str, *, deleted: bool = True, lost: bool = False) -> None:
+    def _remove_pod(self, uid: str, *, deleted: bool = True, lost: bool = False) -> None:
         """A pod leaves its node: it was ``deleted`` or has done its work, or its node is ``lost``."""
         found = self.cluster.find(uid)
         if found is None or uid in self._held:
@@ -388,32 +387,32 @@ class Simulator:
         pod, row = found
         devices = self.cluster.devices
         changes = len(devices.journal)
-        self.cluster.leave(uid, deleted=deleted)
+        self.cluster.remove_pod(uid, deleted=deleted)
         self._say(pod, "gone", "", self.cluster.columns.names[row])
-        self._changed(Happening(Event.POD_DELETED, self.cluster, pod))
+        self._handle_event(EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod))
         if len(devices.journal) > changes:
-            self._changed(Happening(Event.DEVICES_FREED, self.cluster, pod))
+            self._handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
         if lost:
-            self._recreate(pod, self._replacements.after(pod.pod))
+            self._recreate(pod, self._replacements.replacement_of(pod.pod))
         elif deleted and pod.shape.terminating and self.recreate:
-            self._recreate(pod, self._replacements.once_gone(pod))
+            self._recreate(pod, self._replacements.replace_after_deletion(pod))
 
     def _recreate(self, old: PodInfo, pod: Pod | None) -> None:
         if pod is not None and old.uid not in self._unwanted:
-            self.remade[old.uid] = pod.identity
+            self.recreated[old.uid] = pod.identity
             self.stands_for[pod.identity] = self.stands_for.get(old.uid, old.uid)
             ready = with_claims(pod, self.cluster)
-            self._agenda.at(
-                self.now, Kind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
+            self._agenda.add(
+                self.now, EntryKind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
             )
 
     # --- nodes
 
-    def _joined(self, names: Sequence[str], join: Callable[[], None]) -> None:
+    def _join_nodes(self, names: Sequence[str], join: Callable[[], None]) -> None:
         join()
-        self._hear_of_nodes(names, "joined")
+        self._handle_new_nodes(names, "joined")
 
-    def _hear_of_nodes(self, names: Iterable[str], what: str) -> None:
+    def _handle_new_nodes(self, names: Iterable[str], what: str) -> None:
         """The cluster is another; waiting pods that these nodes may help come back."""
         self._state += 1
         there = {name: row for name in names if (row := self.cluster.columns.row(name)) is not None}
@@ -430,7 +429,7 @@ class Simulator:
         Upstream: the queueing hints for Node/Add of each plugin.
         """
         pod = queued.info
-        evaluation = self.driver.of(pod).evaluation(pod)
+        evaluation = self.driver.scheduler_for(pod).evaluation(pod)
         evaluation.begin(pod)
         if evaluation.refusal is not None:
             return True
@@ -442,20 +441,20 @@ class Simulator:
 
     # --- what happens to others
 
-    def _vacated(self, pod: PodInfo) -> None:
+    def _clear_nomination(self, pod: PodInfo) -> None:
         """No node is kept for the pod any more, as if it had left: those that had to respect it hear of it."""
         if not self.cluster.shapes.features.lost_nominations_are_told:
             return
-        happening = Happening(Event.POD_DELETED, self.cluster, pod, unbound=True)
-        self._changed(happening, lambda other: other.info.priority <= pod.priority)
+        happening = EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod, unbound=True)
+        self._handle_event(happening, lambda other: other.info.priority <= pod.priority)
 
-    def _changed(self, happening: Happening, among: Callable[[QueuedPod], bool] | None = None) -> None:
+    def _handle_event(self, happening: EventOccurrence, among: Callable[[QueuedPod], bool] | None = None) -> None:
         """The cluster changed: waiting pods that this may help come back."""
         self._state += 1
         for heard in self._meanwhile.values():
             heard.append(happening)
         assert happening.pod is not None
-        self._tell_active(self.queue.happened(happening, among), f"{happening.event} {happening.pod.key}")
+        self._tell_active(self.queue.move_on_event(happening, among), f"{happening.event} {happening.pod.key}")
 
     def _say(self, pod: PodInfo, what: str, why: str = "", node: str = "") -> None:
         self.diary.say(pod.key, what, why, node)

@@ -12,24 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kwhatif.api.checked import checked_type
-from kwhatif.api.decode import decode_json
-from kwhatif.api.json_schema import misfits, validator, without_nulls
+from kwhatif.api.decode import decode_json, describe_value, step
+from kwhatif.api.field_types import checked_type
+from kwhatif.api.json_schema import drop_nulls, find_schema_errors, validator
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
 from kwhatif.api.meta import Resource
-from kwhatif.api.mismatch import described, step
 from kwhatif.errors import InputError
 from kwhatif.results.snapshot_check import Finding
-from kwhatif.snapshot.collected import unlike
-from kwhatif.snapshot.foreign.internal_lists import converted
-from kwhatif.snapshot.foreign.kwok import is_recorded
-from kwhatif.snapshot.foreign.scheduler_simulator import simulator_export
-from kwhatif.snapshot.foreign.trees import texts_of, tree_of
-from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
+from kwhatif.snapshot.collector import describe_conflict
+from kwhatif.snapshot.foreign.exports import convert_internal_list, is_recorded, simulator_export
+from kwhatif.snapshot.foreign.layouts import texts_of, tree_of
+from kwhatif.snapshot.format.documents import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION, KIND, Snapshot, read_envelope
-from kwhatif.snapshot.read.documents import Document, read_documents
-from kwhatif.snapshot.read.files import called, once
-from kwhatif.snapshot.read.items import Item, check_name, decode, decoded_list, head_of, items_of, put_in_namespace
+from kwhatif.snapshot.read.files import display_path, once
+from kwhatif.snapshot.read.objects import (
+    Document,
+    Item,
+    check_name,
+    decode,
+    decoded_list,
+    head_of,
+    items_of,
+    put_in_namespace,
+    read_documents,
+)
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -53,7 +59,7 @@ class Place:
 
 
 @dataclass
-class Lenient:
+class LenientSnapshot:
     """What could be read. Of objects that appear twice the last is in ``snapshot``; ``whole`` ones are only counted.
 
     ``places`` are by kind, namespace and name, ``at`` are those in the lists of ``snapshot``; ``misread`` are the
@@ -86,21 +92,21 @@ class Lenient:
         self.places[key] = place
         if kind not in KINDS:
             return
-        listed = self.snapshot.objects.called(kind)
+        listed = self.snapshot.objects.list_kind(kind)
         if first is None:
             self.at[key] = len(listed)
             self.snapshot.objects.add(obj)
         elif listed[self.at[key]] != obj:
             listed[self.at[key]] = obj
-            self.snapshot.inconsistencies.append(unlike(key, str(place), str(first)))
+            self.snapshot.inconsistencies.append(describe_conflict(key, str(place), str(first)))
 
 
-def read_leniently(paths: Sequence[str]) -> Lenient:
+def read_leniently(paths: Sequence[str]) -> LenientSnapshot:
     """Read snapshots and manifests as ``load_snapshot`` does, but go on where it stops.
 
     Raises InputError only for files that cannot be opened or unpacked.
     """
-    found = Lenient()
+    found = LenientSnapshot()
     for path in once(paths):
         tree = tree_of(path)
         found.dumped = set() if tree else None
@@ -112,20 +118,20 @@ def read_leniently(paths: Sequence[str]) -> Lenient:
             except InputError as error:
                 found.add("syntax", "", Place(text.name, error.place or "$"), error.problem)
                 continue
-            for document in map(converted, documents):
+            for document in map(convert_internal_list, documents):
                 if len(found.problems) >= _MOST_PROBLEMS:
                     place = Place(document.source, "$")
                     found.add("syntax", "", place, "not looked at: too much is wrong before it")
                     break
                 _Reader(found, document, head).read()
-    found.snapshot.source = found.snapshot.source or ", ".join(map(called, paths))
+    found.snapshot.source = found.snapshot.source or ", ".join(map(display_path, paths))
     return found
 
 
 class _Reader:
     """Reads one document."""
 
-    def __init__(self, found: Lenient, document: Document, head: tuple[str, str]) -> None:
+    def __init__(self, found: LenientSnapshot, document: Document, head: tuple[str, str]) -> None:
         self._found, self._document, self._head = found, document, head
 
     def read(self) -> None:
@@ -160,7 +166,7 @@ class _Reader:
         envelope: dict[str, Any] = {"objects": {}}
         for key, value in parts.items():
             try:
-                envelope[key] = without_nulls(_plain(value))
+                envelope[key] = drop_nulls(_plain(value))
             except InputError as error:
                 place = Place(self._document.source, f"${step(key)}")
                 self._problem("", _inside(place, error.place), error.problem)
@@ -198,7 +204,7 @@ class _Reader:
             good = None
         if good is not None:
             for i, obj in enumerate(good):
-                self._checked(kind, obj, Place(source, f"{path}[{i}]"))
+                self._check_object(kind, obj, Place(source, f"{path}[{i}]"))
             return
         try:
             elements = decoded_list(listed, msgspec.Raw if isinstance(listed, msgspec.Raw) else Any)
@@ -224,16 +230,16 @@ class _Reader:
             for where, text in misfits:
                 self._problem(called, _inside(place, where), text)
             return
-        self._checked(kind, obj, place)
+        self._check_object(kind, obj, place)
 
-    def _checked(self, kind: str, obj: Resource, place: Place) -> None:
+    def _check_object(self, kind: str, obj: Resource, place: Place) -> None:
         try:
             check_name(obj)
         except InputError as error:
             self._problem(kind, _inside(place, error.place), error.problem)
             return
         if (kind in KINDS or kind in KEPT_WHOLE) and obj.kind not in (None, kind):
-            text = f'expected "{kind}", found {described(obj.kind)}'
+            text = f'expected "{kind}", found {describe_value(obj.kind)}'
             self._problem(_name(kind, obj), _inside(place, "$.kind"), text)
             return
         self._found.take(kind, obj, place)
@@ -272,7 +278,7 @@ def _plain(value: Any) -> Any:
 def _soundly_plain(value: Any) -> Any:
     """The same without nulls; None if it cannot be had."""
     try:
-        return without_nulls(_plain(value))
+        return drop_nulls(_plain(value))
     except InputError:
         return None
 
@@ -282,7 +288,7 @@ def _soundly_plain(value: Any) -> Any:
 
 def _misfits(value: Any, kind: str) -> Iterator[tuple[str, str]]:
     """Place and text of all that the schema does not allow: of an object of a kind, or (no kind) of the envelope."""
-    return misfits(value, _validator(kind))
+    return find_schema_errors(value, _validator(kind))
 
 
 @cache

@@ -10,30 +10,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kwhatif import bounds
+from kwhatif.api.decode import describe_value
 from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
-from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
-from kwhatif.progress import begun, tracked
-from kwhatif.snapshot.collected import Collected
-from kwhatif.snapshot.foreign.recorded_moment import recording_in, state_at
-from kwhatif.snapshot.foreign.recording import Recording, read_recording
-from kwhatif.snapshot.foreign.recording_lines import is_recording, lines_of
-from kwhatif.snapshot.foreign.trees import texts_of, tree_of
+from kwhatif.progress import report_start, track
+from kwhatif.snapshot.collector import SnapshotCollector
+from kwhatif.snapshot.foreign.layouts import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
-from kwhatif.snapshot.read.documents import Document, Origin, read_documents
-from kwhatif.snapshot.read.files import called, once, read_paths
-from kwhatif.snapshot.read.items import (
+from kwhatif.snapshot.read.files import display_path, lines_that_begin, once, read_paths
+from kwhatif.snapshot.read.objects import (
+    Document,
     Item,
+    Origin,
     decode_objects,
     head_of,
     items_of,
     plain_of,
     put_in_namespace,
+    read_documents,
     resource_of,
 )
-from kwhatif.snapshot.read.lines import lines_that_begin
+from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
+from kwhatif.snapshot.recording_lines import is_recording, lines_of
 
 __all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
 
@@ -62,7 +62,7 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
     differ, the last one counts, which is among the snapshot's inconsistencies; within one dump the first. Raises
     InputError.
     """
-    found = Collected(namespace)
+    found = SnapshotCollector(namespace)
     with _without_garbage_collection():
         for path in once(paths):
             if recorded := recording_in(path):
@@ -76,7 +76,7 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
     if found.nothing and paths:
         raise _nothing(paths)
     snapshot = found.finish()
-    if snapshot.ignored and not (snapshot.objects.covered() or snapshot.whole or snapshot.scheduler):
+    if snapshot.ignored and not (snapshot.objects.known_kinds() or snapshot.whole or snapshot.scheduler):
         there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))
         raise InputError(f"holds nothing that is read here, only {there}", source=snapshot.source)
     return snapshot
@@ -85,7 +85,7 @@ def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
 def load_recording(path: str) -> tuple[Recording, Snapshot]:
     """A recording, and the cluster it begins with. Raises InputError, also for what is none."""
     if os.path.isdir(path):
-        raise InputError("expected a recording, found a directory", source=called(path))
+        raise InputError("expected a recording, found a directory", source=display_path(path))
     with _without_garbage_collection():
         # It is held as a whole.
         lines = lines_that_begin(path, is_recording, bounds.SNAPSHOT_BYTES)
@@ -96,7 +96,7 @@ def load_recording(path: str) -> tuple[Recording, Snapshot]:
                 raise InputError(problem, source=text.name, place="line 1")
             lines = lines_of(text)
         recording = read_recording(lines)
-        found = Collected("default")
+        found = SnapshotCollector("default")
         found.begin(path, None)
         found.add_recording(recording, recording.begins)
         return recording, found.finish()
@@ -120,7 +120,7 @@ def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "d
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
-        for item in tracked(items_of(document), f"Loading {document.source}", "objects"):
+        for item in track(items_of(document), f"Loading {document.source}", "objects"):
             manifest = _manifest(item, namespace)
             key = _identity(manifest.obj, item)
             place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
@@ -142,7 +142,7 @@ def _documents(given: Sequence[str | Mapping[str, Any]]) -> Iterator[Document]:
     paths = once([each for each in given if isinstance(each, str)])
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
-            begun(f"Loading {called(each)}")
+            report_start(f"Loading {display_path(each)}")
             texts = read_paths([each], max_bytes=bounds.MANIFEST_BYTES)
             documents = [document for text in texts for document in read_documents(text, strictly=True)]
         else:
@@ -154,7 +154,7 @@ def _documents(given: Sequence[str | Mapping[str, Any]]) -> Iterator[Document]:
 
 
 def _nothing(paths: Sequence[str]) -> InputError:
-    return InputError("holds no objects: it is empty", source=", ".join(map(called, paths)))
+    return InputError("holds no objects: it is empty", source=", ".join(map(display_path, paths)))
 
 
 def _manifest(item: Item, namespace: str) -> Manifest:
@@ -176,13 +176,13 @@ def _identity(obj: Resource, item: Item) -> tuple[str, ...]:
 def _may_make_pods(item: Item, group: str) -> bool:
     """Whether a kind makes pods, or is none of Kubernetes' own, which may have a template anywhere."""
     if GROUPS.get(item.kind) != group:
-        return newest_types().served(item.api_version, item.kind) is None
+        return newest_types().api_resource_of(item.api_version, item.kind) is None
     return item.kind in {"Pod", *TEMPLATES}
 
 
 def _twice(key: tuple[str, ...], item: Item, first: Origin) -> InputError:
     _, kind, namespace, name = key
-    what = f"{kind} {described(f'{namespace}/{name}' if namespace else name)}"
+    what = f"{kind} {describe_value(f'{namespace}/{name}' if namespace else name)}"
     return InputError(f"{what} appears twice: it is also in {first}", source=item.source, place=item.place)
 
 

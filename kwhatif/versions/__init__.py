@@ -5,18 +5,18 @@ Nothing else compares versions: code asks ``features.X``. docs/versions.md is th
 
 from kwhatif.versions.features import Features, features_of, rows, unread_gates
 from kwhatif.versions.gates import parse_gates
-from kwhatif.versions.minors import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, minor_of, nearest
-from kwhatif.versions.row import Row
+from kwhatif.versions.minors import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, minor_of, nearest_minor
+from kwhatif.versions.rule import VersionRule
 
 __all__ = [
     "DEFAULT_MINOR",
     "LEGACY_MINOR",
     "SUPPORTED_MINORS",
     "Features",
-    "Row",
+    "VersionRule",
     "features_of",
     "minor_of",
-    "nearest",
+    "nearest_minor",
     "parse_gates",
     "rows",
     "unread_gates",

@@ -9,18 +9,11 @@ from typing import Any
 from kwhatif.errors import UsageError
 from kwhatif.versions.gates import ALL, with_gates
 from kwhatif.versions.minors import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS
-from kwhatif.versions.row import Row
-from kwhatif.versions.rules.of_1_22 import RulesOf122
-from kwhatif.versions.rules.of_api_server import ApiServerRules
-from kwhatif.versions.rules.of_configuration import ConfigurationRules
-from kwhatif.versions.rules.of_cycle import CycleRules
-from kwhatif.versions.rules.of_devices import DeviceRules
-from kwhatif.versions.rules.of_nodes import NodeRules
-from kwhatif.versions.rules.of_preemption import PreemptionRules
-from kwhatif.versions.rules.of_queue import QueueRules
-from kwhatif.versions.rules.of_resources import ResourceRules
-from kwhatif.versions.rules.of_topology import TopologyRules
-from kwhatif.versions.rules.of_volumes import VolumeRules
+from kwhatif.versions.rule import VersionRule
+from kwhatif.versions.rules.claims import DeviceRules, VolumeRules
+from kwhatif.versions.rules.cycle import ApiServerRules, ConfigurationRules, CycleRules, PreemptionRules, QueueRules
+from kwhatif.versions.rules.nodes import NodeRules, ResourceRules, TopologyRules
+from kwhatif.versions.rules.v1_22 import RulesOf122
 
 
 class _Tables(
@@ -39,12 +32,12 @@ class _Tables(
     """All tables as one."""
 
 
-_ROWS: dict[str, Row] = {
-    name: row for table in _Tables.__bases__ for name, row in vars(table).items() if isinstance(row, Row)
+_ROWS: dict[str, VersionRule] = {
+    name: row for table in _Tables.__bases__ for name, row in vars(table).items() if isinstance(row, VersionRule)
 }
 
 
-def rows() -> Mapping[str, Row]:
+def rows() -> Mapping[str, VersionRule]:
     """Every row of the tables by the name under which ``Features`` has its value."""
     return _ROWS
 

@@ -31,12 +31,12 @@ def minor_of(version: str) -> str:
     return f"{int(match[1])}.{int(match[2])}"
 
 
-def in_order(minors: Iterable[str]) -> list[str]:
+def sort_minors(minors: Iterable[str]) -> list[str]:
     """Minors, the oldest first."""
     return sorted(minors, key=number_of)
 
 
-def nearest(minor: str, *, legacy: bool = False) -> str:
+def nearest_minor(minor: str, *, legacy: bool = False) -> str:
     """The supported minor that is nearest to a minor: itself, the oldest or the newest.
 
     With ``legacy``, that of legacy policies is one of them.

@@ -1,29 +1,41 @@
-"""Small questions about objects as plain JSON values, and the references between them."""
+"""Small questions about objects as plain JSON values, and the references between them.
+
+How far along a pod is: its phase, whether it is ready and since when.
+
+Upstream: pkg/api/v1/pod/util.go, pkg/controller/controller_utils.go.
+
+Whether two pod templates mean the same: an object as stored has defaults that its manifest leaves out.
+
+Upstream: pkg/controller/deployment/util/deployment_util.go (EqualIgnoreHash); defaults: pkg/apis/core/v1/defaults.go.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
+from datetime import datetime
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.request import copied
-from kwhatif.admission.world import name_of
-from kwhatif.api.mismatch import described
+from kwhatif.admission.object_store import name_of
+from kwhatif.admission.request import deep_copy_json
+from kwhatif.admission.response import Object
+from kwhatif.admission.updates.normal_form import plain
+from kwhatif.api.decode import describe_value
 from kwhatif.errors import InputError
 
 __all__ = [
     "annotations_of",
     "claim_template",
     "controller_of",
-    "copied",
+    "deep_copy_json",
+    "get_scaled_value",
     "group_of",
     "integer",
     "labels_of",
     "name_of",
     "namespace_of",
     "owner_reference",
-    "scaled",
     "section",
     "uid_of",
 ]
@@ -91,7 +103,7 @@ def controller_of(obj: Object) -> Object:
     return {}
 
 
-def scaled(value: Any, total: int, *, up: bool) -> int:
+def get_scaled_value(value: Any, total: int, *, up: bool) -> int:
     """A number, or a percentage of a total rounded up or down.
 
     Upstream: apimachinery/pkg/util/intstr/intstr.go. None is zero. Raises InputError for a text that is neither, which
@@ -99,7 +111,7 @@ def scaled(value: Any, total: int, *, up: bool) -> int:
     """
     if isinstance(value, str):
         if not _PERCENTAGE.fullmatch(value):
-            raise InputError(f"expected a number or a percentage such as 25%, found {described(value)}")
+            raise InputError(f"expected a number or a percentage such as 25%, found {describe_value(value)}")
         percent = int(value[:-1])
         return -(-percent * total // 100) if up else percent * total // 100
     return integer(value, 0)
@@ -107,7 +119,7 @@ def scaled(value: Any, total: int, *, up: bool) -> int:
 
 def claim_template(name: str, namespace: str, template: Object) -> Object:
     """A claim after a template, of this name."""
-    metadata = copied(section(template, "metadata"))
+    metadata = deep_copy_json(section(template, "metadata"))
     for key in ("creationTimestamp", "uid", "resourceVersion", "generateName"):
         metadata.pop(key, None)
     metadata |= {"name": name, "namespace": namespace}
@@ -115,5 +127,97 @@ def claim_template(name: str, namespace: str, template: Object) -> Object:
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": metadata,
-        "spec": copied(section(template, "spec")),
+        "spec": deep_copy_json(section(template, "spec")),
     }
+
+
+def phase_of(pod: Object) -> str:
+    """The phase; where a snapshot does not tell it, a pod with a node is taken to run."""
+    told = section(pod, "status").get("phase")
+    return str(told or ("Running" if section(pod, "spec").get("nodeName") else "Pending"))
+
+
+def is_over(pod: Object) -> bool:
+    """Whether the pod has run its course."""
+    return section(pod, "status").get("phase") in ("Succeeded", "Failed")
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether the pod is ready; where a snapshot tells no conditions, a running pod is taken to be."""
+    if section(pod, "status").get("conditions") is None:
+        return phase_of(pod) == "Running"
+    return bool(_ready_condition(pod))
+
+
+def ready_since(pod: Object) -> datetime | None:
+    """When a ready pod became ready; None if that is not told."""
+    return moment(_ready_condition(pod).get("lastTransitionTime"), pod, "lastTransitionTime of condition Ready")
+
+
+def restarts_of(pod: Object) -> tuple[int, int]:
+    """The most restarts of any container, and of any sidecar."""
+    status, spec = section(pod, "status"), section(pod, "spec")
+    sidecars = {c.get("name") for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"}
+    initial = [s for s in status.get("initContainerStatuses") or () if s.get("name") in sidecars]
+    return _most(status.get("containerStatuses") or []), _most(initial)
+
+
+def moment(text: object, pod: Object | None = None, field: str = "") -> datetime | None:
+    """A time as the API writes it; None for none. Raises InputError that names the ``pod`` whose ``field`` it is."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        problem = f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
+        name = section(pod or {}, "metadata").get("name")
+        raise InputError(f"{field} of pod {name}: {problem}" if name else problem)
+    return found
+
+
+def _most(statuses: list[Object]) -> int:
+    return max((int(status.get("restartCount") or 0) for status in statuses), default=0)
+
+
+def _ready_condition(pod: Object) -> Object:
+    for condition in section(pod, "status").get("conditions") or ():
+        if condition.get("type") == "Ready" and condition.get("status") == "True":
+            return dict(condition)
+    return {}
+
+
+HASH_LABEL = "pod-template-hash"
+
+
+def same_template(one: Object, other: Object) -> bool:
+    """Whether two templates make the same pods; the label that tells replica sets apart does not count."""
+    return canonicalize(one) == canonicalize(other)
+
+
+def canonicalize(template: Object) -> str:
+    """A text that two templates share if they mean the same."""
+    bare = deep_copy_json(template)
+    section(bare, "metadata", "labels").pop(HASH_LABEL, None)
+    section(bare, "metadata").pop("creationTimestamp", None)
+    section(bare, "metadata").pop("name", None)
+    section(bare, "spec").pop("serviceAccount", None)
+    return json.dumps(plain(bare), sort_keys=True, separators=(",", ":"))
+
+
+def matches_template(pod: Object, template: Object) -> bool:
+    """Whether a pod may have been made from a template: it has all that the template says, and maybe more."""
+    labels = section(template, "metadata", "labels")
+    return labels.items() <= section(pod, "metadata", "labels").items() and _covers(
+        plain(section(pod, "spec")), plain(section(template, "spec"))
+    )
+
+
+def _covers(wide: object, narrow: object) -> bool:
+    """Whether all that ``narrow`` says is also in ``wide``; items of a list may be in any place."""
+    if isinstance(narrow, dict):
+        return isinstance(wide, dict) and all(_covers(wide.get(key), item) for key, item in narrow.items())
+    if isinstance(narrow, list):
+        return isinstance(wide, list) and all(any(_covers(have, item) for have in wide) for item in narrow)
+    return wide == narrow

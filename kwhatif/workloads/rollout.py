@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from kwhatif.admission.answer import Object
+from kwhatif.admission.response import Object
+from kwhatif.workloads.daemon_set import DaemonSetRollout
+from kwhatif.workloads.deployment_rollout import DeploymentRollout
 from kwhatif.workloads.objects import group_of
-from kwhatif.workloads.rollout_daemon_set import DaemonSetRollout
-from kwhatif.workloads.rollout_deployment import DeploymentRollout
-from kwhatif.workloads.rollout_replicas import ReplicasRollout
-from kwhatif.workloads.rollout_state import Admit, Gone, Ready, Rollout, Step
-from kwhatif.workloads.rollout_stateful_set import StatefulSetRollout
+from kwhatif.workloads.replica_set import ReplicasRollout
+from kwhatif.workloads.rollout_state import Admit, PodDeleted, Ready, Rollout, Step
+from kwhatif.workloads.stateful_set import StatefulSetRollout
 
 
 class Plan(Iterator[Step]):
@@ -50,9 +50,9 @@ class Plan(Iterator[Step]):
         raise StopIteration
 
     @property
-    def unfinished(self) -> str:
+    def remaining_work(self) -> str:
         """What is still to be done, in words; empty when the update is complete."""
-        return self._rollout.unfinished() if self._rollout else ""
+        return self._rollout.remaining_work() if self._rollout else ""
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Plan(Iterator[Step]):
         return tuple(member.name for member in members if member.made and not member.ready and member.active)
 
     @property
-    def refused(self) -> tuple[str, ...]:
+    def refused_pods(self) -> tuple[str, ...]:
         """The pods that the API server would not let in."""
         return tuple(sorted(self._rollout.refused)) if self._rollout else ()
 
@@ -71,21 +71,21 @@ class Plan(Iterator[Step]):
         return self._rollout.replica_sets if isinstance(self._rollout, DeploymentRollout) else ()
 
     @property
-    def created(self) -> tuple[Object, ...]:
+    def created_pods(self) -> tuple[Object, ...]:
         return tuple(pod for step in self.steps for pod in step.creates)
 
     @property
-    def removed(self) -> tuple[str, ...]:
+    def removed_pods(self) -> tuple[str, ...]:
         return tuple(name for step in self.steps for name in step.removes)
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def kept_pods(self) -> tuple[str, ...]:
         """The pods that were there before and were not removed."""
-        removed = set(self.removed)
+        removed = set(self.removed_pods)
         return tuple(name for name in self._before if name not in removed)
 
 
-def plan(
+def plan_rollout(
     old: Object,
     new: Object,
     pods: Sequence[Object],
@@ -93,7 +93,7 @@ def plan(
     ready: Ready = lambda pod: True,
     *,
     admit: Admit = lambda pod: pod,
-    gone: Gone = lambda pod: None,
+    gone: PodDeleted = lambda pod: None,
     replica_sets: Sequence[Object] = (),
     now: datetime | None = None,
     max_unavailable_stateful_set: bool = False,
@@ -111,13 +111,13 @@ def plan(
     rollout: Rollout | None = None
     match group_of(new), new.get("kind"):
         case "apps", "Deployment":
-            rollout = DeploymentRollout.of(old, new, pods, replica_sets, admit, now)
+            rollout = DeploymentRollout.from_objects(old, new, pods, replica_sets, admit, now)
         case ("apps", "ReplicaSet") | ("", "ReplicationController"):
-            rollout = ReplicasRollout.of(old, new, pods, admit, now)
+            rollout = ReplicasRollout.from_objects(old, new, pods, admit, now)
         case "apps", "StatefulSet":
-            rollout = StatefulSetRollout.of(old, new, pods, admit, gate=max_unavailable_stateful_set)
+            rollout = StatefulSetRollout.from_objects(old, new, pods, admit, gate=max_unavailable_stateful_set)
         case "apps", "DaemonSet":
-            rollout = DaemonSetRollout.of(old, new, pods, nodes, admit)
+            rollout = DaemonSetRollout.from_objects(old, new, pods, nodes, admit)
     if rollout is not None:
         rollout.gone = gone
     return Plan(rollout, ready)

@@ -9,10 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.admission.answer import Object
-from kwhatif.workloads.objects import name_of, section
-from kwhatif.workloads.pod_status import is_over, is_ready
-from kwhatif.workloads.pods import ephemeral_claims
+from kwhatif.admission.response import Object
+from kwhatif.workloads.object_creation import ephemeral_claims
+from kwhatif.workloads.objects import is_over, is_ready, name_of, section
 
 Ready = Callable[[Object], bool]
 """Asked between two steps of every pod that the plan made and that is not ready: has it become so?"""
@@ -21,7 +20,7 @@ Admit = Callable[[Object], Object | None]
 """What the API server makes of a new pod; None if it refuses it."""
 
 
-Gone = Callable[[Object], None]
+PodDeleted = Callable[[Object], None]
 """Told of each pod that has disappeared: its name is free again, and so is its quota."""
 
 
@@ -49,7 +48,7 @@ class Step:
 
 
 @dataclass(eq=False, slots=True)
-class Member:
+class RolloutPod:
     """One pod. ``revision`` tells which template it was made from; ``made`` by the plan, ``fresh`` since the last step.
 
     ``home`` is the node that a daemon set means the pod for.
@@ -80,12 +79,12 @@ class Member:
 class Rollout(ABC):
     """Common to all kinds: pods come and go, and are counted by revision."""
 
-    members: list[Member]
+    members: list[RolloutPod]
     admit: Admit
-    gone: Gone = field(default=lambda pod: None, init=False)
+    gone: PodDeleted = field(default=lambda pod: None, init=False)
     refused: set[str] = field(default_factory=set, init=False)
-    _created: list[Member] = field(default_factory=list, init=False)
-    _removed: list[Member] = field(default_factory=list, init=False)
+    _created: list[RolloutPod] = field(default_factory=list, init=False)
+    _removed: list[RolloutPod] = field(default_factory=list, init=False)
     _claims: list[Object] = field(default_factory=list, init=False)
     _numbers: dict[str, int] = field(default_factory=dict, init=False)
     _taken: set[str] = field(default_factory=set, init=False)
@@ -98,11 +97,11 @@ class Rollout(ABC):
         """One pass of the controllers; whether it changed anything."""
 
     @abstractmethod
-    def is_new(self, member: Member) -> bool:
+    def is_new(self, member: RolloutPod) -> bool:
         """Whether a pod is of the revision that comes."""
 
     @abstractmethod
-    def unfinished(self) -> str:
+    def remaining_work(self) -> str:
         """What is still to be done, in words; empty when the update is complete."""
 
     def settle(self, ready: Ready) -> bool:
@@ -134,7 +133,7 @@ class Rollout(ABC):
         self._created, self._removed, self._claims = [], [], []
         return step
 
-    def create(self, body: Object, revision: str, claims: Sequence[Object] = ()) -> Member | None:
+    def create(self, body: Object, revision: str, claims: Sequence[Object] = ()) -> RolloutPod | None:
         """A pod comes, unless the API server refuses it. One without a name is numbered."""
         metadata = body["metadata"]
         prefix = metadata["generateName"]
@@ -149,13 +148,13 @@ class Rollout(ABC):
             self._numbers[prefix] = int(metadata["name"].removeprefix(prefix))
         self.refused.discard(name_of(body))
         self._taken.add(name_of(pod))
-        member = Member(pod, revision, ready=False, made=True, fresh=True)
+        member = RolloutPod(pod, revision, ready=False, made=True, fresh=True)
         self.members.append(member)
         self._created.append(member)
         self._claims += [*claims, *ephemeral_claims(pod)]
         return member
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: RolloutPod) -> None:
         """A pod is told to go: one that has a node takes its time, any other is gone at once."""
         if member.fresh:
             self._created.remove(member)
@@ -173,12 +172,12 @@ class Rollout(ABC):
             number += 1
         return f"{prefix}{number}"
 
-    def _counts(self, counted: Callable[[Member], bool]) -> Counts:
+    def _counts(self, counted: Callable[[RolloutPod], bool]) -> Counts:
         new = [self.is_new(member) for member in self.members if counted(member)]
         return Counts(new.count(False), new.count(True))
 
 
-def member_of(pod: Object, revision: str) -> Member:
+def member_of(pod: Object, revision: str) -> RolloutPod:
     """A pod as it is in the cluster."""
     gone = bool(section(pod, "metadata").get("deletionTimestamp"))
-    return Member(pod, revision, ready=is_ready(pod) and not is_over(pod), terminating=gone)
+    return RolloutPod(pod, revision, ready=is_ready(pod) and not is_over(pod), terminating=gone)

@@ -1,31 +1,48 @@
 """StatefulSet: pods with an ordinal, a name and claims of their own, made one after the other or all at once.
 
 Upstream: pkg/controller/statefulset/stateful_set_control.go, stateful_set_utils.go, stateful_pod_control.go.
+
+Updates of a StatefulSet: from the highest ordinal down, never below the partition.
+
+Upstream: pkg/controller/statefulset/stateful_set_control.go (updateStatefulSet).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from kwhatif.admission.answer import Object
+from kwhatif.admission.response import Object
 from kwhatif.bounds import make_room
-from kwhatif.workloads.making import Making
-from kwhatif.workloads.naming import template_hash
-from kwhatif.workloads.objects import claim_template, copied, integer, name_of, namespace_of, section
-from kwhatif.workloads.pods import pod_from_template
+from kwhatif.golang.parsing import int64
+from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
+from kwhatif.workloads.objects import (
+    claim_template,
+    deep_copy_json,
+    get_scaled_value,
+    integer,
+    is_over,
+    labels_of,
+    name_of,
+    namespace_of,
+    same_template,
+    section,
+)
+from kwhatif.workloads.replica_set import owned_by
+from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod, member_of
 
 REVISION = "controller-revision-hash"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
-def make_stateful_set(stateful_set: Object, making: Making, *, ready: bool) -> None:
+def make_stateful_set(stateful_set: Object, making: ObjectCreator, *, ready: bool) -> None:
     """All pods, each as soon as the one before is ready; if none ever is, those made without waiting."""
     spec = section(stateful_set, "spec")
     replicas = integer(spec.get("replicas"), 1)
     make_room(replicas, f"StatefulSet {name_of(stateful_set)}")
     ordinals = range(start_of(stateful_set), start_of(stateful_set) + replicas)
-    patient = one_by_one(stateful_set)
+    patient = is_ordered(stateful_set)
     template, revision = section(spec, "template"), revision_of(stateful_set)
     for batch in _batches(ordinals, 1 if patient else replicas):
         failures = []
@@ -40,7 +57,7 @@ def make_stateful_set(stateful_set: Object, making: Making, *, ready: bool) -> N
                 )
         for text in failures:
             never_tried = len(ordinals[batch.stop - ordinals.start :]) if text is failures[-1] else 0
-            making.failed(stateful_set, text, 1 + never_tried)
+            making.record_failure(stateful_set, text, 1 + never_tried)
         if failures or (patient and not ready):
             return
 
@@ -75,7 +92,7 @@ def claims_of(stateful_set: Object, ordinal: int) -> Iterator[Object]:
         name = f"{name_of(template)}-{name_of(stateful_set)}-{ordinal}"
         claim = claim_template(name, namespace_of(stateful_set), template)
         if labels:
-            claim["metadata"]["labels"] = section(claim, "metadata", "labels") | copied(labels)
+            claim["metadata"]["labels"] = section(claim, "metadata", "labels") | deep_copy_json(labels)
         yield claim
 
 
@@ -84,7 +101,7 @@ def start_of(stateful_set: Object) -> int:
     return integer(section(stateful_set, "spec", "ordinals").get("start"), 0)
 
 
-def one_by_one(stateful_set: Object) -> bool:
+def is_ordered(stateful_set: Object) -> bool:
     """Whether each pod waits for those before it."""
     return section(stateful_set, "spec").get("podManagementPolicy") != "Parallel"
 
@@ -98,14 +115,14 @@ def _claim_templates(stateful_set: Object) -> list[Object]:
     return list(section(stateful_set, "spec").get("volumeClaimTemplates") or ())
 
 
-def _claims_problem(stateful_set: Object, pod: Object, ordinal: int, making: Making) -> str:
+def _claims_problem(stateful_set: Object, pod: Object, ordinal: int, making: ObjectCreator) -> str:
     """What keeps the claims of a pod from being made; empty if nothing does."""
     problems = []
     for claim in claims_of(stateful_set, ordinal):
         refused = making.claim(claim)
         if refused:
             what = f"Create Claim {name_of(claim)} for Pod {name_of(pod)} in StatefulSet {name_of(stateful_set)}"
-            making.failed(stateful_set, f"{what} failed error: {refused.message}", 0)
+            making.record_failure(stateful_set, f"{what} failed error: {refused.message}", 0)
             problems.append(f"failed to create PVC {name_of(claim)}: {refused.message}")
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
 
@@ -117,3 +134,135 @@ def _batches(ordinals: range, largest: int) -> Iterator[range]:
         yield ordinals[:size]
         ordinals = ordinals[size:]
         size = min(2 * size, largest)
+
+
+@dataclass
+class StatefulSetRollout(Rollout):
+    """``current`` and ``update`` are the revisions that the pods below and above the partition should have."""
+
+    old: Object
+    new: Object
+    current: str
+    update: str
+    most_unavailable: int | None
+
+    @classmethod
+    def from_objects(
+        cls, old: Object, new: Object, pods: Sequence[Object], admit: Admit, *, gate: bool = False
+    ) -> StatefulSetRollout:
+        """With the ``gate``, as many pods as ``maxUnavailable`` says are replaced at a time."""
+        members = [member_of(pod, labels_of(pod).get(REVISION, "")) for pod in owned_by(new, pods)]
+        members.sort(key=_ordinal)
+        status = section(old, "status")
+        current = str(status.get("currentRevision") or (members[0].revision if members else revision_of(old)))
+        update = revision_of(new)
+        if same_template(section(old, "spec", "template"), section(new, "spec", "template")):
+            update = str(status.get("updateRevision") or (members[-1].revision if members else update))
+        most = None
+        if gate:
+            replicas = integer(section(new, "spec").get("replicas"), 1)
+            rolling = section(new, "spec", "updateStrategy", "rollingUpdate")
+            most = max(1, get_scaled_value(rolling.get("maxUnavailable", 1), replicas, up=False))
+        return cls(members, admit, old, new, current, update, most)
+
+    @property
+    def ordinals(self) -> range:
+        start = start_of(self.new)
+        return range(start, start + integer(section(self.new, "spec").get("replicas"), 1))
+
+    @property
+    def partition(self) -> int:
+        return integer(section(self.new, "spec", "updateStrategy", "rollingUpdate").get("partition"), 0)
+
+    @property
+    def on_delete(self) -> bool:
+        return section(self.new, "spec", "updateStrategy").get("type") == "OnDelete"
+
+    # --- one pass of the controller
+
+    def sync(self) -> bool:
+        there = {_ordinal(member): member for member in self.members}
+        condemned = [m for m in reversed(self.members) if 0 <= _ordinal(m) not in self.ordinals]
+        first_unavailable = self._first_unavailable(there, condemned)
+        patient = is_ordered(self.new)
+        changed = failed = False
+        for ordinal in self.ordinals:
+            member = there.get(ordinal)
+            blocked = member is None
+            if member is None:
+                made = self._make(ordinal)
+                changed, failed = changed or made, failed or not made
+            elif is_over(member.pod) and not member.terminating:
+                self.remove(member)
+                blocked = changed = True
+            if patient and (blocked or (member is not None and not member.available)):
+                return changed
+        if failed:
+            return changed
+        for member in condemned:
+            waits = not member.available and member is not first_unavailable
+            if patient and (member.terminating or waits):
+                return changed
+            if not member.terminating:
+                self.remove(member)
+                changed = True
+                if patient:
+                    return True
+        if self.on_delete or changed:
+            return changed
+        return self._replace([there[ordinal] for ordinal in self.ordinals if ordinal in there])
+
+    def _replace(self, replicas: list[RolloutPod]) -> bool:
+        """Delete pods of another revision, highest ordinal first; the next pass makes them anew."""
+        targets = list(reversed(replicas[self.partition :]))
+        if self.most_unavailable is None:
+            for target in targets:
+                if target.revision != self.update and not target.terminating:
+                    self.remove(target)
+                    return True
+                if not target.available:
+                    return False
+            return False
+        room = self.most_unavailable - sum(not member.available for member in replicas)
+        outdated = [member for member in targets if member.revision != self.update and not member.terminating]
+        for member in outdated[: max(0, room)]:
+            self.remove(member)
+        return bool(outdated) and room > 0
+
+    def _make(self, ordinal: int) -> bool:
+        behind = not self.on_delete and ordinal < start_of(self.new) + self.partition
+        revision = self.current if behind else self.update
+        source = self.old if behind else self.new
+        pod = stateful_pod(self.new, section(source, "spec", "template"), revision, ordinal)
+        made = self.create(pod, revision, tuple(claims_of(self.new, ordinal)))
+        self.members.sort(key=_ordinal)
+        return made is not None
+
+    def _first_unavailable(self, there: dict[int, RolloutPod], condemned: list[RolloutPod]) -> RolloutPod | None:
+        """The pod that may go although it is not available; none if a replica is what is missing."""
+        for ordinal in self.ordinals:
+            member = there.get(ordinal)
+            if member is None or not member.available:
+                return member
+        return next((member for member in reversed(condemned) if not member.available), None)
+
+    def is_new(self, member: RolloutPod) -> bool:
+        return self.update != self.current and member.revision == self.update
+
+    def remaining_work(self) -> str:
+        there = {_ordinal(member): member for member in self.members}
+        late = []
+        for ordinal in self.ordinals:
+            member = there.get(ordinal)
+            outdated = ordinal - start_of(self.new) >= self.partition and not self.on_delete
+            if member is None or not member.available or (outdated and member.revision != self.update):
+                late.append(f"{name_of(self.new)}-{ordinal}")
+        leaving = [m.name for m in self.members if 0 <= _ordinal(m) not in self.ordinals]
+        parts = [f"not updated and available: {', '.join(late)}"] if late else []
+        parts += [f"not removed: {', '.join(leaving)}"] if leaving else []
+        return "; ".join(parts)
+
+
+def _ordinal(member: RolloutPod) -> int:
+    ordinal = int64(member.name.rpartition("-")[2])
+    return -1 if ordinal is None else ordinal

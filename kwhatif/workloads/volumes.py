@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from kwhatif.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import ObjectMeta, Resource
-from kwhatif.api.others import (
+from kwhatif.api.selectors import Selector
+from kwhatif.api.workloads_and_storage import (
     CSIPersistentVolumeSource,
     ObjectReference,
     PersistentVolume,
@@ -25,8 +26,7 @@ from kwhatif.api.others import (
     VolumeNodeAffinity,
     VolumePhase,
 )
-from kwhatif.api.selectors import Selector
-from kwhatif.cluster.storage import BIND_COMPLETED, Storage, class_of
+from kwhatif.cluster.storage import BIND_COMPLETED, Storage, storage_class_of
 
 R = TypeVar("R", bound=Resource)
 
@@ -42,12 +42,12 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     mine = {(type(obj), obj.namespace, obj.name) for obj in new if isinstance(obj, Resource)}
     if not any(kind in (PersistentVolume, PersistentVolumeClaim, StorageClass) for kind, _, _ in mine):
         return []
-    objects.put_if_any(StorageClass, (_completed(each) for each in objects.of(StorageClass)))
-    fresh = {each.name for each in objects.of(PersistentVolume) if (PersistentVolume, "", each.name) in mine}
-    volumes = {v.name: _available(v) if v.name in fresh else v for v in objects.of(PersistentVolume)}
-    run = _Controller(volumes, {each.name: each for each in objects.of(StorageClass)})
+    objects.put_if_any(StorageClass, (_with_defaults(each) for each in objects.list_all(StorageClass)))
+    fresh = {each.name for each in objects.list_all(PersistentVolume) if (PersistentVolume, "", each.name) in mine}
+    volumes = {v.name: _available(v) if v.name in fresh else v for v in objects.list_all(PersistentVolume)}
+    run = _Controller(volumes, {each.name: each for each in objects.list_all(StorageClass)})
     claims = []
-    for claim in objects.of(PersistentVolumeClaim):
+    for claim in objects.list_all(PersistentVolumeClaim):
         ours = (PersistentVolumeClaim, claim.namespace, claim.name) in mine
         claims.append(run.settle(claim, run.volumes.keys() if ours else fresh, provision=ours))
     objects.put_if_any(PersistentVolumeClaim, claims)
@@ -55,19 +55,19 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     return run.told
 
 
-def claim_arrives(storage: Storage, claim: PersistentVolumeClaim) -> None:
+def provision_claim(storage: Storage, claim: PersistentVolumeClaim) -> None:
     """A claim comes into being while pods are scheduled, and gets its volume at once if that needs no node."""
     if (claim.namespace, claim.name) in storage.claims:
         return
     run = _Controller(storage.volumes, storage.classes)
-    among = {volume.name for volume in storage.kept_for(claim)}
+    among = {volume.name for volume in storage.prebound_volumes_of(claim)}
     if not run.waits(claim):
         # Of a class that waits for no consumer the scheduler takes no volume: who has one stands in the volume.
-        among.update(volume.name for volume in storage.volumes_of_class(class_of(claim)))
+        among.update(volume.name for volume in storage.volumes_of_class(storage_class_of(claim)))
     storage.add_claim(run.settle(claim, sorted(among), provision=True))
 
 
-def _completed(one: StorageClass) -> StorageClass:
+def _with_defaults(one: StorageClass) -> StorageClass:
     """A class as the API server stores it."""
     return one if one.volume_binding_mode else replace(one, volume_binding_mode="Immediate")
 
@@ -83,7 +83,7 @@ class _Controller:
 
     def waits(self, claim: PersistentVolumeClaim) -> bool:
         """Whether it is left to the scheduler which volume a claim gets."""
-        storage_class = self._classes.get(class_of(claim))
+        storage_class = self._classes.get(storage_class_of(claim))
         return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
     def settle(self, claim: PersistentVolumeClaim, among: Iterable[str], *, provision: bool) -> PersistentVolumeClaim:
@@ -91,25 +91,25 @@ class _Controller:
         if BIND_COMPLETED in (claim.metadata.annotations or {}):
             its = self.volumes.get(claim.spec.volume_name or "")
             if its is not None and its.name in among and its.spec.claim_ref is None:
-                return self._bound(claim, its)
+                return self._bind(claim, its)
             return claim
-        storage_class, waits = self._classes.get(class_of(claim)), self.waits(claim)
+        storage_class, waits = self._classes.get(storage_class_of(claim)), self.waits(claim)
         found = [volume for volume in map(self.volumes.__getitem__, among) if self._may_have(claim, volume, waits)]
         if found:
             best = min(found, key=lambda volume: (volume.spec.claim_ref is None, volume.storage, volume.name))
             self.told.append(f"PersistentVolumeClaim {claim.namespace}/{claim.name} is bound to {best.name}")
-            return self._bound(claim, best)
+            return self._bind(claim, best)
         if waits or not provision or claim.spec.volume_name or storage_class is None:
             return claim
         if (storage_class.provisioner or _NO_PROVISIONER) == _NO_PROVISIONER:
             return claim
-        made = _provisioned(claim, storage_class)
+        made = _provision(claim, storage_class)
         where = "where its class allows it" if made.spec.node_affinity else "in any zone"
         self.told.append(
             f"PersistentVolumeClaim {claim.namespace}/{claim.name} gets a new volume at once, taken to be {where}: "
             f"StorageClass {storage_class.name} does not wait for the pod"
         )
-        return self._bound(claim, made)
+        return self._bind(claim, made)
 
     def _may_have(self, claim: PersistentVolumeClaim, volume: PersistentVolume, waits: bool) -> bool:
         spec, ref = volume.spec, volume.spec.claim_ref
@@ -121,13 +121,13 @@ class _Controller:
             return claim.spec.volume_name == volume.name
         if (spec.volume_mode or "Filesystem") != (claim.spec.volume_mode or "Filesystem"):
             return False
-        if class_of(volume) != class_of(claim) or volume.storage < claim.storage:
+        if storage_class_of(volume) != storage_class_of(claim) or volume.storage < claim.storage:
             return False
         if volume.metadata.deletion_timestamp is not None:
             return False
         if ref is not None:
             return True
-        selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
+        selector = None if claim.spec.selector is None else Selector.from_label_selector(claim.spec.selector)
         return (
             not waits
             and volume.status.phase == "Available"
@@ -135,7 +135,7 @@ class _Controller:
             and set(claim.spec.access_modes or ()) <= set(spec.access_modes or ())
         )
 
-    def _bound(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+    def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
         """Both sides know each other."""
         ref = ObjectReference(
             kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
@@ -153,7 +153,7 @@ class _Controller:
         )
 
 
-def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> PersistentVolume:
+def _provision(claim: PersistentVolumeClaim, storage_class: StorageClass) -> PersistentVolume:
     """The volume that a provisioner makes; of the topologies that its class allows it may have any."""
     name = f"pvc-{claim.metadata.uid or f'{claim.namespace}-{claim.name}'}"
     driver = storage_class.provisioner or ""
@@ -165,7 +165,7 @@ def _provisioned(claim: PersistentVolumeClaim, storage_class: StorageClass) -> P
         spec=PersistentVolumeSpec(
             capacity={"storage": claim.storage},
             access_modes=claim.spec.access_modes,
-            storage_class_name=class_of(claim),
+            storage_class_name=storage_class_of(claim),
             volume_mode=claim.spec.volume_mode,
             node_affinity=VolumeNodeAffinity(required=NodeSelector(node_selector_terms=terms)) if terms else None,
             csi=None

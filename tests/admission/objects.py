@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 
 Json = dict[str, Any]
 
@@ -65,24 +65,24 @@ def quota(hard: Json, name: str = "q", **spec: Any) -> Json:
 
 
 def server(*objects: Json, plugins: tuple[str, ...] | None = None) -> ApiServer:
-    world = World(objects)
+    world = ObjectStore(objects)
     return ApiServer(world) if plugins is None else ApiServer(world, plugins)
 
 
 def created(api: ApiServer, obj: Json) -> Json:
     answer = api.create(obj)
-    assert isinstance(answer, Created), answer.message
+    assert isinstance(answer, StoredObject), answer.message
     return answer.object
 
 
 def refused(api: ApiServer, obj: Json) -> str:
     answer = api.create(obj)
-    assert isinstance(answer, Refused), answer.object
+    assert isinstance(answer, RequestRefusal), answer.object
     return answer.message
 
 
 def trail(api: ApiServer, obj: Json) -> list[str]:
     """What was said about the changes."""
     answer = api.create(obj)
-    assert isinstance(answer, Created), answer.message
+    assert isinstance(answer, StoredObject), answer.message
     return [f"{change.step}: {change.path}: {change.text}" for change in answer.changes]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from tests.admission.objects import in_cluster, make, server, template
 
 Json = dict[str, Any]
@@ -297,13 +297,13 @@ REFUSED: list[tuple[str, Json, str, str]] = [
 @pytest.mark.parametrize(("name", "obj"), TAKEN, ids=[name for name, _ in TAKEN])
 def test_it_is_taken(name: str, obj: Json) -> None:
     answer = server().send("create", obj)
-    assert isinstance(answer, Created), answer.message
+    assert isinstance(answer, StoredObject), answer.message
 
 
 @pytest.mark.parametrize(("name", "obj", "field", "words"), REFUSED, ids=[name for name, *_ in REFUSED])
 def test_it_is_refused(name: str, obj: Json, field: str, words: str) -> None:
     answer = server().send("create", obj)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert answer.code == 422
     assert any(cause.field == field and words in cause.message for cause in answer.causes), answer.message
 
@@ -331,23 +331,23 @@ def test_it_is_refused(name: str, obj: Json, field: str, words: str) -> None:
 )
 def test_what_must_not_change(name: str, before: Json, after: Json, words: str) -> None:
     api = server()
-    assert isinstance(api.send("create", before), Created)
+    assert isinstance(api.send("create", before), StoredObject)
     answer = api.send("replace", after)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert words in answer.message
 
 
 def test_a_network_of_the_other_family_may_be_added() -> None:
     api = server()
-    assert isinstance(api.send("create", network("10.96.0.0/16")), Created)
-    assert isinstance(api.send("replace", network("10.96.0.0/16", "fd00::/108")), Created)
+    assert isinstance(api.send("create", network("10.96.0.0/16")), StoredObject)
+    assert isinstance(api.send("replace", network("10.96.0.0/16", "fd00::/108")), StoredObject)
 
 
 def test_a_request_for_a_certificate_stays_as_it_was() -> None:
     api = server()
     api.send("create", signing())
     answer = api.send("replace", signing(usages=["client auth"]))
-    assert isinstance(answer, Created)
+    assert isinstance(answer, StoredObject)
     assert answer.object["spec"]["usages"] == ["server auth"]
     assert any("is not read" in doubt.what for doubt in api.doubts)
 

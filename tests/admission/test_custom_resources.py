@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 
 Json = dict[str, Any]
 
@@ -25,12 +25,12 @@ def definition(inner: Json, **version: Any) -> Json:
     }
 
 
-def send(schema: Json, spec: Json, old: Json | None = None, verb: str = "create") -> Created | Refused:
+def send(schema: Json, spec: Json, old: Json | None = None, verb: str = "create") -> StoredObject | RequestRefusal:
     def gear(spec: Json) -> Json:
         metadata = {"name": "g", "namespace": "n"}
         return {"apiVersion": "example.com/v1", "kind": "Gear", "metadata": metadata, "spec": spec}
 
-    world = World([definition(schema), *([gear(old)] if old is not None else [])])
+    world = ObjectStore([definition(schema), *([gear(old)] if old is not None else [])])
     return ApiServer(world).send(verb, gear(spec))
 
 
@@ -105,22 +105,22 @@ def rule(text: str, **more: Any) -> Json:
 def test_a_new_resource(name: str, schema: Json, spec: Json, problem: str) -> None:
     answer = send(schema, spec)
     if problem:
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, RequestRefusal)
         assert problem in answer.message
     else:
-        assert isinstance(answer, Created), answer
+        assert isinstance(answer, StoredObject), answer
 
 
 def test_what_an_update_leaves_as_it_was_is_not_refused() -> None:
     schema = fields(a={"type": "integer", "maximum": 3}, b={"type": "integer"})
-    assert isinstance(send(schema, {"a": 9, "b": 2}, {"a": 9, "b": 1}, "apply"), Created)
-    assert isinstance(send(schema, {"a": 8, "b": 1}, {"a": 9, "b": 1}, "apply"), Refused)
+    assert isinstance(send(schema, {"a": 9, "b": 2}, {"a": 9, "b": 1}, "apply"), StoredObject)
+    assert isinstance(send(schema, {"a": 8, "b": 1}, {"a": 9, "b": 1}, "apply"), RequestRefusal)
 
 
 def test_defaults_are_filled_in_at_every_depth() -> None:
     inner = {"type": "object", "default": {}, "properties": {"x": {"type": "integer", "default": 7}}}
     answer = send(fields(o=inner), {})
-    assert isinstance(answer, Created)
+    assert isinstance(answer, StoredObject)
     assert answer.object["spec"] == {"o": {"x": 7}}
 
 
@@ -167,8 +167,8 @@ def test_defaults_are_filled_in_at_every_depth() -> None:
 )
 def test_a_definition_that_is_wrong(name: str, change: Json, problem: str) -> None:
     found = definition(fields(a=change)) if "type" in change else definition({}, **change)
-    answer = ApiServer(World([])).send("create", found)
-    assert isinstance(answer, Refused)
+    answer = ApiServer(ObjectStore([])).send("create", found)
+    assert isinstance(answer, RequestRefusal)
     assert problem in answer.message
 
 
@@ -186,25 +186,25 @@ def test_groups_of_kubernetes_own_need_an_approval(said: str, problem: str) -> N
     name = found["spec"]["names"]["plural"]
     found["spec"]["group"] = "shop.k8s.io"
     found["metadata"] |= {"name": f"{name}.shop.k8s.io", "annotations": {"api-approved.kubernetes.io": said}}
-    answer = ApiServer(World([])).send("create", found)
-    assert problem in answer.message if isinstance(answer, Refused) else not problem
+    answer = ApiServer(ObjectStore([])).send("create", found)
+    assert problem in answer.message if isinstance(answer, RequestRefusal) else not problem
 
 
 def test_the_schema_of_metadata_is_given() -> None:
     found = definition({})
     schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["properties"]["metadata"] = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}}}
-    assert isinstance(ApiServer(World([])).send("create", found), Created)
+    assert isinstance(ApiServer(ObjectStore([])).send("create", found), StoredObject)
     schema["properties"]["metadata"]["properties"]["labels"] = {"type": "object"}
-    answer = ApiServer(World([])).send("create", found)
-    assert isinstance(answer, Refused)
+    answer = ApiServer(ObjectStore([])).send("create", found)
+    assert isinstance(answer, RequestRefusal)
     assert "properties[metadata]: Forbidden: must not specify anything other than name" in answer.message
 
 
 def test_a_kind_of_a_group_that_other_servers_often_serve_is_not_judged() -> None:
-    world = World([])
+    world = ObjectStore([])
     world.cover("CustomResourceDefinition")
     server = ApiServer(world)
     assert not server.judges({"apiVersion": "route.openshift.io/v1", "kind": "Route"})
     assert server.judges({"apiVersion": "example.com/v1", "kind": "Gear"})
-    assert not ApiServer(World([])).judges({"apiVersion": "example.com/v1", "kind": "Gear"})
+    assert not ApiServer(ObjectStore([])).judges({"apiVersion": "example.com/v1", "kind": "Gear"})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from tests.admission.objects import in_cluster, server
 
 Json = dict[str, Any]
@@ -221,13 +221,13 @@ REFUSED: list[tuple[str, Json, str, str]] = [
 @pytest.mark.parametrize(("name", "obj"), TAKEN, ids=[name for name, _ in TAKEN])
 def test_a_definition_is_taken(name: str, obj: Json) -> None:
     answer = server().send("create", obj)
-    assert isinstance(answer, Created), answer.message
+    assert isinstance(answer, StoredObject), answer.message
 
 
 @pytest.mark.parametrize(("name", "obj", "field", "words"), REFUSED, ids=[name for name, *_ in REFUSED])
 def test_a_definition_is_refused(name: str, obj: Json, field: str, words: str) -> None:
     answer = server().send("create", obj)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert any(cause.field == field and words in cause.message for cause in answer.causes), answer.message
 
 
@@ -246,15 +246,15 @@ def established(obj: Json) -> Json:
 )
 def test_what_must_not_change_about_a_definition(name: str, after: Json, words: str) -> None:
     answer = server(established(definition())).send("", after)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert words in answer.message
 
 
 def test_what_was_wrong_with_a_definition_may_stay() -> None:
     old = definition(preserveUnknownFields=True)
-    assert isinstance(server().send("create", old), Refused)
-    assert isinstance(server(established(old)).send("", old), Created)
-    assert isinstance(server(established(definition())).send("", old), Refused)
+    assert isinstance(server().send("create", old), RequestRefusal)
+    assert isinstance(server(established(old)).send("", old), StoredObject)
+    assert isinstance(server(established(definition())).send("", old), RequestRefusal)
 
 
 def test_formats_that_nobody_looks_at_are_warned_of_where_they_are_new() -> None:

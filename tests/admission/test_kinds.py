@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from tests.admission.objects import in_cluster, job, limit_range, make, quota, server
 
 Json = dict[str, Any]
@@ -154,7 +154,7 @@ REFUSED: list[tuple[str, Json, str, str]] = [
 @pytest.mark.parametrize(("obj", "field", "why"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_what_is_wrong_is_told_by_its_field(obj: Json, field: str, why: str) -> None:
     answer = server().send("create", obj)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     (told,) = {cause.message for cause in answer.causes if cause.field == field and why in cause.message}
     assert told
 
@@ -183,14 +183,14 @@ TAKEN: list[tuple[str, Json]] = [
 @pytest.mark.parametrize("obj", [case[1] for case in TAKEN], ids=[case[0] for case in TAKEN])
 def test_what_is_right_is_taken(obj: Json) -> None:
     answer = server().send("create", obj)
-    assert isinstance(answer, Created), answer.message
+    assert isinstance(answer, StoredObject), answer.message
 
 
 def test_a_node_port_beyond_the_usual_ones_is_taken_where_a_service_has_one() -> None:
     there = service(type="NodePort", ports=[{"port": 80, "nodePort": 8080, "protocol": "TCP"}])
     there["metadata"]["name"] = "other"
     answer = server(there).send("create", service(type="NodePort", ports=[{"port": 80, "nodePort": 9090}]))
-    assert isinstance(answer, Created), answer.message
+    assert isinstance(answer, StoredObject), answer.message
 
 
 WARNED: list[tuple[str, Json, str]] = [
@@ -220,6 +220,6 @@ WARNED: list[tuple[str, Json, str]] = [
 @pytest.mark.parametrize(("name", "obj", "words"), WARNED, ids=[name for name, *_ in WARNED])
 def test_what_is_taken_with_a_warning(name: str, obj: Json, words: str) -> None:
     answer = server().send("create", obj)
-    assert isinstance(answer, Created), answer.message
+    assert isinstance(answer, StoredObject), answer.message
     (told,) = answer.warnings
     assert words in told

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kwhatif.admission.validation.name_rules import (
+from kwhatif.admission.validation.field_rules import (
     dns_label,
     dns_subdomain,
     label_key,

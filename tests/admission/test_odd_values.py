@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
 from kwhatif.admission.pipeline import PLUGINS, QUOTA
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from tests.admission.objects import (
     asking,
     claim,
@@ -128,18 +128,18 @@ def test_every_field_with_every_odd_value(obj: Json) -> None:
             api = server(*context, plugins=everything)
             odd = changed(obj, path, value)
             answer = api.create(odd)
-            assert isinstance(answer, Created | Refused)
-            if isinstance(answer, Refused):
+            assert isinstance(answer, StoredObject | RequestRefusal)
+            if isinstance(answer, RequestRefusal):
                 assert answer.message
             elif odd["metadata"].get("name"):
-                assert isinstance(api.update(odd), Created | Refused)
+                assert isinstance(api.update(odd), StoredObject | RequestRefusal)
 
 
 def test_nothing_in_the_full_pod_is_refused_as_it_is() -> None:
-    assert isinstance(server().create(FULL), Created)
+    assert isinstance(server().create(FULL), StoredObject)
 
 
 def test_a_null_in_a_list_is_an_empty_item() -> None:
     answer = server().create(pod(containers=[container(), None]))
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert [cause.field for cause in answer.causes] == ["spec.containers[1].name", "spec.containers[1].image"]

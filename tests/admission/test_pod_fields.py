@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 
 CONTAINER = {"name": "c", "image": "app:1"}
 
 
-def answer(spec: dict[str, Any], annotations: dict[str, str] | None = None) -> Created | Refused:
+def answer(spec: dict[str, Any], annotations: dict[str, str] | None = None) -> StoredObject | RequestRefusal:
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "p", "namespace": "default", "annotations": annotations or {}},
         "spec": {"containers": [CONTAINER], **spec},
     }
-    return ApiServer(World()).send("create", pod)
+    return ApiServer(ObjectStore()).send("create", pod)
 
 
 def container(**fields: Any) -> dict[str, Any]:
@@ -156,7 +156,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("spec", "problem"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_the_server_refuses(spec: dict[str, Any], problem: str) -> None:
     refused = answer(spec)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RequestRefusal)
     assert refused.message == f'Pod "p" is invalid: {problem}'
 
 
@@ -200,18 +200,18 @@ WARNED: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
 )
 def test_the_server_warns(spec: dict[str, Any], annotations: dict[str, str], warning: str) -> None:
     created = answer(spec, annotations)
-    assert isinstance(created, Created), created
+    assert isinstance(created, StoredObject), created
     assert list(created.warnings) == [warning]
 
 
 def test_an_annotation_becomes_the_field_that_it_stands_for() -> None:
     created = answer({}, {"container.apparmor.security.beta.kubernetes.io/c": "localhost/mine"})
-    assert isinstance(created, Created)
+    assert isinstance(created, StoredObject)
     (made,) = created.object["spec"]["containers"]
     assert made["securityContext"]["appArmorProfile"] == {"type": "Localhost", "localhostProfile": "mine"}
 
 
 def test_a_spec_that_was_sound_is_not_taken_for_another() -> None:
-    assert isinstance(answer({}), Created)
-    assert isinstance(answer({"hostname": "A"}), Refused)
-    assert isinstance(answer({}), Created)
+    assert isinstance(answer({}), StoredObject)
+    assert isinstance(answer({"hostname": "A"}), RequestRefusal)
+    assert isinstance(answer({}), StoredObject)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
-from kwhatif.admission.policies.patching import Inapplicable, patched
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.policies.patching import PatchError, apply_json_patch
 from kwhatif.admission.policies.policy_expressions import asks_authorizer
-from kwhatif.admission.policies.view import seen
+from kwhatif.admission.policies.request_view import to_unstructured
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 
 Json = dict[str, Any]
 
@@ -47,8 +47,8 @@ def config_map(name: str, **fields: Any) -> Json:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "n"}, **fields}
 
 
-def send(objects: list[Json], **data: str) -> Created | Refused:
-    return ApiServer(World(objects)).send("create", config_map("c", data=data))
+def send(objects: list[Json], **data: str) -> StoredObject | RequestRefusal:
+    return ApiServer(ObjectStore(objects)).send("create", config_map("c", data=data))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def send(objects: list[Json], **data: str) -> Created | Refused:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_validating_policy(name: str, objects: list[Json], refused: bool) -> None:
-    assert isinstance(send(objects, a="1"), Refused) is refused
+    assert isinstance(send(objects, a="1"), RequestRefusal) is refused
 
 
 @pytest.mark.parametrize(
@@ -135,13 +135,13 @@ def test_a_validating_policy(name: str, objects: list[Json], refused: bool) -> N
 )
 def test_a_mutating_policy(name: str, objects: list[Json], data: Json) -> None:
     answer = send(objects, a="1")
-    assert isinstance(answer, Created), answer
+    assert isinstance(answer, StoredObject), answer
     assert answer.object["data"] == data
 
 
 def test_the_parts_of_an_object_are_called_as_the_path_to_them() -> None:
     answer = send(mutating("Object{metadata: Object.spec{labels: {'a': 'b'}}}"))
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert 'type mismatch: unexpected type name "Object.spec", expected "Object.metadata"' in answer.message
 
 
@@ -161,8 +161,8 @@ def test_the_parts_of_an_object_are_called_as_the_path_to_them() -> None:
     ],
 )
 def test_a_patch_that_cannot_be_applied(operation: Json, problem: str) -> None:
-    with pytest.raises(Inapplicable) as raised:
-        patched({"a": 1, "list": [1]}, [operation])
+    with pytest.raises(PatchError) as raised:
+        apply_json_patch({"a": 1, "list": [1]}, [operation])
     assert str(raised.value).startswith(f"JSON Patch: {problem}")
 
 
@@ -197,17 +197,17 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     ],
 )
 def test_expressions_see_fields_as_go_writes_them(name: str, obj: Json, seen_as: Json) -> None:
-    assert seen(obj)["spec"] == seen_as
+    assert to_unstructured(obj)["spec"] == seen_as
 
 
 def test_an_object_that_go_has_no_type_for_is_seen_as_it_is() -> None:
     obj: Json = {"apiVersion": "example.com/v1", "kind": "Pod", "spec": {"on": False, "list": []}}
-    assert seen(obj) is obj
+    assert to_unstructured(obj) is obj
 
 
 def test_a_status_has_the_counts_that_are_always_written() -> None:
     obj: Json = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {}, "spec": {}}
-    assert seen(obj)["status"] == {"replicas": 0, "availableReplicas": 0}
+    assert to_unstructured(obj)["status"] == {"replicas": 0, "availableReplicas": 0}
 
 
 def test_whoever_asks_the_authorizer_is_found_at_any_depth() -> None:
@@ -232,7 +232,7 @@ def test_an_expression_is_asked_again_where_what_it_reads_differs(expression: st
     variables = [{"name": "whole", "expression": "object"}]
     policies = policy(validations=[{"expression": expression}], variables=variables)
     configs = {"c": {"a": "good"}, "c1": {"a": "good"}, "c2": {"a": "bad", "b": ""}}
-    server = ApiServer(World(policies))
+    server = ApiServer(ObjectStore(policies))
     answers = {
         name: server.send(
             "create",
@@ -240,12 +240,12 @@ def test_an_expression_is_asked_again_where_what_it_reads_differs(expression: st
         )
         for name, data in configs.items()
     }
-    assert [type(answer) for answer in answers.values()] == [Created, Created, Refused]
+    assert [type(answer) for answer in answers.values()] == [StoredObject, StoredObject, RequestRefusal]
 
 
 def test_a_message_names_each_object_that_is_denied() -> None:
     text = {"expression": "false", "messageExpression": "object.metadata.name + ' of ' + string(object.data.size())"}
-    server = ApiServer(World(policy(validations=[text])))
+    server = ApiServer(ObjectStore(policy(validations=[text])))
     for name in ("one", "two"):
         config = {
             "apiVersion": "v1",
@@ -254,19 +254,19 @@ def test_a_message_names_each_object_that_is_denied() -> None:
             "data": {"a": "1"},
         }
         answer = server.send("create", config)
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, RequestRefusal)
         assert answer.message.endswith(f"denied request: {name} of 1")
 
 
 def test_a_policy_that_is_changed_is_asked_as_it_is_now() -> None:
-    world = World(validating("true"))
+    world = ObjectStore(validating("true"))
     server = ApiServer(world)
     config = config_map("c")
-    assert isinstance(server.send("create", config), Created)
+    assert isinstance(server.send("create", config), StoredObject)
     for obj in validating("false"):
         world.put(obj)
     world.remove("ConfigMap", "n", "c")
-    assert isinstance(server.send("create", config), Refused)
+    assert isinstance(server.send("create", config), RequestRefusal)
 
 
 def test_a_resource_is_called_as_its_definition_calls_it() -> None:
@@ -276,6 +276,8 @@ def test_a_resource_is_called_as_its_definition_calls_it() -> None:
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [served]}
     definition = {"kind": "CustomResourceDefinition", "metadata": {"name": "redis.example.com"}, "spec": spec}
     rule = {**RULE, "apiGroups": ["example.com"], "resources": ["redis"]}
-    world = World([definition, *validating("request.resource.resource != 'redis'", match={"resourceRules": [rule]})])
+    world = ObjectStore(
+        [definition, *validating("request.resource.resource != 'redis'", match={"resourceRules": [rule]})]
+    )
     obj = {"apiVersion": "example.com/v1", "kind": "Redis", "metadata": {"name": "r", "namespace": "n"}}
-    assert isinstance(ApiServer(world).send("create", obj), Refused)
+    assert isinstance(ApiServer(world).send("create", obj), RequestRefusal)

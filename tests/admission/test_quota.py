@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from tests.admission.objects import asking, claim, created, in_cluster, make, pod, quota, refused, server, workload
 
 Json = dict[str, Any]
@@ -225,9 +225,9 @@ def test_a_bound_claim_that_grows_counts_by_what_it_grows() -> None:
     for name in ("a", "b"):
         created(api, claim(name))
         api.world.put({**claim(name), "status": {"phase": "Bound"}})
-    assert isinstance(api.update(claim("a", "2Gi")), Created)
+    assert isinstance(api.update(claim("a", "2Gi")), StoredObject)
     answer = api.update(claim("b", "2Gi"))
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert answer.message.endswith(
         "requested: requests.storage=1Gi, used: requests.storage=3Gi, limited: requests.storage=3Gi"
     )
@@ -274,7 +274,7 @@ def test_devices_count_as_the_resource_that_their_class_serves_together_with_pod
     assert "used: requests.example.com/gpu=2" in refused(
         api, devices({"name": "a", "exactly": {"deviceClassName": "gpu", "count": 2}})
     )
-    assert isinstance(api.create(devices({"name": "a", "exactly": {"deviceClassName": "gpu"}})), Created)
+    assert isinstance(api.create(devices({"name": "a", "exactly": {"deviceClassName": "gpu"}})), StoredObject)
     assert "used: requests.example.com/gpu=3" in refused(api, pod(containers=running["spec"]["containers"]))
 
 
@@ -283,4 +283,4 @@ def test_devices_of_a_class_count_by_the_name_that_it_has_as_a_resource() -> Non
     name = "requests.deviceclass.resource.kubernetes.io/gpu"
     claim_ = devices({"name": "a", "exactly": {"deviceClassName": "gpu", "count": 2}})
     assert f"requested: {name}=2" in refused(server(served, quota({name: "1"})), claim_)
-    assert isinstance(server(quota({name: "1"})).create(claim_), Created)
+    assert isinstance(server(quota({name: "1"})).create(claim_), StoredObject)

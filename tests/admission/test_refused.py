@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Refused
+from kwhatif.admission.response import RequestRefusal
 from tests.admission.objects import asking, claim, container, job, make, pod, server, template, workload
 
 Json = dict[str, Any]
@@ -454,7 +454,7 @@ REFUSED: list[tuple[str, Json, str, str]] = [
 )
 def test_refused(manifest: Json, field: str, line: str) -> None:
     answer = server().create(manifest)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert (answer.code, answer.reason) == (422, "Invalid")
     said = [cause.message for cause in answer.causes if cause.field == field]
     assert any(text.startswith(line) for text in said), answer.message
@@ -480,7 +480,7 @@ MISSHAPEN: list[tuple[str, Json, str]] = [
 )
 def test_misshapen(manifest: Json, field: str) -> None:
     answer = server().create(manifest)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert (answer.code, answer.reason) == (400, "BadRequest")
     assert answer.causes[0].field.startswith(field)
     assert answer.message.startswith(f'{manifest["kind"]} in version "v1" cannot be handled as a {manifest["kind"]}: ')

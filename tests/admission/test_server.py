@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from tests.admission.objects import created, make, pod, refused, server, workload
 
 
@@ -34,12 +34,12 @@ def test_an_object_that_is_there_already_is_refused() -> None:
     api = server()
     created(api, workload("Deployment"))
     answer = api.create(workload("Deployment"))
-    assert answer == Refused(409, "AlreadyExists", 'deployments.apps "w" already exists')
+    assert answer == RequestRefusal(409, "AlreadyExists", 'deployments.apps "w" already exists')
 
 
 def test_an_update_of_nothing_is_refused() -> None:
     answer = server().update(workload("Deployment"))
-    assert answer == Refused(404, "NotFound", 'deployments.apps "w" not found')
+    assert answer == RequestRefusal(404, "NotFound", 'deployments.apps "w" not found')
 
 
 def test_an_update_keeps_what_its_manifest_does_not_speak_of() -> None:
@@ -48,7 +48,7 @@ def test_an_update_keeps_what_its_manifest_does_not_speak_of() -> None:
     there["status"] = {"replicas": 7}
     api = server(there)
     answer = api.update(workload("Deployment", minReadySeconds=5))
-    assert isinstance(answer, Created)
+    assert isinstance(answer, StoredObject)
     assert answer.object["spec"]["replicas"] == 7
     assert answer.object["metadata"]["uid"] == "u1"
     assert answer.object["status"] == {"replicas": 7}
@@ -61,7 +61,7 @@ def test_an_update_keeps_what_its_manifest_does_not_speak_of() -> None:
 def test_an_update_is_judged_like_a_new_object() -> None:
     api = server(workload("Deployment"))
     answer = api.update(workload("Deployment", selector={}))
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefusal)
     assert answer.causes[0].field == "spec.selector"
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Refused
+from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+from kwhatif.admission.response import RequestRefusal
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 
 LABELS = {"app": "a"}
 MINORS = ("1.29", "1.35", "1.36")
@@ -43,7 +43,7 @@ def job(status: Any = None, *, memory: str = "1Gi", zone: str = "a") -> Any:
 
 
 def fields(answer: Any) -> list[str]:
-    return [cause.field for cause in answer.causes] if isinstance(answer, Refused) else []
+    return [cause.field for cause in answer.causes] if isinstance(answer, RequestRefusal) else []
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def fields(answer: Any) -> list[str]:
     ],
 )
 def test_addresses_in_an_unusual_form_are_refused_by_new_servers(obj: Any, places: list[str]) -> None:
-    told = {minor: fields(ApiServer(World(), DEFAULT_PLUGINS, minor).send("create", obj)) for minor in MINORS}
+    told = {minor: fields(ApiServer(ObjectStore(), DEFAULT_PLUGINS, minor).send("create", obj)) for minor in MINORS}
     assert told == {"1.29": [], "1.35": [], "1.36": places}
 
 
 def test_the_name_of_a_service_may_begin_with_a_digit_on_new_servers_alone() -> None:
-    told = {m: fields(ApiServer(World(), DEFAULT_PLUGINS, m).send("create", service("4you"))) for m in MINORS}
+    told = {m: fields(ApiServer(ObjectStore(), DEFAULT_PLUGINS, m).send("create", service("4you"))) for m in MINORS}
     assert told == {"1.29": ["metadata.name"], "1.35": ["metadata.name"], "1.36": []}
 
 
@@ -83,9 +83,9 @@ AGAIN = {"startTime": "2026-01-01T00:00:00Z", "conditions": [{"type": "Suspended
 )
 def test_what_may_change_about_a_suspended_job(status: Any, change: Any, since: str) -> None:
     for minor in MINORS:
-        server = ApiServer(World(), DEFAULT_PLUGINS, minor)
+        server = ApiServer(ObjectStore(), DEFAULT_PLUGINS, minor)
         stored = server.send("create", job())
-        assert not isinstance(stored, Refused)
+        assert not isinstance(stored, RequestRefusal)
         server.world.put(stored.object | {"status": status})
         answer = server.send("replace", job(**change))
         wanted = [] if float(minor) >= float(since) else ["spec.template"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Object, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 
 
 def an(api: str, kind: str, **fields: Any) -> Object:
@@ -42,20 +42,20 @@ def job(**spec: Any) -> Object:
     return an("batch/v1", "Job", spec={"template": {"spec": pod}, **spec})
 
 
-def sent(stored: Object, verb: str, manifest: Object, manager: str = "kubectl") -> Created | Refused:
+def sent(stored: Object, verb: str, manifest: Object, manager: str = "kubectl") -> StoredObject | RequestRefusal:
     """What is answered to a manifest, where ``stored`` is in the cluster as the server made it."""
-    server = ApiServer(World())
+    server = ApiServer(ObjectStore())
     if "status" in stored or "managedFields" in stored["metadata"] or stored["metadata"].get("resourceVersion"):
         server.world.put(stored)
     else:
         made = server.create(stored)
-        assert isinstance(made, Created), made
+        assert isinstance(made, StoredObject), made
     return server.send(verb, manifest, namespace="shop", manager=manager)
 
 
 def accepted(*given: Any) -> Object:
     answer = sent(*given)
-    assert isinstance(answer, Created), answer
+    assert isinstance(answer, StoredObject), answer
     return answer.object
 
 
@@ -80,7 +80,7 @@ def test_kubectl_by_itself_leaves_the_number_of_replicas_alone() -> None:
 def test_the_default_rolling_update_is_in_the_way_of_recreate_only_on_the_server() -> None:
     recreate = deployment({"strategy": {"type": "Recreate"}})
     refused = sent(deployment(), "apply", recreate)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RequestRefusal)
     assert [cause.field for cause in refused.causes] == ["spec.strategy.rollingUpdate"]
     assert accepted(deployment(), "", recreate)["spec"]["strategy"] == {"type": "Recreate"}
 
@@ -113,7 +113,7 @@ def owned(*names: str, manager: str = "kubectl", operation: str = "Apply") -> Ob
 def test_fields_of_other_managers_are_in_conflict(entries: list[Object], data: Object, message: str) -> None:
     stored = an("v1", "ConfigMap", metadata={"managedFields": entries}, data={"a": "1", "b": "2"})
     refused = sent(stored, "apply", an("v1", "ConfigMap", data=data), "argocd")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RequestRefusal)
     assert (refused.code, refused.reason, refused.message) == (409, "Conflict", message)
 
 
@@ -134,7 +134,7 @@ def test_a_replaced_object_is_the_manifest_and_counts_its_generations() -> None:
 def test_another_version_of_the_object_is_a_conflict(verb: str) -> None:
     stored = an("v1", "ConfigMap", metadata={"resourceVersion": "7"})
     refused = sent(stored, verb, an("v1", "ConfigMap", metadata={"resourceVersion": "6"}))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RequestRefusal)
     assert (refused.code, refused.reason) == (409, "Conflict")
 
 
@@ -187,7 +187,7 @@ def pod(**spec: Any) -> Object:
 )
 def test_what_must_not_change(stored: Object, manifest: Object, field: str) -> None:
     refused = sent(stored, "apply", manifest)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RequestRefusal)
     assert (refused.code, refused.reason) == (422, "Invalid")
     assert refused.causes[0].field == field
 
@@ -259,13 +259,13 @@ APPLIED = {"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:spec": {"
 def test_a_refusal_for_what_a_manifest_leaves_out_is_doubted_where_nobody_says_who_owned_it(
     verb: str, metadata: Object, doubted: str
 ) -> None:
-    server = ApiServer(World())
+    server = ApiServer(ObjectStore())
     made = server.create(job(completions=3))
-    assert isinstance(made, Created), made
+    assert isinstance(made, StoredObject), made
     made.object["metadata"] |= metadata
     answer = server.send(verb, job(), namespace="shop")
-    assert isinstance(answer, Refused), answer
+    assert isinstance(answer, RequestRefusal), answer
     assert "field is immutable" in answer.message
     assert "".join(doubt.what for doubt in server.doubts) == doubted
-    assert isinstance(server.send(verb, job(completions=4), namespace="shop"), Refused)
+    assert isinstance(server.send(verb, job(completions=4), namespace="shop"), RequestRefusal)
     assert len(server.doubts) == bool(doubted), "what the manifest says itself is refused without a doubt"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 
 POD = {
     "apiVersion": "v1",
@@ -33,9 +33,9 @@ def configuration(kind: str, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["Mutating", "Validating"])
 def test_a_webhook_that_would_be_asked_is_named_with_its_failure_policy(kind: str) -> None:
-    world = World([configuration(f"{kind}WebhookConfiguration")])
+    world = ObjectStore([configuration(f"{kind}WebhookConfiguration")])
     created = ApiServer(world).send("create", POD)
-    assert isinstance(created, Created)
+    assert isinstance(created, StoredObject)
     assert [change.text for change in created.changes if change.step == f"{kind}AdmissionWebhook"] == [
         "webhook h.example.com of guard would be asked: what it answers is not known; "
         "if it cannot be reached, its failure policy Fail refuses the request"
@@ -52,18 +52,18 @@ def test_a_webhook_that_would_be_asked_is_named_with_its_failure_policy(kind: st
     ids=["by its selector", "by its rules", "by its conditions"],
 )
 def test_a_webhook_that_is_about_other_objects_is_not_named(fields: dict[str, Any]) -> None:
-    world = World([configuration("ValidatingWebhookConfiguration", **fields)])
+    world = ObjectStore([configuration("ValidatingWebhookConfiguration", **fields)])
     created = ApiServer(world).send("create", POD)
-    assert isinstance(created, Created)
+    assert isinstance(created, StoredObject)
     assert not [change for change in created.changes if change.step.endswith("Webhook")]
 
 
 @pytest.mark.parametrize(("policy", "lets_in"), [("Fail", False), ("Ignore", True)])
 def test_a_server_that_reaches_no_webhook_goes_by_the_failure_policy(policy: str, lets_in: bool) -> None:
-    world = World([configuration("ValidatingWebhookConfiguration", failurePolicy=policy)])
+    world = ObjectStore([configuration("ValidatingWebhookConfiguration", failurePolicy=policy)])
     answer = ApiServer(world, alone=True).send("create", POD)
-    assert isinstance(answer, Created) == lets_in
-    assert isinstance(answer, Created | Refused)
+    assert isinstance(answer, StoredObject) == lets_in
+    assert isinstance(answer, StoredObject | RequestRefusal)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,6 @@ def test_a_server_that_reaches_no_webhook_goes_by_the_failure_policy(policy: str
     ids=["a wait that is too long", "an address without a slash", "a review that no server sends"],
 )
 def test_a_configuration_is_refused(fields: dict[str, Any], problem: str) -> None:
-    refused = ApiServer(World()).send("create", configuration("ValidatingWebhookConfiguration", **fields))
-    assert isinstance(refused, Refused)
+    refused = ApiServer(ObjectStore()).send("create", configuration("ValidatingWebhookConfiguration", **fields))
+    assert isinstance(refused, RequestRefusal)
     assert problem in refused.message

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.admission.world import World
+from kwhatif.admission.object_store import ObjectStore
 from tests.admission.objects import in_cluster, make, pod
 
 
 def test_objects_are_found_by_kind_namespace_and_name() -> None:
     node, there = in_cluster("Node", "n"), pod("p")
-    world = World([node, there])
+    world = ObjectStore([node, there])
     assert world.get("Node", "", "n") is node
     assert world.get("Pod", "default", "p") is there
     assert world.get("Pod", "other", "p") is None
@@ -19,7 +19,7 @@ def test_objects_are_found_by_kind_namespace_and_name() -> None:
 
 
 def test_a_kind_stays_known_when_its_last_object_has_gone() -> None:
-    world = World([make("LimitRange")])
+    world = ObjectStore([make("LimitRange")])
     world.remove("LimitRange", "default", "x")
     assert world.knows("LimitRange")
     assert not list(world.all("LimitRange"))
@@ -28,7 +28,7 @@ def test_a_kind_stays_known_when_its_last_object_has_gone() -> None:
 def test_who_watches_sees_what_was_and_what_is() -> None:
     first, second = pod("p"), pod("p", nodeName="n")
     seen: list[tuple[Any, Any]] = []
-    world = World()
+    world = ObjectStore()
     world.watch(lambda before, now: seen.append((before, now)))
     world.put(first)
     world.put(second)

@@ -16,7 +16,7 @@ from kwhatif.api.core import (
     Taint,
     Toleration,
 )
-from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, tolerates, untolerated
+from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, find_untolerated_taints, tolerates
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9._-]{0,5}[a-z0-9])?", fullmatch=True)
 
@@ -39,7 +39,7 @@ def spec(node_selector: dict[str, str] | None = None, *terms: NodeSelectorTerm, 
 
 
 def test_a_term_needs_all_of_its_expressions_and_fields() -> None:
-    compiled = NodeTerm.of(
+    compiled = NodeTerm.from_term(
         term(expression("zone", "In", "a", "b"), fields=(expression("metadata.name", "In", "node-1"),))
     )
     assert compiled is not None
@@ -50,7 +50,7 @@ def test_a_term_needs_all_of_its_expressions_and_fields() -> None:
 
 
 def test_a_field_may_also_exclude_a_name_and_an_unknown_field_is_empty() -> None:
-    compiled = NodeTerm.of(
+    compiled = NodeTerm.from_term(
         term(fields=(expression("metadata.name", "NotIn", "node-1"), expression("spec.x", "In", "")))
     )
     assert compiled is not None
@@ -59,7 +59,7 @@ def test_a_field_may_also_exclude_a_name_and_an_unknown_field_is_empty() -> None
 
 
 def test_an_empty_term_is_none_at_all() -> None:
-    assert NodeTerm.of(NodeSelectorTerm()) is None
+    assert NodeTerm.from_term(NodeSelectorTerm()) is None
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_an_empty_term_is_none_at_all() -> None:
     ],
 )
 def test_a_term_that_cannot_be_parsed_matches_no_node(broken: NodeSelectorTerm) -> None:
-    compiled = NodeTerm.of(broken)
+    compiled = NodeTerm.from_term(broken)
     assert compiled is not None
     assert compiled.broken
     assert not compiled.matches({"zone": "a"}, "a")
@@ -88,20 +88,20 @@ def test_a_term_that_cannot_be_parsed_matches_no_node(broken: NodeSelectorTerm) 
 
 def test_a_pod_without_selector_and_affinity_fits_every_node() -> None:
     for plain in (PodSpec(), spec(required=False)):
-        affinity = RequiredNodeAffinity.of(plain)
+        affinity = RequiredNodeAffinity.from_pod_spec(plain)
         assert affinity.trivial
         assert affinity.matches({}, "any")
 
 
 def test_required_affinity_without_terms_fits_no_node() -> None:
     for hopeless in (spec(None), spec(None, NodeSelectorTerm())):
-        affinity = RequiredNodeAffinity.of(hopeless)
+        affinity = RequiredNodeAffinity.from_pod_spec(hopeless)
         assert not affinity.trivial
         assert not affinity.matches({"zone": "a"}, "any")
 
 
 def test_one_term_suffices_but_the_node_selector_is_always_needed() -> None:
-    affinity = RequiredNodeAffinity.of(
+    affinity = RequiredNodeAffinity.from_pod_spec(
         spec({"os": "linux"}, term(expression("zone", "In", "a")), term(expression("gpu", "Exists")))
     )
     assert affinity.matches({"os": "linux", "zone": "a"}, "n")
@@ -111,13 +111,15 @@ def test_one_term_suffices_but_the_node_selector_is_always_needed() -> None:
 
 
 def test_a_broken_term_does_not_spoil_its_neighbour() -> None:
-    affinity = RequiredNodeAffinity.of(spec(None, term(expression("x", "?")), term(expression("zone", "Exists"))))
+    affinity = RequiredNodeAffinity.from_pod_spec(
+        spec(None, term(expression("x", "?")), term(expression("zone", "Exists")))
+    )
     assert affinity.matches({"zone": "a"}, "n")
     assert not affinity.matches({}, "n")
 
 
 def test_a_node_selector_may_ask_for_labels_that_cannot_exist() -> None:
-    affinity = RequiredNodeAffinity.of(PodSpec(node_selector={"a b": "c d"}))
+    affinity = RequiredNodeAffinity.from_pod_spec(PodSpec(node_selector={"a b": "c d"}))
     assert not affinity.matches({"a": "c"}, "n")
 
 
@@ -182,8 +184,8 @@ def test_untolerated_keeps_order_and_looks_only_at_the_effects_asked_for() -> No
     ]
     tolerations = [Toleration(key="a", operator="Exists")]
     hard = ("NoSchedule", "NoExecute")
-    assert [t.key for t in untolerated(taints, tolerations, hard, comparison_operators=False)] == ["c", "d"]
-    assert untolerated(taints, [Toleration(operator="Exists")], hard, comparison_operators=False) == []
+    assert [t.key for t in find_untolerated_taints(taints, tolerations, hard, comparison_operators=False)] == ["c", "d"]
+    assert find_untolerated_taints(taints, [Toleration(operator="Exists")], hard, comparison_operators=False) == []
 
 
 @given(NAMES, NAMES, st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"]))

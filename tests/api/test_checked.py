@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.api.checked import check, checked_type
-from kwhatif.api.kinds import KEPT_WHOLE, READ
+from kwhatif.api.field_types import check, checked_type
+from kwhatif.api.kinds import KEPT_WHOLE, READ_KINDS
 from kwhatif.errors import InputError
 
 
@@ -63,6 +63,8 @@ def test_a_type_within_itself_is_checked_down_to_where_it_begins_again() -> None
 
 def test_every_kind_that_is_kept_whole_has_its_fields_unless_no_minor_serves_it_by_default() -> None:
     bare = {
-        kind.name for kind in READ if kind.whole and len(checked_type(kind.group, kind.name).__struct_fields__) == 3
+        kind.name
+        for kind in READ_KINDS
+        if kind.whole and len(checked_type(kind.group, kind.name).__struct_fields__) == 3
     }
     assert bare == {"PodGroup", "Workload"}

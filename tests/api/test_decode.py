@@ -15,11 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.decode import convert, decode_json, decode_list, line_and_column
+from kwhatif.api.decode import convert, decode_json, decode_list, describe_value, line_and_column, step
 from kwhatif.api.meta import ObjectMeta
-from kwhatif.api.mismatch import described, step
-from kwhatif.api.others import CSIStorageCapacity, PodDisruptionBudget
 from kwhatif.api.quantity import Quantity
+from kwhatif.api.workloads_and_storage import CSIStorageCapacity, PodDisruptionBudget
 from kwhatif.errors import InputError
 
 
@@ -268,7 +267,7 @@ def test_line_and_column_count_characters_from_one() -> None:
     ],
 )
 def test_a_value_is_described_on_one_short_line(value: object, text: str) -> None:
-    assert described(value) == text
+    assert describe_value(value) == text
 
 
 def test_a_step_is_a_dot_for_words_and_brackets_for_other_keys() -> None:

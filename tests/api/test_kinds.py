@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.api.kinds import GROUPS, IDLE, KEPT_WHOLE, KINDS, READ, TABLE, TEMPLATES, kind_named, plural_of, struct_for
+from kwhatif.api.kinds import (
+    GROUPS,
+    IDLE,
+    KEPT_WHOLE,
+    KIND_TABLE,
+    KINDS,
+    READ_KINDS,
+    TEMPLATES,
+    kind_named,
+    plural_of,
+    struct_for,
+)
 from kwhatif.redaction.object_rules import RULES
 from tests.builders import IN_TREE
 
 
 def test_a_kind_stands_in_the_table_once() -> None:
-    names = [kind.name for kind in TABLE]
+    names = [kind.name for kind in KIND_TABLE]
     assert len(set(names)) == len(names)
 
 
 def test_a_struct_is_called_like_its_kind() -> None:
-    assert {kind.name: kind.struct.__name__ for kind in TABLE if kind.struct} == {name: name for name in KINDS}
+    assert {kind.name: kind.struct.__name__ for kind in KIND_TABLE if kind.struct} == {name: name for name in KINDS}
 
 
 def test_what_is_idle_is_not_read_and_makes_no_pods() -> None:
@@ -27,7 +38,7 @@ def test_what_is_read_can_be_redacted() -> None:
 
 
 def test_what_plugins_and_admission_read_is_in_the_table() -> None:
-    assert {kind for plugin in IN_TREE.values() for kind in plugin.reads} <= KINDS.keys()
+    assert {kind for plugin in IN_TREE.values() for kind in plugin.dependencies} <= KINDS.keys()
 
 
 @pytest.mark.parametrize(
@@ -64,4 +75,4 @@ def test_a_kind_of_another_group_is_another_kind() -> None:
 
 
 def test_pods_and_nodes_are_asked_for_first() -> None:
-    assert [kind.name for kind in READ[:2]] == ["Pod", "Node"]
+    assert [kind.name for kind in READ_KINDS[:2]] == ["Pod", "Node"]

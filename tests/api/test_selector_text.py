@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.api.selector_text import parse_selector
-from kwhatif.api.selectors import Requirement, Selector, SelectorError
+from kwhatif.api.selectors import Requirement, Selector, SelectorError, parse_selector
 
 MEANINGS = {
     "app=web": "app=web",

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.api.label_text import is_label_key, is_label_value
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
 from kwhatif.api.selectors import (
     Requirement,
     Selector,
     SelectorError,
+    is_label_key,
+    is_label_value,
 )
 
 LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from(["", "x", "y", "7", "-7"]), max_size=3)
@@ -95,7 +96,7 @@ def test_not_in_is_the_opposite_of_in_and_does_not_exist_that_of_exists(
 
 
 def test_no_selector_selects_nothing_and_an_empty_one_everything() -> None:
-    nothing, everything = Selector.of(None), Selector.of(LabelSelector())
+    nothing, everything = Selector.from_label_selector(None), Selector.from_label_selector(LabelSelector())
     assert not nothing.matches({})
     assert not nothing.matches({"a": "x"})
     assert everything.matches({})
@@ -105,7 +106,7 @@ def test_no_selector_selects_nothing_and_an_empty_one_everything() -> None:
 
 
 def test_labels_and_expressions_must_all_match() -> None:
-    selector = Selector.of(
+    selector = Selector.from_label_selector(
         LabelSelector(
             match_labels={"app": "web"},
             match_expressions=[LabelSelectorRequirement(key="tier", operator="NotIn", values=["test"])],
@@ -122,21 +123,21 @@ def test_labels_and_expressions_must_all_match() -> None:
 def test_label_selectors_know_no_comparisons(operator: str) -> None:
     expressions = [LabelSelectorRequirement(key="k", operator=operator, values=["1"])]
     with pytest.raises(SelectorError, match="not a valid"):
-        Selector.of(LabelSelector(match_expressions=expressions))
+        Selector.from_label_selector(LabelSelector(match_expressions=expressions))
 
 
 @pytest.mark.parametrize(("key", "value"), [("", "x"), ("a b", "x"), ("-a", "x"), ("a", "x y"), ("a", "x" * 64)])
 def test_selectors_of_labels_that_cannot_exist_are_refused(key: str, value: str) -> None:
     with pytest.raises(SelectorError, match="not a valid label"):
-        Selector.of(LabelSelector(match_labels={key: value}))
+        Selector.from_label_selector(LabelSelector(match_labels={key: value}))
     expressions = [LabelSelectorRequirement(key=key, operator="NotIn", values=[value])]
     with pytest.raises(SelectorError, match="not a valid label"):
-        Selector.of(LabelSelector(match_expressions=expressions))
+        Selector.from_label_selector(LabelSelector(match_expressions=expressions))
 
 
 @given(LABELS, LABELS)
 def test_a_selector_of_labels_matches_their_supersets(wanted: dict[str, str], labels: dict[str, str]) -> None:
-    assert Selector.of_labels(wanted).matches(labels) == (wanted.items() <= labels.items())
+    assert Selector.from_labels(wanted).matches(labels) == (wanted.items() <= labels.items())
 
 
 @given(LABELS, LABELS)
@@ -144,16 +145,16 @@ def test_further_requirements_narrow_a_selector_and_nothing_stays_nothing(
     wanted: dict[str, str], labels: dict[str, str]
 ) -> None:
     more = [Requirement("a", "Exists", ())]
-    narrowed = Selector.of_labels(wanted).also(more)
-    assert narrowed.matches(labels) == (Selector.of_labels(wanted).matches(labels) and "a" in labels)
-    assert Selector.of(None).also(more) == Selector.of(None)
+    narrowed = Selector.from_labels(wanted).with_requirements(more)
+    assert narrowed.matches(labels) == (Selector.from_labels(wanted).matches(labels) and "a" in labels)
+    assert Selector.from_label_selector(None).with_requirements(more) == Selector.from_label_selector(None)
 
 
 @given(LABELS)
 def test_equal_selectors_are_one_key_whatever_the_order_of_their_labels(labels: dict[str, str]) -> None:
     backwards = dict(reversed(labels.items()))
-    assert hash(Selector.of_labels(labels)) == hash(Selector.of_labels(backwards))
-    assert Selector.of_labels(labels) == Selector.of_labels(backwards)
+    assert hash(Selector.from_labels(labels)) == hash(Selector.from_labels(backwards))
+    assert Selector.from_labels(labels) == Selector.from_labels(backwards)
 
 
 # --- what a label may be

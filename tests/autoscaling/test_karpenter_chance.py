@@ -14,31 +14,31 @@ import pytest
 
 import kwhatif
 from kwhatif.api.decode import decode_json
-from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.map_order import MapOrder
-from kwhatif.autoscaling.karpenter.provisioner import provision
-from kwhatif.whatif.autoscale.karpenter_chance import identity
-from kwhatif.whatif.conformance.karpenter_answers import KarpenterScenario, world_of_scenario
+from kwhatif.autoscaling.karpenter.scheduler import provision
+from kwhatif.commands.autoscale.karpenter_plan import identity_of
+from kwhatif.commands.conformance.autoscaler_replay import KarpenterScenario, snapshot_of_scenario
 
 TESTS = Path(__file__).parents[1]
 SAMPLES = TESTS.parent / "samples/karpenter"
 ONLY_ORDER = {"nodeClaims.order", "nodeClaims.priceOrder"}
 
 
-def recorded(family: str) -> Iterator[tuple[str, bool, KarpenterWorld]]:
+def recorded(family: str) -> Iterator[tuple[str, bool, KarpenterSnapshot]]:
     """Name, whether NodeClaims or places came out otherwise in five runs of the real one, and the moment."""
     for line in gzip.decompress((TESTS / f"conformance/karpenter/{family}.jsonl.gz").read_bytes()).splitlines():
         told = json.loads(line)
         varies = {field for field in told.get("varies", ()) if field.startswith(("nodeClaims", "placed"))}
-        yield told["name"], bool(varies - ONLY_ORDER), world_of_scenario(decode_json(line, KarpenterScenario))
+        yield told["name"], bool(varies - ONLY_ORDER), snapshot_of_scenario(decode_json(line, KarpenterScenario))
 
 
-def varies(world: KarpenterWorld) -> bool:
+def varies(world: KarpenterSnapshot) -> bool:
     found = provision(world)
     if not world.order.mattered:
         return False
-    others = [provision(world.in_another_order(MapOrder(Random(seed)))) for seed in range(6)]
-    answers = [(Counter(map(identity, each.round.claims)), each.round.placed) for each in (found, *others)]
+    others = [provision(world.with_map_order(MapOrder(Random(seed)))) for seed in range(6)]
+    answers = [(Counter(map(identity_of, each.results.claims)), each.results.placed) for each in (found, *others)]
     return any(answer != answers[0] for answer in answers)
 
 

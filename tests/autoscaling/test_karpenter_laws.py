@@ -14,15 +14,14 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import OwnerReference
-from kwhatif.api.node_pools import NodeClaim, NodePool
+from kwhatif.api.node_provisioning import NodeClaim, NodePool
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
-from kwhatif.autoscaling.karpenter.exact_amounts import fit
-from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
-from kwhatif.autoscaling.karpenter.provisioner import provision
-from kwhatif.autoscaling.karpenter.scheduler import Round
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
+from kwhatif.autoscaling.karpenter.pod_data import fits
+from kwhatif.autoscaling.karpenter.scheduler import SchedulingResults, provision
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import start_time
-from kwhatif.whatif.autoscale.instance_types_document import InstanceTypesFile, known_catalogue
+from kwhatif.simulation.autoscalers.instance_types_document import InstanceTypesFile, build_catalogue
 from tests.builders import cluster_of, scheduler_for
 
 WAITS = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
@@ -58,14 +57,14 @@ def pod_of(number: int, cpu: int, memory: int, zone: str) -> Pod:
     return convert(plain, Pod)
 
 
-def world_of(types: list[dict[str, Any]], pods: list[Pod], **spec: Any) -> KarpenterWorld:
+def world_of(types: list[dict[str, Any]], pods: list[Pod], **spec: Any) -> KarpenterSnapshot:
     pool = convert({"metadata": {"name": "any"}, "spec": spec, "status": READY}, NodePool)
     head = {"apiVersion": "kwhatif.dev/v1", "kind": "InstanceTypes"}
-    known = known_catalogue(convert({**head, "types": types}, InstanceTypesFile))
-    return KarpenterWorld(0, Objects(), pods, [pool], known.catalogue, known.offered, known.settings)
+    known = build_catalogue(convert({**head, "types": types}, InstanceTypesFile))
+    return KarpenterSnapshot(0, Objects(), pods, [pool], known.catalogue, known.offered, known.settings)
 
 
-def told(world: KarpenterWorld, found: Round) -> list[tuple[set[str], set[str]]]:
+def told(world: KarpenterSnapshot, found: SchedulingResults) -> list[tuple[set[str], set[str]]]:
     """Of each NodeClaim its pods and the names of its types."""
     return [
         ({wants.key for wants in claim.pods}, {world.catalogue.types[row].name for row in claim.types})
@@ -80,10 +79,10 @@ def test_the_pods_of_a_machine_fit_every_type_that_is_left_and_every_pod_is_acco
 ) -> None:
     pods = [pod_of(number, *each) for number, each in enumerate(asked)]
     world = world_of(types_of(found), pods)
-    result = provision(world).round
+    result = provision(world).results
     for claim in result.claims:
         assert len(claim.types)
-        assert all(fit(claim.requests, world.catalogue.types[row].allocatable) for row in claim.types)
+        assert all(fits(claim.requests, world.catalogue.types[row].allocatable) for row in claim.types)
         assert all(world.catalogue.offers_of(int(row), claim.requirements) for row in claim.types)
     bought = [wants.key for claim in result.claims for wants in claim.pods]
     assert sorted([*bought, *result.errors]) == sorted(f"default/{pod.name}" for pod in pods)
@@ -99,7 +98,7 @@ def test_limits_hold_whichever_types_are_launched(
     )
     largest = [
         max(world.catalogue.types[row].capacity["cpu"] for row in claim.types)
-        for claim in provision(world).round.claims
+        for claim in provision(world).results.claims
     ]
     assert sum(largest) <= limit * 1000
 
@@ -112,7 +111,7 @@ def test_offerings_that_are_not_available_might_as_well_not_be_there(
     pods = [pod_of(number, *each) for number, each in enumerate(asked)]
     without = [(cpu, memory, [each for each in there if each["available"]]) for cpu, memory, there in found]
     worlds = [world_of(types_of(each), pods) for each in (found, without)]
-    first, second = (told(world, provision(world).round) for world in worlds)
+    first, second = (told(world, provision(world).results) for world in worlds)
     assert first == second
 
 
@@ -124,7 +123,7 @@ def test_as_many_types_are_left_as_the_pool_insists_on(
     choice = {"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": least}
     pods = [pod_of(number, *each) for number, each in enumerate(asked)]
     world = world_of(types_of(found), pods, template={"spec": {"requirements": [choice]}})
-    assert all(len(claim.types) >= least for claim in provision(world).round.claims)
+    assert all(len(claim.types) >= least for claim in provision(world).results.claims)
 
 
 # --- asked of the scheduler's own filters
@@ -141,8 +140,8 @@ def all_fit(cluster: Cluster, homes: Mapping[str, str], pods: Mapping[str, Pod])
     """Whether the scheduler's filters let every pod have its node, one after the other."""
     for key, home in homes.items():
         info, row = cluster.shapes.info(pods[key]), cluster.columns.row(home)
-        evaluation = scheduler_for(cluster).everywhere(info)
-        if row is None or evaluation is None or not evaluation.verdicts(info).passed[row]:
+        evaluation = scheduler_for(cluster).evaluate_all_nodes(info)
+        if row is None or evaluation is None or not evaluation.verdicts(info).feasible[row]:
             return False
         cluster.assume(info, row)
     return True
@@ -155,7 +154,7 @@ def test_on_a_node_of_any_type_that_is_left_the_scheduler_takes_all_pods_of_the_
 ) -> None:
     pods = {f"default/p{number}": pod_of(number, *each) for number, each in enumerate(asked)}
     world = world_of(types_of(found), list(pods.values()))
-    for claim in provision(world).round.claims:
+    for claim in provision(world).results.claims:
         for row in claim.types.tolist():
             offer = world.catalogue.offers_of(row, claim.requirements)[0]
             type_ = world.catalogue.types[row]

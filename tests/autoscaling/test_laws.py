@@ -6,11 +6,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
 from tests.autoscaling.worlds import group, ready, ready_node, world
 from tests.builders import cluster_of, scheduler_for
-from tests.strategies import Scenario, scenarios
+from tests.strategies import GeneratedCluster, scenarios
 
 TEMPLATES = [
     ready_node("t0", cpu="2", memory="4Gi", pods=4, zone="z0", labels={"disk": "ssd"}),
@@ -19,7 +19,7 @@ TEMPLATES = [
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> tuple[Scenario, World]:
+def worlds(draw: st.DrawFn) -> tuple[GeneratedCluster, AutoscalingContext]:
     """A cluster whose nodes are of one group, and two groups without nodes."""
     found = draw(scenarios(max_nodes=4, max_running=8, max_pending=6))
     nodes = [ready(each) for each in found.nodes]
@@ -39,12 +39,12 @@ def worlds(draw: st.DrawFn) -> tuple[Scenario, World]:
         for each in found.running
     ]
     seen = world(nodes, groups, running=running, pending=found.pending, objects=found.objects, flags=flags)
-    return Scenario(nodes, running, found.pending, found.objects), seen
+    return GeneratedCluster(nodes, running, found.pending, found.objects), seen
 
 
 @settings(max_examples=40)
 @given(worlds())
-def test_no_group_grows_beyond_its_limits(drawn: tuple[Scenario, World]) -> None:
+def test_no_group_grows_beyond_its_limits(drawn: tuple[GeneratedCluster, AutoscalingContext]) -> None:
     found, seen = drawn
     plan = StaticAutoscaler().loop(seen).scale_up.plan
     assert all(each.size < each.to <= each.group.most for each in plan)
@@ -54,7 +54,9 @@ def test_no_group_grows_beyond_its_limits(drawn: tuple[Scenario, World]) -> None
 
 @settings(max_examples=40)
 @given(worlds())
-def test_every_pod_that_a_node_comes_for_passes_the_schedulers_filters_there(drawn: tuple[Scenario, World]) -> None:
+def test_every_pod_that_a_node_comes_for_passes_the_schedulers_filters_there(
+    drawn: tuple[GeneratedCluster, AutoscalingContext],
+) -> None:
     found, seen = drawn
     loop = StaticAutoscaler().loop(seen)
     if loop.scale_up.chosen is None:
@@ -67,16 +69,18 @@ def test_every_pod_that_a_node_comes_for_passes_the_schedulers_filters_there(dra
             if home is not None:
                 cluster.add(cluster.shapes.info(other), home)
         info = cluster.shapes.info(pod.pod)
-        evaluation = scheduler_for(cluster).everywhere(info)
+        evaluation = scheduler_for(cluster).evaluate_all_nodes(info)
         assert evaluation is not None
         row = cluster.columns.row("fresh")
         assert row is not None
-        assert evaluation.verdicts(info).passed[row]
+        assert evaluation.verdicts(info).feasible[row]
 
 
 @settings(max_examples=40)
 @given(worlds())
-def test_what_scale_down_moves_passes_the_schedulers_filters_where_it_goes(drawn: tuple[Scenario, World]) -> None:
+def test_what_scale_down_moves_passes_the_schedulers_filters_where_it_goes(
+    drawn: tuple[GeneratedCluster, AutoscalingContext],
+) -> None:
     found, seen = drawn
     loop = StaticAutoscaler().loop(seen, up=False, down=True)
     cluster = seen.without_expendable()
@@ -96,9 +100,9 @@ def test_what_scale_down_moves_passes_the_schedulers_filters_where_it_goes(drawn
             info, there = leaving[key], cluster.columns.row(home)
             assert there is not None
             assert there != row
-            evaluation = scheduler.everywhere(info)
+            evaluation = scheduler.evaluate_all_nodes(info)
             assert evaluation is not None
-            assert evaluation.verdicts(info).passed[there]
+            assert evaluation.verdicts(info).feasible[there]
             cluster.assume(info, there)
-        cluster = cluster.without([node])
+        cluster = cluster.without_nodes([node])
         scheduler = scheduler_for(cluster)

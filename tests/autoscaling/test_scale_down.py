@@ -12,7 +12,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
-from kwhatif.golang.duration import SECOND
+from kwhatif.golang.parsing import SECOND
 from tests.autoscaling.worlds import group, ready_node, world
 from tests.builders import budget, pod, replica_set
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import Prices
-from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp
-from kwhatif.autoscaling.cluster_autoscaler.similar_groups import balanced
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import Prices
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp, balance_scale_up
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
 from tests.autoscaling.worlds import group, ready_node, world
 from tests.builders import pod
@@ -116,7 +115,7 @@ def test_similar_groups_share_what_is_new(sizes: list[tuple[int, int]], count: i
         group(f"g{n}", [ready_node(f"g{n}-{k}") for k in range(size)], most=most)
         for n, (size, most) in enumerate(sizes)
     ]
-    assert sorted(each.to for each in balanced(groups, count)) == shared
+    assert sorted(each.to for each in balance_scale_up(groups, count)) == shared
 
 
 def test_pods_that_are_not_for_the_autoscaler_are_left_alone() -> None:

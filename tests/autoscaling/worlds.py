@@ -11,9 +11,8 @@ import msgspec
 from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import flags_of, group_settings
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
-from kwhatif.autoscaling.cluster_autoscaler.moments import moment
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from tests.builders import cluster_of, node, scheduler_for
 
 NOW = "2026-03-02T12:00:00Z"
@@ -65,18 +64,18 @@ def world(
     objects: Iterable[Resource] = (),
     flags: Mapping[str, Any] | None = None,
     **more: Any,
-) -> World:
+) -> AutoscalingContext:
     """What the autoscaler sees; options of groups that say nothing are those of the ``flags``."""
     cluster = cluster_of(nodes, running, objects)
     known = flags_of(flags or {})
     plain = group_settings({}, flags_of({}))
     ours = [replace(each, settings=group_settings({}, known)) if each.settings == plain else each for each in groups]
-    return World(
+    return AutoscalingContext(
         now=moment(NOW),
         cluster=cluster,
         pending=[waiting(pod) for pod in pending],
         groups=NodeGroups(ours),
         flags=known,
-        framework=scheduler_for(cluster).framework.filters_alone(),
+        framework=scheduler_for(cluster).framework.filters_only(),
         **more,
     )

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kwhatif.report.escape import clean
-from kwhatif.report.html.page import html_page
-from kwhatif.results.parts import Result
+from kwhatif.commands.page import html_page
+from kwhatif.render.escape import clean
+from kwhatif.results.base import Result
 from tests.browser.conftest import Open
 from tests.browser.views import COMMANDS, large, made
 from tests.report.gate_results import HOSTILE, hostile_result
@@ -203,7 +203,7 @@ def test_hostile_names_are_text(opened: Open, tmp_path: Path) -> None:
     merged = replace(results[0], placements=tuple(each.placements[0] for each in results))
     maps = [each.cluster_map for each in results if each.cluster_map is not None]
     pods = [replace(pod, at=tuple(n if at >= 0 else -1 for at in pod.at)) for n, m in enumerate(maps) for pod in m.pods]
-    merged.mapped(replace(maps[0], nodes=tuple(each.nodes[0] for each in maps), pods=tuple(pods)))
+    merged.set_cluster_map(replace(maps[0], nodes=tuple(each.nodes[0] for each in maps), pods=tuple(pods)))
     _are_text(opened, merged, tmp_path)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kwhatif.results.cluster_map import ClusterMap, MappedNode, MappedPod
-from kwhatif.results.parts import Fidelity
+from kwhatif.results.base import ClusterMap, Fidelity, MappedNode, MappedPod
 from kwhatif.results.place import Placement, PlaceResult
 from tests.cli.running import run
 
@@ -78,7 +77,7 @@ def large(nodes: int = 5_000, pods: int = 50_000) -> PlaceResult:
         for number, pod in enumerate(on[:new])
     )
     result = PlaceResult(nodes=nodes, placements=placements, fidelity=Fidelity(rules="1.36"))
-    result.mapped(
+    result.set_cluster_map(
         ClusterMap(
             states=("before", "after"),
             resources=("cpu", "memory", "pods"),

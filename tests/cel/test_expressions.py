@@ -8,11 +8,10 @@ import pytest
 
 from kwhatif import bounds
 from kwhatif.api.quantity import Quantity
-from kwhatif.cel.expression_types import DYN, INT, STRING, Kind, list_of, map_of
-from kwhatif.cel.faults import CompileError, Fault, OverBudget
+from kwhatif.cel.declarations import DYN, INT, STRING, Kind, list_of, map_of
 from kwhatif.cel.program import Program
 from kwhatif.cel.syntax import parse
-from kwhatif.cel.values import Domains, Semver
+from kwhatif.cel.values import CompileError, Domains, Fault, OverBudget, Semver
 from kwhatif.errors import InputError
 
 VARIABLES = {

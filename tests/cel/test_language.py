@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.cel.expression_types import DYN, INT, STRING, list_of, map_of
-from kwhatif.cel.faults import CompileError, Fault, OverBudget
+from kwhatif.cel.declarations import DYN, INT, STRING, list_of, map_of
 from kwhatif.cel.program import Program
+from kwhatif.cel.values import CompileError, Fault, OverBudget
 
 VARIABLES = {"seven": INT, "word": STRING, "some": list_of(INT), "ports": map_of(STRING, INT), "any": DYN}
 VALUES: dict[str, Any] = {"seven": 7, "word": "grün", "some": [3, 1, 2], "ports": {"http": 80, "dns": 53}, "any": [1.5]}

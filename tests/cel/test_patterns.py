@@ -6,8 +6,8 @@ from time import process_time
 
 import pytest
 
-from kwhatif.cel.faults import Fault
-from kwhatif.cel.patterns import found_all, search
+from kwhatif.cel.patterns import find_all, search
+from kwhatif.cel.values import Fault
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_is_refused(pattern: str, problem: str) -> None:
     ],
 )
 def test_all_that_is_found(pattern: str, text: str, found: list[str]) -> None:
-    assert list(found_all(text, pattern)) == found
+    assert list(find_all(text, pattern)) == found
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "^(a|a)*$", "(a?){200}a{200}b", "(.*)*x"])
@@ -70,5 +70,5 @@ def test_no_pattern_takes_for_ever(pattern: str) -> None:
     """By the time of this process, so that a busy machine does not count."""
     begun = process_time()
     assert not search("a" * 10_000 + "c", pattern)
-    assert sum(1 for _ in found_all("a" * 10_000 + "c", pattern)) == 0
+    assert sum(1 for _ in find_all("a" * 10_000 + "c", pattern)) == 0
     assert process_time() - begun < 5

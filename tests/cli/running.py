@@ -114,7 +114,7 @@ def frozen_time(stamp: str) -> Iterator[None]:
     """A clock that stands still, for the age of snapshots."""
     from datetime import datetime
 
-    from kwhatif.whatif.stages import clusters
+    from kwhatif.simulation import cluster_files as clusters
 
     with mock.patch.object(clusters, "datetime", wraps=datetime) as clock:
         clock.now.return_value = datetime.fromisoformat(stamp)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from kwhatif.whatif.conformance.compare import RecordedAttempt, RecordedStatus, differences
+from kwhatif.commands.conformance.compare import RecordedAttempt, RecordedStatus, differences
 from tests.cli.running import TESTS, refused, run
 
 SCENARIOS = "data/scenarios.jsonl"

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from kwhatif.api.core import Node
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, READ
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, READ_KINDS
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import TESTS, refused, run
 
@@ -31,7 +31,7 @@ def written(tmp_path: Path, *words: str, name: str = "out.json") -> Path:
 def test_every_dump_becomes_a_snapshot_that_says_the_same(tmp_path: Path, dump: str) -> None:
     before, after = load_snapshot([str(TESTS / dump)]), load_snapshot([str(written(tmp_path, dump))])
     assert list(after.objects) == sorted(before.objects, key=lambda obj: str(obj.kind or type(obj).__name__))
-    assert after.objects.covered() == before.objects.covered()
+    assert after.objects.known_kinds() == before.objects.known_kinds()
     assert after.whole == before.whole
     assert (after.taken_at, after.unreadable) == (before.taken_at, before.unreadable)
     assert [info and info.configuration for info in (before.scheduler, after.scheduler)] == (
@@ -44,7 +44,7 @@ def test_every_dump_becomes_a_list_with_the_same_objects(tmp_path: Path, dump: s
     target = written(tmp_path, dump, "--format", "list")
     before, after = load_snapshot([str(TESTS / dump)]), load_snapshot([str(target)])
     assert {(obj.namespace, obj.name) for obj in before.objects} == {(obj.namespace, obj.name) for obj in after.objects}
-    assert after.objects.of(Node) == before.objects.of(Node) or dump.endswith(("cluster-info", "raw.json"))
+    assert after.objects.list_all(Node) == before.objects.list_all(Node) or dump.endswith(("cluster-info", "raw.json"))
     whole = json.loads(target.read_text())
     assert (whole["apiVersion"], whole["kind"]) == ("v1", "List")
     assert all(item["apiVersion"] and item["kind"] and item["metadata"]["name"] for item in whole["items"])
@@ -58,7 +58,7 @@ def test_a_list_has_what_others_name_before_them(tmp_path: Path) -> None:
 
 
 def test_every_kind_that_is_read_has_an_api_version_for_lists() -> None:
-    assert {*KINDS, *KEPT_WHOLE} <= {kind.name for kind in READ}
+    assert {*KINDS, *KEPT_WHOLE} <= {kind.name for kind in READ_KINDS}
 
 
 def test_the_same_input_gives_the_same_bytes_packed_or_not(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.whatif.edits.document import Edit, read_edits
+from kwhatif.simulation.edits.document import Edit, read_edits
 from tests.cli.running import TESTS, run
 from tests.console import Example, blocks, examples, prints
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.errors import KwhatifError
-from kwhatif.whatif.edits.document import read_edit
+from kwhatif.simulation.edits.document import read_edit
 from tests.cli.running import refused, run
 
 NAMES = {"n1", "n1.allocatable.x", "worker-1.example.com"}
@@ -90,7 +90,7 @@ SAID: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", SAID)
 def test_an_option_says_what_a_document_would(case: str) -> None:
     options, edit = SAID[case]
-    (given,) = EditOptions(**options).given(NAMES)
+    (given,) = EditOptions(**options).parse_edits(NAMES)
     wanted = read_edit(edit, given.source)
     assert given == wanted
 
@@ -108,7 +108,7 @@ def test_options_apply_in_a_fixed_order_and_say_where_they_come_from() -> None:
         add_nodes=["1,like=n1", "2"],
         like="n2",
     )
-    assert [given.origin for given in options.given(NAMES)] == [
+    assert [given.origin for given in options.parse_edits(NAMES)] == [
         *("--add-nodes 1,like=n1", "--add-nodes 2", "--set n1.allocatable.cpu=1", "--label n1=a=b"),
         *("--taint n1=a:NoExecute", "--cordon n2", "--cordon n1", "--uncordon n1", "--remove-node n1"),
         *("--scale deploy/web=1", "--delete web"),
@@ -204,7 +204,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_option_that_makes_no_sense_is_refused(case: str) -> None:
     options, problem = BROKEN[case]
     with pytest.raises(KwhatifError) as error:
-        EditOptions(**options).given(NAMES)
+        EditOptions(**options).parse_edits(NAMES)
     assert str(error.value) == problem
     assert error.value.exit_code == 2
 
@@ -224,7 +224,7 @@ _OPTIONS = st.builds(
 def test_whatever_is_typed_is_read_or_refused(options: EditOptions) -> None:
     sources, problem = ["--"], ""
     try:
-        sources = [edit.source for edit in options.given(NAMES)]
+        sources = [edit.source for edit in options.parse_edits(NAMES)]
     except KwhatifError as error:
         problem = str(error)
     assert all(text.startswith("--") for text in (*sources, problem or "--"))

@@ -16,13 +16,13 @@ import pytest
 from msgspec.structs import replace
 
 import kwhatif
-from kwhatif.api.kinds import READ
-from kwhatif.results.parts import Result
+from kwhatif.api.kinds import READ_KINDS
+from kwhatif.commands.snapshot.trim.run import Trim
+from kwhatif.results.base import Result
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
 from kwhatif.snapshot.format.model import Snapshot, read_envelope
-from kwhatif.whatif.stages.inputs import Engine, Inputs
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import ask
-from kwhatif.whatif.trim.question import Trim
 from tests.cli.whole_cluster import OBJECTS, PODS, UPDATES, a_snapshot
 
 Ask = Callable[[Snapshot], Result]
@@ -37,9 +37,9 @@ def trimmed(there: Snapshot) -> Result:
     """What is decided about the pods, and not how much was cut away."""
     with TemporaryDirectory() as folder:
         question = Trim(NEW, out=f"{folder}/out.json", most_steps=1)
-        found = ask(question, Case(Inputs(there), Engine()))
+        found = ask(question, Scenario(Inputs(there), SchedulerOptions()))
     decided = replace(found, kinds=(), file="", bytes_before=0, bytes_after=0, steps=0, complete=True)
-    decided.noted(found.notes)
+    decided.set_notes(found.notes)
     return decided
 
 
@@ -56,7 +56,7 @@ ASKED: dict[str, Ask] = {
     "trim": lambda there: trimmed(there),
 }
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "fidelity.md"
-KINDS = [kind.name for kind in READ if kind.name != "Node"]
+KINDS = [kind.name for kind in READ_KINDS if kind.name != "Node"]
 OTHERWISE = {"fidelity", "gaps", "verdict", "findings", "rules", "warnings"}
 """What of an answer is not the answer itself."""
 
@@ -69,7 +69,7 @@ def _bare(value: Any) -> Any:
 def answered(command: str, *without: str) -> tuple[dict[str, Any], str]:
     """The answer, and all that is said about what it lacks."""
     result = ASKED[command](read_envelope(a_snapshot(*without)))
-    gaps = [gap for each in result.stands_on for gap in each.touching]
+    gaps = [gap for each in result.fidelities for gap in each.touching]
     gaps += getattr(result, "gaps", ())
     answer = {key: _bare(value) for key, value in result.to_dict().items() if key not in OTHERWISE}
     return answer, " ".join([*map(str, gaps), *result.notes])
@@ -109,7 +109,7 @@ def rows() -> dict[str, str]:
 
 
 def test_the_table_in_the_docs_has_every_kind_and_nothing_else() -> None:
-    assert set(rows()) == {kind.name for kind in READ}
+    assert set(rows()) == {kind.name for kind in READ_KINDS}
     assert set(rows().values()) <= {"modelled", "a gap", "impossible"}
 
 

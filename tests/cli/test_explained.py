@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.diagnosis import fit_message
-from kwhatif.results.amounts import counted
+from kwhatif.framework.status import fit_message
+from kwhatif.results.amounts import format_count
 from tests.cli.running import CLUSTER, TESTS, refused, run
 
 SAMPLES = str(Path("..") / "samples")
@@ -86,7 +86,7 @@ def test_a_pod_is_explained_after_its_siblings() -> None:
     placements = json.loads(run(*words, "-o", "json").out)["placements"]
     for number, placement in enumerate(placements):
         (report,) = explained(*words, "--explain", placement["pod"])["pods"]
-        tried = f"as it was tried, after {counted(number, 'pod')} found a node"
+        tried = f"as it was tried, after {format_count(number, 'pod')} found a node"
         assert (report["state"], report["placement"]) == (tried if number else "", placement)
     first, *others = (each["pod"] for each in placements)
     (both,) = explained(*words, "--explain", "deploy/checkout")["pods"]

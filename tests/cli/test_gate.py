@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kwhatif.cli.gate import Formats
-from kwhatif.report.gate_formats import FORMATS
+from kwhatif.commands.gate.formats.formats import FORMATS
 from tests.cli.running import TESTS, Ran, run
 
 SAMPLE = TESTS.parent / "samples" / "gate"

@@ -9,9 +9,9 @@ from unittest import mock
 
 import pytest
 
-from kwhatif.cli.terminal import screen
-from kwhatif.report.gate_formats import FORMATS
-from kwhatif.report.screen import Screen
+from kwhatif.cli.output import screen
+from kwhatif.commands.gate.formats.formats import FORMATS
+from kwhatif.render.screen import Screen
 from tests.cli.running import refused, run
 from tests.report.gate_reading import READERS
 from tests.report.test_gate_formats import check

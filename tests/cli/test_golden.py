@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.report.gate_formats import FORMATS
+from kwhatif.commands.gate.formats.formats import FORMATS
 from tests.cli.running import TESTS, run
 
 GOLDEN = TESTS / "golden"

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from kwhatif.cli.grouped import Without, grouped
+from kwhatif.cli.option_groups import Excluding, expand_groups
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def command() -> typer.Typer:
     app = typer.Typer()
 
     @app.command()
-    @grouped
+    @expand_groups
     def draw(name: str, times: int = 1, *, size: Size) -> None:
         """Draw it."""
         print(name, times, size)
@@ -62,8 +62,8 @@ def test_a_command_may_do_without_some_options_of_a_class() -> None:
     app = typer.Typer()
 
     @app.command()
-    @grouped
-    def draw(*, size: Annotated[Size, Without("height")]) -> None:
+    @expand_groups
+    def draw(*, size: Annotated[Size, Excluding("height")]) -> None:
         print(size)
 
     assert CliRunner().invoke(app, ["--width", "3"]).stdout == "Size(width=3, height=2)\n"
@@ -74,7 +74,7 @@ def test_a_field_that_says_nothing_to_typer_is_no_option() -> None:
     app = typer.Typer()
 
     @app.command()
-    @grouped
+    @expand_groups
     def draw(*, size: Painted) -> None:
         print(size)
 

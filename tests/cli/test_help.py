@@ -161,7 +161,7 @@ def test_every_example_runs(path: str, tmp_path: Path) -> None:
 
 ELSEWHERE = {
     *("rich", "jinja2", "kubernetes", "tabulate", "pydantic"),
-    *("kwhatif.devices", "kwhatif.legacy", "kwhatif.redaction", "kwhatif.report.html", "kwhatif.report.markdown"),
+    *("kwhatif.devices", "kwhatif.legacy", "kwhatif.redaction", "kwhatif.render.html", "kwhatif.render.formats"),
     *("kwhatif.autoscaling.cluster_autoscaler", "kwhatif.autoscaling.karpenter", "kwhatif.snapshot.live.live_cluster"),
 }
 
@@ -199,6 +199,6 @@ def test_words_mean_the_same_with_and_without_adapters(
     asked = ["place", "data/small.yaml", "--snapshot", CLUSTER, *words]
     quick = run(*asked)
     monkeypatch.setattr("kwhatif.cli.common.plain", lambda params: params)
-    monkeypatch.setattr("kwhatif.cli.lazy.plain", lambda params: params)
+    monkeypatch.setattr("kwhatif.cli.common.plain", lambda params: params)
     assert run(*asked) == quick
     assert (quick.code != 2) == same

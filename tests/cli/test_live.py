@@ -14,8 +14,8 @@ import yaml
 
 import kwhatif
 from kwhatif.cli import kubectl_complete
-from kwhatif.snapshot import kept
-from kwhatif.snapshot.live.dump import Wanted
+from kwhatif.snapshot import live_cache as kept
+from kwhatif.snapshot.live.dump import DumpOptions
 from tests.cli.running import CLUSTER, TESTS, Ran, refused, run
 from tests.snapshot.server import Answer, ApiServer, objects_in
 
@@ -32,7 +32,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServe
     """An API server that kubectl would talk to, and a cache of our own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KWHATIF_SNAPSHOT", raising=False)
-    monkeypatch.setattr(kept, "Wanted", lambda: Wanted(page_size=50))
+    monkeypatch.setattr(kept, "DumpOptions", lambda: DumpOptions(page_size=50))
     with ApiServer() as started:
         (tmp_path / "config").mkdir()
         monkeypatch.setenv("KUBECONFIG", started.kubeconfig(tmp_path / "config"))
@@ -241,9 +241,9 @@ def aged(file: Path, seconds: float) -> None:
 def test_what_is_too_old_is_asked_for_anew_and_what_is_forgotten_is_removed(server: ApiServer, tmp_path: Path) -> None:
     place("--live", "--as", "admin")
     (other,) = kept_files(tmp_path)
-    aged(other, kept.FORGOTTEN + 60)
+    aged(other, kept.CACHE_LIFETIME_SECONDS + 60)
     (other.parent / ".kwhatif-1.tmp").write_text("killed")
-    aged(other.parent / ".kwhatif-1.tmp", kept.FORGOTTEN + 60)
+    aged(other.parent / ".kwhatif-1.tmp", kept.CACHE_LIFETIME_SECONDS + 60)
     place("--live")
     (file,) = kept_files(tmp_path)
     aged(file, 90)

@@ -62,7 +62,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 def go(items: list[int], clock: Clock, seconds: float) -> None:
     """Go through items of which each takes its time."""
-    for _ in progress.tracked(items, "Placing", "pods"):
+    for _ in progress.track(items, "Placing", "pods"):
         clock.now += seconds
 
 
@@ -76,15 +76,15 @@ def test_a_note_breaks_no_word_at_the_end_of_a_line(terminal: Terminal, monkeypa
 
 def test_nothing_is_shown_in_the_first_second(terminal: Terminal) -> None:
     clock = Clock()
-    with progress.shown_to(Progress(terminal, clock)):
-        progress.begun("Loading prod.json")
+    with progress.use_listener(Progress(terminal, clock)):
+        progress.report_start("Loading prod.json")
         go(list(range(99)), clock, 0.01)
     assert terminal.getvalue() == ""
 
 
 def test_a_loop_tells_how_far_it_is_five_times_a_second(terminal: Terminal) -> None:
     clock = Clock()
-    with progress.shown_to(Progress(terminal, clock)):
+    with progress.use_listener(Progress(terminal, clock)):
         go(list(range(20_000)), clock, 1 / 1024)
     assert terminal.lines[:2] == ["Placing 1,024 of 20,000 pods", "Placing 1,229 of 20,000 pods"]
     assert len(terminal.lines) == pytest.approx(5 * (20_000 / 1024 - 1), abs=2)
@@ -93,18 +93,18 @@ def test_a_loop_tells_how_far_it_is_five_times_a_second(terminal: Terminal) -> N
 
 def test_what_has_no_end_in_sight_tells_how_much_is_done(terminal: Terminal) -> None:
     clock = Clock(0.6)
-    with progress.shown_to(Progress(terminal, clock)):
-        list(progress.tracked(iter("abc"), "Loading prod.json", "objects"))
-        progress.reached("Trimming", "steps", 1200)
+    with progress.use_listener(Progress(terminal, clock)):
+        list(progress.track(iter("abc"), "Loading prod.json", "objects"))
+        progress.report_progress("Trimming", "steps", 1200)
     assert "Trimming: 1,200 steps" in terminal.lines
 
 
 def test_what_begins_is_told_without_a_pause(terminal: Terminal) -> None:
     clock = Clock()
-    with progress.shown_to(Progress(terminal, clock)):
+    with progress.use_listener(Progress(terminal, clock)):
         clock.now = 2
-        progress.begun("Loading prod.json")
-        progress.begun("Writing the answer")
+        progress.report_start("Loading prod.json")
+        progress.report_start("Writing the answer")
         assert terminal.left == "Writing the answer"
 
 
@@ -116,18 +116,18 @@ def test_the_line_is_gone_before_anything_else_is_printed(
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(sys, "stdout", terminal)
     clock = Clock()
-    with progress.shown_to(Progress(terminal, clock)):
+    with progress.use_listener(Progress(terminal, clock)):
         clock.now = 2
-        progress.begun("Loading a file with a name that is longer than all that follows")
+        progress.report_start("Loading a file with a name that is longer than all that follows")
         print_()
         assert terminal.left in ("note: 3 days old\n", "the answer\n")
 
 
 def test_a_line_never_wraps_and_a_name_is_but_text(terminal: Terminal) -> None:
     clock = Clock()
-    with progress.shown_to(Progress(terminal, clock)):
+    with progress.use_listener(Progress(terminal, clock)):
         clock.now = 2
-        progress.begun("Loading \x1b[2J" + "x" * 100)
+        progress.report_start("Loading \x1b[2J" + "x" * 100)
         assert terminal.left == ("Loading \\x1b[2J" + "x" * 100)[:79]
 
 
@@ -137,23 +137,23 @@ def test_a_terminal_that_is_gone_stops_no_command() -> None:
             raise OSError("Input/output error")
 
     clock = Clock(1)
-    with progress.shown_to(Progress(Gone(), clock)):
+    with progress.use_listener(Progress(Gone(), clock)):
         go([1, 2, 3], clock, 1)
 
 
 def test_threads_have_nobody_who_looks_on(terminal: Terminal) -> None:
     clock = Clock(2)
-    with progress.shown_to(Progress(terminal, clock)):
+    with progress.use_listener(Progress(terminal, clock)):
         thread = threading.Thread(target=go, args=([1, 2, 3], clock, 1))
         thread.start()
         thread.join()
-        in_time(60, lambda: progress.begun("Calling"))
+        in_time(60, lambda: progress.report_start("Calling"))
     assert terminal.getvalue() == ""
 
 
 def test_without_an_onlooker_a_loop_is_left_as_it_is() -> None:
     items = [1, 2, 3]
-    assert progress.tracked(items, "Placing", "pods") is items
+    assert progress.track(items, "Placing", "pods") is items
 
 
 @pytest.mark.parametrize(

@@ -11,21 +11,19 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.report.blocks import Facts, Grouping, Heading, Lines, Table, Verdict
-from kwhatif.report.conformance_text import conformance_blocks
-from kwhatif.report.escape import clean
-from kwhatif.report.explain_text import explain_blocks
-from kwhatif.report.fidelity_text import fidelity_blocks
-from kwhatif.report.markdown import escaped, markdown_of
-from kwhatif.report.names import names_of
-from kwhatif.report.place_text import place_blocks, summary
-from kwhatif.report.screen import Screen
-from kwhatif.report.structured import as_json, as_yaml
-from kwhatif.report.tables import text_of
-from kwhatif.results.amounts import counted, some
-from kwhatif.results.conformance import ConformanceResult, FileAgreement
+from kwhatif.commands.conformance.result import ConformanceResult, FileAgreement
+from kwhatif.commands.conformance.text import conformance_blocks
+from kwhatif.commands.explain.text import explain_blocks
+from kwhatif.commands.place.text import names_of, place_blocks, summary
+from kwhatif.render.blocks import Facts, Grouping, Heading, Lines, Table, Verdict
+from kwhatif.render.escape import clean
+from kwhatif.render.formats import as_json, as_yaml, escape_markdown, markdown_of
+from kwhatif.render.screen import Screen
+from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.tables import text_of
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.explain import Blocker, Eviction, ExplainResult, Fix, NodeReport, PodReport
-from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement, PlaceResult, Victim
 
 ANY = st.text(st.characters(codec=None), max_size=30)
@@ -167,14 +165,14 @@ def test_no_cell_breaks_out_of_a_markdown_table(rows: list[tuple[str, str]]) -> 
 
 @given(ANY)
 def test_escaped_text_holds_no_markup(text: str) -> None:
-    bare = re.sub(r"\\.", "", escaped(text))
+    bare = re.sub(r"\\.", "", escape_markdown(text))
     assert not set(bare) & set("`*_[]|~<>")
     assert "&" not in re.sub("&(amp|lt|gt|#8203);", "", bare)
 
 
 def test_escaped_text_calls_nobody_and_links_to_nothing() -> None:
     text = "@team #1 http://a.b www.a.b :tada: 11:29:02 a: b"
-    shown = escaped(text)
+    shown = escape_markdown(text)
     assert html.unescape(re.sub(r"\\(.)", r"\1", shown)).replace("\u200b", "") == text
     assert shown.split() == [
         *("@&#8203;team", r"\#&#8203;1", "http:&#8203;//a.b", "www&#8203;.a.b", ":&#8203;tada:", "11:29:02", "a:", "b"),
@@ -335,5 +333,13 @@ def test_agreement_is_100_percent_only_when_it_is() -> None:
 
 
 def test_numbers_and_lists_in_words() -> None:
-    assert (counted(1, "pod"), counted(0, "pod"), counted(2, "box", "boxes")) == ("1 pod", "0 pods", "2 boxes")
-    assert (some(["a"]), some(list("abc")), some(list("abcde"))) == ("a", "a, b, c", "a, b, c and 2 more")
+    assert (format_count(1, "pod"), format_count(0, "pod"), format_count(2, "box", "boxes")) == (
+        "1 pod",
+        "0 pods",
+        "2 boxes",
+    )
+    assert (format_some(["a"]), format_some(list("abc")), format_some(list("abcde"))) == (
+        "a",
+        "a, b, c",
+        "a, b, c and 2 more",
+    )

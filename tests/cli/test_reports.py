@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.whatif.place.question import Place
-from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import ask
+from kwhatif.commands.place.run import Place
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
 from tests.browser.views import COMMANDS, made
 from tests.cli.running import TESTS, run
 from tests.report.html_reading import Page, column
@@ -61,7 +61,7 @@ def test_the_map_says_who_was_where_and_who_had_to_go(tmp_path: Path) -> None:
 
 
 def test_the_map_adds_up_to_what_the_answer_says_of_the_pools() -> None:
-    result = ask(Place(), Case(Inputs([str(TESTS / "../samples/cluster")], MANIFESTS, mapped=True)))
+    result = ask(Place(), Scenario(Inputs([str(TESTS / "../samples/cluster")], MANIFESTS, with_map=True)))
     found = result.cluster_map
     assert found is not None
     for pool in result.totals.pools:
@@ -73,7 +73,7 @@ def test_the_map_adds_up_to_what_the_answer_says_of_the_pools() -> None:
 
 
 def test_nobody_looks_at_the_cluster_where_no_page_is_asked_for() -> None:
-    result = ask(Place(), Case(Inputs([str(TESTS / "../samples/cluster")], MANIFESTS)))
+    result = ask(Place(), Scenario(Inputs([str(TESTS / "../samples/cluster")], MANIFESTS)))
     assert result.cluster_map is None
 
 

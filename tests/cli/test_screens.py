@@ -18,9 +18,10 @@ from unittest import mock
 
 import pytest
 
-from kwhatif.report import gate_table, tables
-from kwhatif.report.blocks import Table, flat
-from kwhatif.report.screen import Screen
+from kwhatif.commands.gate.formats import table as gate_table
+from kwhatif.render import tables
+from kwhatif.render.blocks import Table, flatten_blocks
+from kwhatif.render.screen import Screen
 from tests.cli.running import TESTS, Ran, run
 
 SCREENS = TESTS / "golden" / "screens"
@@ -57,7 +58,7 @@ def shown(flags: str) -> Shown:
     if not found:
         return Shown(ran, lambda screen: ran.out, [])
     draw, told, options = found[-1]
-    every = [block for block in flat(told) if isinstance(block, Table)] if isinstance(told, list) else []
+    every = [block for block in flatten_blocks(told) if isinstance(block, Table)] if isinstance(told, list) else []
     return Shown(ran, lambda screen: draw(told, screen, **options), every)
 
 

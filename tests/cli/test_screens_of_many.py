@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.fleet import deployment, node_name, write
-from kwhatif.report.tables import MOST_LINES
+from kwhatif.render.tables import MOST_LINES
 from tests.cli.running import run
 
 COLUMNS = 80

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.whatif.stages.sequence import STAGES
+from kwhatif.simulation.pipeline import STAGES
 from tests.cli.running import CLUSTER, run
 
 SMALL = "data/small.yaml"

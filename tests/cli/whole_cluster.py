@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.api.kinds import READ, kind_named
+from kwhatif.api.kinds import READ_KINDS, kind_named
 
 Json = dict[str, Any]
 
@@ -241,6 +241,6 @@ UPDATES: dict[str, Json] = {
 
 def a_snapshot(*without: str) -> Json:
     """All of it but some kinds."""
-    kinds: Json = {kind.name: OBJECTS.get(kind.name, []) for kind in READ if kind.name not in without}
+    kinds: Json = {kind.name: OBJECTS.get(kind.name, []) for kind in READ_KINDS if kind.name not in without}
     metadata = {"source": "whole", "kubernetesVersion": "v1.36.0"}
     return {"apiVersion": "kwhatif.dev/v1", "kind": "ClusterSnapshot", "metadata": metadata, "objects": kinds}

@@ -104,10 +104,10 @@ class Story:
             case "taken off" if some is not None and (some.identity) not in self.flying:
                 off = replace(some, status=replace(some.status, allocation=data.draw(allocations())))
                 self.flying[some.identity] = off
-                self.ledger.take_off(off)
+                self.ledger.add_pending_allocation(off)
             case "landed":
                 landing = CLAIMS[name]
-                self.ledger.land(landing)
+                self.ledger.remove_pending_allocation(landing)
                 self.flying.pop(landing.identity, None)
 
     def is_told(self) -> None:

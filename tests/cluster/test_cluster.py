@@ -14,14 +14,13 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.owners import Owners
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import Owners, PodInfo
 from kwhatif.cluster.storage import Storage
 from tests.builders import FEATURES, GPU, ZONE, cluster_of, node, pod, pods_on, service
 from tests.cluster.test_tally import specs_of
 from tests.device_builders import device_class
 from tests.storage_builders import claim
-from tests.strategies import NODE_NAMES, Scenario, scenarios
+from tests.strategies import NODE_NAMES, GeneratedCluster, scenarios
 
 
 def state_of(cluster: Cluster) -> dict[str, Any]:
@@ -139,7 +138,7 @@ def test_every_change_of_a_row_is_in_the_journal() -> None:
 
 
 @given(scenarios(max_nodes=4), st.data())
-def test_forget_undoes_assume(scenario: Scenario, data: st.DataObject) -> None:
+def test_forget_undoes_assume(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
     info = cluster.shapes.info(scenario.pending[0])
     row = data.draw(st.integers(0, len(cluster) - 1))
@@ -152,7 +151,7 @@ def test_forget_undoes_assume(scenario: Scenario, data: st.DataObject) -> None:
 
 
 @given(scenarios(max_nodes=4, max_pending=4), st.data())
-def test_pods_add_up_in_any_order(scenario: Scenario, data: st.DataObject) -> None:
+def test_pods_add_up_in_any_order(scenario: GeneratedCluster, data: st.DataObject) -> None:
     one, other = scenario.cluster(), scenario.cluster()
     rows = [data.draw(st.integers(0, len(one) - 1)) for _ in scenario.pending]
     placed = list(zip(scenario.pending, rows, strict=True))
@@ -169,7 +168,7 @@ def test_pods_add_up_in_any_order(scenario: Scenario, data: st.DataObject) -> No
 
 
 @given(scenarios(max_nodes=4))
-def test_totals_are_what_the_pods_of_a_node_ask_for(scenario: Scenario) -> None:
+def test_totals_are_what_the_pods_of_a_node_ask_for(scenario: GeneratedCluster) -> None:
     cluster = scenario.cluster()
     table = cluster.shapes
     for row, pods in enumerate(cluster.pods_on):
@@ -200,7 +199,7 @@ def test_a_pod_told_to_go_still_counts_for_its_node() -> None:
 
 
 @given(scenarios(max_nodes=4), st.data())
-def test_a_fork_is_the_same_and_goes_its_own_way(scenario: Scenario, data: st.DataObject) -> None:
+def test_a_fork_is_the_same_and_goes_its_own_way(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
     before = state_of(cluster)
     twin = cluster.fork()
@@ -229,7 +228,7 @@ def test_a_fork_does_not_follow_the_original() -> None:
 
 
 @given(scenarios(max_nodes=5), st.data())
-def test_replacing_nodes_is_loading_anew(scenario: Scenario, data: st.DataObject) -> None:
+def test_replacing_nodes_is_loading_anew(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
     staying = data.draw(st.lists(st.sampled_from(scenario.nodes), unique_by=lambda n: n.name))
     nodes = [*staying, node(NODE_NAMES[-1], zone="z9")]
@@ -261,9 +260,9 @@ def test_a_pod_is_nominated_for_one_node_at_a_time() -> None:
     cluster.nominate(info, "b")
     assert info.nominated == "b"
     assert {name: [i.uid for i in infos] for name, infos in cluster.nominated.items()} == {"b": [info.uid]}
-    cluster.denominate(info.uid)
+    cluster.remove_nomination(info.uid)
     assert cluster.nominated == {}
-    cluster.denominate("nobody")
+    cluster.remove_nomination("nobody")
 
 
 def test_port_columns_are_made_when_ports_are_new() -> None:
@@ -289,7 +288,7 @@ def test_a_cluster_reads_again_what_follows_from_the_kinds_that_changed_and_noth
     cluster = cluster_of([node("n")], pods_on({"n": 1}))
     before = {name: getattr(cluster, name) for name in ("owners", "storage", "devices")}
     cluster.objects.add(obj)
-    cluster.reread({type(obj).__name__})
+    cluster.invalidate_kinds({type(obj).__name__})
     anew = [name for name, old in before.items() if getattr(cluster, name) is not old]
     kinds = {"owners": Owners.KINDS, "storage": Storage.KINDS, "devices": Devices.KINDS}
     assert anew == [name for name, read in kinds.items() if type(obj).__name__ in read]

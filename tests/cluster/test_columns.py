@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from kwhatif.api.core import Node
 from kwhatif.api.decode import convert
-from kwhatif.api.selectors import Requirement, untolerated
-from kwhatif.cluster.axis import ResourceAxis
-from kwhatif.cluster.columns import NodeColumns
+from kwhatif.api.selectors import Requirement, find_untolerated_taints
+from kwhatif.cluster.columns import NodeColumns, ResourceAxis
 from kwhatif.cluster.shape_table import ShapeTable
 from tests.builders import FEATURES, GPU, Json, node, pod
 from tests.strategies import PARTS, node_lists
@@ -141,9 +140,9 @@ def test_taints_are_tolerated_in_columns_as_on_nodes(nodes: list[Node], kind: Js
     columns = columns_of(*nodes)
     shape = ShapeTable(FEATURES).info(pod(**kind)).shape
     effects = ("NoSchedule", "NoExecute")
-    codes, lists = columns.untolerated(shape, effects, comparison_operators=False)
+    codes, lists = columns.find_untolerated_taints(shape, effects, comparison_operators=False)
     one_by_one = [
-        untolerated(n.spec.taints or (), shape.spec.tolerations or (), effects, comparison_operators=False)
+        find_untolerated_taints(n.spec.taints or (), shape.spec.tolerations or (), effects, comparison_operators=False)
         for n in columns.nodes
     ]
     assert [lists[code] for code in codes] == one_by_one

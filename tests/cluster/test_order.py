@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.cluster.order import scheduler_order, zone_of
+from kwhatif.cluster.columns import scheduler_order, zone_key_of
 from tests.builders import REGION, ZONE, node
 
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
@@ -41,7 +41,7 @@ def test_zones_take_turns(zones: list[str | None], order: list[int]) -> None:
     ],
 )
 def test_the_zone_of_a_node(labels: dict[str, str], expected: tuple[str, str]) -> None:
-    assert zone_of(node("n", labels=labels)) == expected
+    assert zone_key_of(node("n", labels=labels)) == expected
 
 
 def test_zones_of_one_name_in_two_regions_are_two() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kwhatif.api.selectors import SelectorError
-from kwhatif.cluster.axis import ResourceAxis
+from kwhatif.cluster.columns import ResourceAxis
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import NEVER_STARTED, start_time
 from tests.builders import FEATURES, GIB, GPU, MIB, Json, container, pod, pods_like, select
@@ -155,11 +155,11 @@ def test_what_a_pod_asks_for_and_what_it_is_scored_with() -> None:
 def test_every_further_sum_adds_the_drift() -> None:
     shapes = table()
     info = shapes.info(pod(pod_level={"memory": "1.5Gi"}, overhead={"memory": "1Mi"}))
-    grown = shapes.drifted(info, 3)
+    grown = shapes.drift_shape(info, 3)
     assert grown is not info.shape
     assert grown.requests["memory"] == info.shape.requests["memory"] + 3 * MIB
     info.shape = grown
-    assert shapes.drifted(info, 1).requests["memory"] == grown.requests["memory"] + MIB
+    assert shapes.drift_shape(info, 1).requests["memory"] == grown.requests["memory"] + MIB
 
 
 def test_terms_mean_their_own_namespace_unless_they_say_otherwise() -> None:

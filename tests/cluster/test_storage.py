@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.api.others import PersistentVolumeClaim
-from kwhatif.cluster.storage import Storage, claim_names, class_of
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
+from kwhatif.cluster.storage import Storage, claim_names, storage_class_of
 from tests.builders import cluster_of
 from tests.storage_builders import claim, claiming, ephemeral, storage_class, volume
 
@@ -27,7 +27,7 @@ def storage(*objects: Any) -> Storage:
     ],
 )
 def test_classes(kind: dict[str, Any], name: str) -> None:
-    assert (class_of(claim(**kind)), class_of(volume(**kind))) == (name, name)
+    assert (storage_class_of(claim(**kind)), storage_class_of(volume(**kind))) == (name, name)
 
 
 def test_volumes_are_known_by_class_number_and_name() -> None:
@@ -72,7 +72,7 @@ def test_volumes_kept_for_claims(kind: dict[str, Any], holds: bool) -> None:
     pv, wanted = volume(**kind), claim()
     found = storage(pv, wanted)
     assert found.holds(pv, wanted) is holds
-    assert found.kept_for(wanted) == ([pv] if holds else [])
+    assert found.prebound_volumes_of(wanted) == ([pv] if holds else [])
     assert not found.holds(pv, claim(namespace="other"))
 
 
@@ -82,10 +82,10 @@ def test_reserving_a_volume_keeps_it_for_the_claim_and_releasing_it_frees_it() -
     assert found.holder(pv) is None
     found.reserve("pv", KEY)
     assert found.holder(pv) == (KEY, "uid-data")
-    assert found.kept_for(wanted) == [pv]
+    assert found.prebound_volumes_of(wanted) == [pv]
     found.release(["pv"], [])
     assert found.holder(pv) is None
-    assert found.kept_for(wanted) == []
+    assert found.prebound_volumes_of(wanted) == []
 
 
 def test_every_assumption_shows_in_the_version_and_volumes_in_the_changes() -> None:
@@ -119,7 +119,7 @@ def test_a_fork_goes_its_own_way() -> None:
     twin.select(KEY, "n")
     twin.add_claim(claim("late"))
     assert (found.reserved, found.selected, found.changes) == ({}, {}, [])
-    assert found.kept_for(wanted) == []
+    assert found.prebound_volumes_of(wanted) == []
     assert ("default", "late") not in found.claims
     found.reserve("pv", ("default", "other"))
     assert twin.holder(pv) == (KEY, "uid-data")

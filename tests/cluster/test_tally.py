@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import Selection
 from kwhatif.cluster.tally import TallySpec, Weighing
 from kwhatif.framework.evaluation import change_of
 from tests.builders import HOSTNAME, ZONE, cluster_of, node, pod, pods_on
-from tests.strategies import Scenario, scenarios
+from tests.strategies import GeneratedCluster, scenarios
 
 WEB = {"app": "web"}
 NODES = [node("a0", zone="z0"), node("a1", zone="z0"), node("b", zone="z1"), node("lost")]
 
 
 def labelled(**labels: str) -> Selection:
-    return Selection(Selector.of_labels(labels), None)
+    return Selection(Selector.from_labels(labels), None)
 
 
 WEBS = Weighing(((labelled(app="web"), 1),))
@@ -40,7 +40,7 @@ def test_pods_are_counted_by_node_and_by_domain() -> None:
     assert dict(zip(cluster.columns.label(ZONE).values, tally.by_domain.tolist(), strict=False)) == {"z0": 3, "z1": 0}
     assert tally.by_domain[-1] == 0
     assert tally.total == 3
-    assert tally.open_domains(cluster.there, cluster.comings).tolist() == [True, True, False]
+    assert tally.open_domains(cluster.active, cluster.membership_version).tolist() == [True, True, False]
 
 
 def test_without_a_topology_nodes_are_all_there_is() -> None:
@@ -48,7 +48,7 @@ def test_without_a_topology_nodes_are_all_there_is() -> None:
     tally = cluster.tally(TallySpec("by node", WEBS))
     assert tally.total == 6
     assert tally.by_domain.shape == (0,)
-    assert tally.counted.tolist() == [1, 1, 1, 1]
+    assert tally.eligible_nodes.tolist() == [1, 1, 1, 1]
 
 
 def test_pods_on_nodes_that_may_not_be_counted_count_for_their_node_alone() -> None:
@@ -58,8 +58,8 @@ def test_pods_on_nodes_that_may_not_be_counted_count_for_their_node_alone() -> N
     z0 = cluster.columns.label(ZONE).values.index("z0")
     assert tally.by_node.sum() == 8
     assert (tally.by_domain[z0], tally.total) == (1, 1)
-    assert tally.open_domains(cluster.there, cluster.comings).sum() == 1
-    assert tally.counted.sum() == 1
+    assert tally.open_domains(cluster.active, cluster.membership_version).sum() == 1
+    assert tally.eligible_nodes.sum() == 1
 
 
 def test_equal_keys_share_a_tally_until_all_are_dropped() -> None:
@@ -75,7 +75,7 @@ def test_equal_keys_share_a_tally_until_all_are_dropped() -> None:
 
 
 def test_what_is_worked_out_once_a_cluster_goes_with_the_tallies() -> None:
-    @once_a_cluster
+    @cached_per_cluster
     def work(cluster: Cluster, *about: str) -> object:
         return object()
 
@@ -119,7 +119,7 @@ def specs_of(cluster: Cluster) -> list[TallySpec]:
 
 
 @given(scenarios(max_nodes=5), st.data())
-def test_counting_along_is_counting_anew(scenario: Scenario, data: st.DataObject) -> None:
+def test_counting_along_is_counting_anew(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
     specs = specs_of(cluster)
     early = [cluster.tally(spec) for spec in specs[:2]]

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.cluster.node_view import Change, NodeView
+from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.framework.evaluation import change_of
 from tests.builders import GIB, ZONE, cluster_of, node, nodes_in_zones, pod, pods_on
-from tests.strategies import Scenario, scenarios
+from tests.strategies import GeneratedCluster, scenarios
 
 
 def test_a_view_of_everything_is_the_clusters_own_arrays() -> None:
@@ -64,7 +64,7 @@ def test_shapes_after_a_change() -> None:
 
 
 @given(scenarios(max_nodes=4), st.data())
-def test_moving_pods_one_by_one_is_a_change_of_all_of_them(scenario: Scenario, data: st.DataObject) -> None:
+def test_moving_pods_one_by_one_is_a_change_of_all_of_them(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
     width = max(len(pods) for pods in cluster.pods_on)
     rows = np.arange(len(cluster))
@@ -74,11 +74,11 @@ def test_moving_pods_one_by_one_is_a_change_of_all_of_them(scenario: Scenario, d
     here = [(row, k) for row, pods in enumerate(cluster.pods_on) for k in range(len(pods))]
     gone = data.draw(st.lists(st.sampled_from(here), unique=True)) if here else []
     signs = np.zeros(shapes.shape, np.int64)
-    moved = Change(cluster.shapes, shapes, signs.copy())
+    moved = PodDelta(cluster.shapes, shapes, signs.copy())
     for row, k in gone:
         moved.move(cluster.shapes, np.array([row]), np.array([k]), -1)
         signs[row, k] = -1
-    at_once = Change(cluster.shapes, shapes, signs)
+    at_once = PodDelta(cluster.shapes, shapes, signs)
     for name in ("requested", "count", "signs"):
         assert getattr(moved, name).tolist() == getattr(at_once, name).tolist()
     some = data.draw(st.lists(st.sampled_from(rows.tolist()), unique=True))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.tally import TallySpec, Weighing
 from tests.builders import ZONE, cluster_of, node, pod
-from tests.strategies import Scenario, scenarios
+from tests.strategies import GeneratedCluster, scenarios
 
 
 def contents(cluster: Cluster) -> object:
@@ -32,11 +32,11 @@ def contents(cluster: Cluster) -> object:
 
 
 @given(scenario=scenarios(), data=st.data())
-def test_it_is_what_it_would_have_been_without_them(scenario: Scenario, data: st.DataObject) -> None:
+def test_it_is_what_it_would_have_been_without_them(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
     before = contents(cluster)
     gone = data.draw(st.sets(st.sampled_from(cluster.columns.names), max_size=len(cluster)))
-    rest = cluster.without(gone)
+    rest = cluster.without_nodes(gone)
     expected = Cluster([n for n in scenario.nodes if n.name not in gone], cluster.shapes)
     for info, row in cluster.pods():
         if cluster.columns.names[row] not in gone:
@@ -50,11 +50,11 @@ def test_it_is_what_it_would_have_been_without_them(scenario: Scenario, data: st
 
 def test_labels_taints_and_domains_are_those_of_the_nodes_that_are_left() -> None:
     cluster = cluster_of([node("a", zone="x"), node("b", zone="y", taints=["k=v:NoSchedule"]), node("c", zone="x")])
-    rest = cluster.without({"b"})
+    rest = cluster.without_nodes({"b"})
     assert rest.columns.label(ZONE).values == ["x"]
     assert rest.columns.taints[1] == [()]
     assert rest.columns.row("b") is None
-    assert len(cluster.without({"nobody"})) == 3
+    assert len(cluster.without_nodes({"nobody"})) == 3
 
 
 def test_a_tally_made_between_two_pods_of_a_shape_counts_both() -> None:

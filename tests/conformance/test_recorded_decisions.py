@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.results.conformance import FileAgreement
+from kwhatif.commands.conformance.compare import Tally
+from kwhatif.commands.conformance.result import FileAgreement
+from kwhatif.commands.conformance.scenario_files import read_scenarios, replay_scenario
 from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, features_of
-from kwhatif.whatif.conformance.compare import Tally
-from kwhatif.whatif.conformance.scenario_files import read_scenarios
-from kwhatif.whatif.conformance.scenario_replay import replayed
 
 HERE = Path(__file__).parent
 FAMILIES = (
@@ -80,7 +79,7 @@ def agreement(name: str, minor: str, *, skip_unknown: bool = False) -> FileAgree
     path = str(HERE / f"{name}.jsonl.gz")
     tally, features = Tally(path, show=3), features_of(minor)
     for where, scenario in read_scenarios(path):
-        got = replayed(scenario, source=where, features=features, skip_unknown=skip_unknown)
+        got = replay_scenario(scenario, source=where, features=features, skip_unknown=skip_unknown)
         tally.add(scenario.name, scenario.expected, got, pods=len(scenario.pods))
     return tally.result()
 

@@ -10,8 +10,8 @@ import pytest
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.scheduling.arrivals import with_claims
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.controllers import with_claims
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.versions import features_of
 from tests.builders import FEATURES, Json, cluster_of, node, pod, profile_document, scheduler_for
@@ -47,7 +47,7 @@ def tried(
 def given(*objects: Resource, **more: Any) -> list[str] | str:
     """What the claim ``c`` gets; the message if the pod finds no node."""
     attempt, cluster = tried(*objects, **more)
-    return allocated(cluster) if attempt.placed else attempt.message
+    return allocated(cluster) if attempt.is_placed else attempt.message
 
 
 def two(*names: str, **more: Any) -> list[Json]:
@@ -87,7 +87,7 @@ def test_the_first_free_device_of_the_node_is_taken() -> None:
 def test_a_claim_is_reserved_and_bound_to_the_node() -> None:
     attempt, cluster = tried(claim(), devices_of("b", ["g0"]))
     status = cluster.devices.claims["default", "c"].status
-    assert attempt.placed
+    assert attempt.is_placed
     assert attempt.row == 1
     assert [user.name for user in status.reserved_for or ()] == ["p"]
     assert status.allocation is not None
@@ -138,7 +138,7 @@ def test_what_an_administrator_has_is_free_for_others() -> None:
     )
     scheduler = scheduler_for(cluster)
     for name in ("c", "d"):
-        assert scheduler.attempt(cluster.shapes.info(pod_with(name, name=f"p-{name}"))).placed
+        assert scheduler.attempt(cluster.shapes.info(pod_with(name, name=f"p-{name}"))).is_placed
     assert allocated(cluster, "c") == allocated(cluster, "d") == ["r=a/g0"]
 
 
@@ -255,7 +255,7 @@ def test_shares_of_a_device_take_parts_of_its_capacity() -> None:
     claims = [claim(name, request(capacity={"memory": "4Gi"})) for name in names]
     cluster = cluster_of([node("a")], objects=[device_class(), there, *claims])
     scheduler = scheduler_for(cluster)
-    done = [scheduler.attempt(cluster.shapes.info(pod_with(name, name=f"p-{name}"))).placed for name in names]
+    done = [scheduler.attempt(cluster.shapes.info(pod_with(name, name=f"p-{name}"))).is_placed for name in names]
     assert done == [True, True, False]
     assert cluster.devices.consumed[("gpu.example.com", "a", "g0")] == {"memory": 8 * 1024**3 * 10**9}
 
@@ -274,7 +274,7 @@ def test_capacity_is_rounded_as_its_policy_says(policy: Json, asked: str | None,
     amount = {"value": "10Gi", "requestPolicy": policy}
     there = devices_of("a", [device("g0", capacity={"memory": amount}, shared=True)])
     attempt, cluster = tried(claim("c", request(capacity={"memory": asked} if asked else None)), there)
-    assert attempt.placed is (consumed is not None)
+    assert attempt.is_placed is (consumed is not None)
     if consumed:
         allocation = cluster.devices.claims["default", "c"].status.allocation
         (result,) = (allocation.devices.results if allocation else None) or []
@@ -287,7 +287,7 @@ def test_capacity_is_rounded_as_its_policy_says(policy: Json, asked: str | None,
 def test_a_class_serves_an_extended_resource() -> None:
     own = device_class("cards", extendedResourceName="example.com/card")
     attempt, cluster = tried(own, devices_of("a", ["g0", "g1"]), asking=pod("p", requests={"example.com/card": "2"}))
-    assert attempt.placed
+    assert attempt.is_placed
     (made,) = cluster.devices.claims.values()
     assert made.name.startswith("p-extended-resources-")
     assert made.status.allocation is not None

@@ -131,7 +131,7 @@ def test_nothing_is_given_away_twice(world: tuple[list[Any], list[str]], minor: 
 def test_a_pod_that_leaves_gives_all_back(world: tuple[list[Any], list[str]]) -> None:
     cluster, _ = placed(*world)
     for info, _ in list(cluster.pods()):
-        cluster.leave(info.uid)
+        cluster.remove_pod(info.uid)
     left = cluster.devices
     assert (left.taken, left.shares, left.in_flight) == ({}, {}, {})
     assert all(c.status.allocation is None and not c.status.reserved_for for c in left.claims.values())
@@ -192,7 +192,7 @@ def test_what_is_remembered_does_not_change_the_answer(world: tuple[list[Any], l
         there = [*kept, *afresh.devices.claims.values()]
         afresh = cluster_of([node(each) for each in NODES], bound, objects=there)
         attempt = scheduler_for(afresh).attempt(afresh.shapes.info(pod_with(name, name=f"p-{name}")))
-        if attempt.placed:
+        if attempt.is_placed:
             assert f"{attempt.row}: {allocated(afresh, name)}" == wanted
         else:
             assert attempt.message == wanted

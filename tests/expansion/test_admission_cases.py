@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 from tests.expansion import recorded
 
 Json = dict[str, Any]
@@ -23,9 +23,9 @@ def names(cases: list[Json]) -> list[str]:
 
 
 def server_for(case: Json) -> ApiServer:
-    server = ApiServer(World([*FOUND["global"], *FOUND["nodes"]]))
+    server = ApiServer(ObjectStore([*FOUND["global"], *FOUND["nodes"]]))
     for obj in case["context"]:
-        assert isinstance(server.create(recorded.in_namespace(obj)), Created)
+        assert isinstance(server.create(recorded.in_namespace(obj)), StoredObject)
     return server
 
 
@@ -45,7 +45,7 @@ def test_refusals_agree_word_for_word(case: Json) -> None:
     server = server_for(case)
     for manifest, expected in zip(case["manifests"], case["responses"], strict=True):
         answer = server.create(recorded.in_namespace(manifest))
-        if isinstance(answer, Created):
+        if isinstance(answer, StoredObject):
             assert expected["code"] == 201
             continue
         assert (answer.code, answer.reason, answer.message) == tuple(
@@ -60,7 +60,7 @@ def test_a_manifest_is_not_altered() -> None:
     case = next(case for case in CASES if case["name"] == "limit range fills a container")
     server, manifest = server_for(case), recorded.in_namespace(case["manifests"][0])
     before = repr(manifest)
-    assert isinstance(server.create(manifest), Created)
+    assert isinstance(server.create(manifest), StoredObject)
     assert repr(manifest) == before
 
 

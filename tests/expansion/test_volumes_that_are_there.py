@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.world import plain
-from kwhatif.api.others import PersistentVolume
+from kwhatif.admission.object_store import plain
+from kwhatif.api.workloads_and_storage import PersistentVolume
+from kwhatif.simulation.expansion.expand import ExpandedManifests, expand
 from kwhatif.snapshot.load import load_manifests, load_snapshot
-from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.workloads.volumes import settle_volumes
 from tests.admission.objects import Json, in_cluster
 
@@ -65,7 +65,7 @@ def devices(pool: str = "p", **spec: Any) -> Json:
     return in_cluster("ResourceSlice", "slice", RESOURCE, spec=whole)
 
 
-def asked(folder: Path, there: Json, manifest: Json, verb: str = "") -> Expanded:
+def asked(folder: Path, there: Json, manifest: Json, verb: str = "") -> ExpandedManifests:
     """What becomes of a manifest where the cluster holds one object, as a dump has it."""
     cluster = folder / "cluster.json"
     headless = {key: value for key, value in there.items() if key not in ("apiVersion", "kind")}
@@ -107,7 +107,7 @@ EACH = [
 @pytest.mark.parametrize("there", EACH, ids=lambda obj: f"{obj['kind']} {','.join(obj['spec'])}")
 def test_every_object_takes_its_own_manifest_and_is_as_before(there: Json, verb: str, tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text(json.dumps(there))
-    (before,) = load_snapshot([str(tmp_path / "one.json")]).objects.called(there["kind"])
+    (before,) = load_snapshot([str(tmp_path / "one.json")]).objects.list_kind(there["kind"])
     told, had = plain(now(tmp_path, there, there, verb), there["kind"]), plain(before, there["kind"])
     assert told["spec"] == {**DEFAULTS.get(there["kind"], {}), **had["spec"]}
     assert told.get("status") == had.get("status")
@@ -214,7 +214,7 @@ def test_a_volume_whose_manifest_drops_the_claim_is_bound_to_it_again(tmp_path: 
     objects = load_snapshot([str(tmp_path / "both.json")]).objects
     objects.add(replaced)
     assert settle_volumes(objects, [replaced]) == []
-    (its,) = objects.of(PersistentVolume)
+    (its,) = objects.list_all(PersistentVolume)
     assert its.spec.claim_ref is not None
     assert (its.spec.claim_ref.uid, its.status.phase) == ("u-1", "Bound")
 

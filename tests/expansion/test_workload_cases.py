@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Created, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
-from kwhatif.workloads.controllers import Failed, makes_pods, reconcile
+from kwhatif.workloads.controllers import CreationFailure, makes_pods, reconcile
 from kwhatif.workloads.objects import group_of
-from kwhatif.workloads.rollout import plan
+from kwhatif.workloads.rollout import plan_rollout
 from tests.expansion import recorded
 
 Json = dict[str, Any]
@@ -33,16 +33,16 @@ class Cluster:
     """A case's namespace: the objects it starts with, and everything that was made of the manifests."""
 
     def __init__(self, case: Json) -> None:
-        self.server = ApiServer(World([*FOUND["global"], *NODES]))
-        self.answers: list[Created | Refused] = []
+        self.server = ApiServer(ObjectStore([*FOUND["global"], *NODES]))
+        self.answers: list[StoredObject | RequestRefusal] = []
         self.claims: list[Json] = []
-        self.failures: list[Failed] = []
+        self.failures: list[CreationFailure] = []
         for obj in case["context"]:
-            assert isinstance(self.server.create(recorded.in_namespace(obj)), Created)
+            assert isinstance(self.server.create(recorded.in_namespace(obj)), StoredObject)
         for manifest in case["manifests"]:
             answer = self.server.create(recorded.in_namespace(manifest))
             self.answers.append(answer)
-            if isinstance(answer, Created):
+            if isinstance(answer, StoredObject):
                 made = reconcile(self.server, answer.object, NODES, ready=False)
                 self.failures += made.refusals
         self.pods = list(self.server.world.all("Pod"))
@@ -56,7 +56,7 @@ def names(cases: list[Json]) -> list[str]:
 @pytest.mark.parametrize("case", WORKLOADS, ids=names(WORKLOADS))
 def test_pods_claims_and_failures_agree(case: Json) -> None:
     cluster = Cluster(case)
-    codes = [201 if isinstance(answer, Created) else answer.code for answer in cluster.answers]
+    codes = [201 if isinstance(answer, StoredObject) else answer.code for answer in cluster.answers]
     assert codes == [response["code"] for response in case["responses"]]
     assert recorded.pods_of(cluster.pods) == recorded.recorded_pods(case["pods"])
     assert recorded.claims_of(cluster.claims) == recorded.recorded_claims(case.get("claims", []))
@@ -68,20 +68,20 @@ def test_pods_claims_and_failures_agree(case: Json) -> None:
 def test_the_steps_of_a_rollout_agree(case: Json) -> None:
     cluster = Cluster(case)
     (first,) = cluster.answers
-    assert isinstance(first, Created)
+    assert isinstance(first, StoredObject)
     old, pods = first.object, copy.deepcopy(cluster.pods)
     for pod in pods:
         pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     (update,) = case["updates"]
     (manifest,) = update["manifests"]
     answer = cluster.server.update(recorded.in_namespace(manifest))
-    assert isinstance(answer, Created)
+    assert isinstance(answer, StoredObject)
     steps = [
         {
             "live": {"old": step.live.old, "new": step.live.new},
             "terminating": {"old": step.terminating.old, "new": step.terminating.new},
         }
-        for step in plan(old, answer.object, pods, NODES)
+        for step in plan_rollout(old, answer.object, pods, NODES)
     ]
     assert steps == [{key: step[key] for key in ("live", "terminating")} for step in update["steps"]]
 

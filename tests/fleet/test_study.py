@@ -13,26 +13,23 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError, KwhatifError, UsageError
-from kwhatif.fleet.backs import here
-from kwhatif.fleet.backs.back import Back, FatalError, LostError, Pool
-from kwhatif.fleet.backs.chosen_back import back_of
-from kwhatif.fleet.backs.here import Here
-from kwhatif.fleet.course import run
+from kwhatif.fleet import executors as here
+from kwhatif.fleet.dispatch import run
+from kwhatif.fleet.executors import Executor, FatalError, LocalExecutor, LostError, Pool, executor_of
 from kwhatif.fleet.rows_file import RowsFile
-from kwhatif.fleet.study import Failed, Study
-from kwhatif.fleet.worker import Answers, answers
+from kwhatif.fleet.study import BatchResult, FailedTask, Study, answer_batch
 from tests.fleet.squares import Base, Square, squares
 
 
-def expected(numbers: int = 40, **failed: str) -> list[Square | Failed]:
+def expected(numbers: int = 40, **failed: str) -> list[Square | FailedTask]:
     """All squares, but for the numbers that ``_7="7 is bad"`` names."""
-    rows: list[Square | Failed] = [Square(n * n, tuple(map(int, str(n * n)))) for n in range(numbers)]
+    rows: list[Square | FailedTask] = [Square(n * n, tuple(map(int, str(n * n)))) for n in range(numbers)]
     for name, error in failed.items():
-        rows[int(name[1:])] = Failed(int(name[1:]), error)
+        rows[int(name[1:])] = FailedTask(int(name[1:]), error)
     return rows
 
 
-def rows_of(study: Study[Any, Any, Any], back: Back, kept: RowsFile | None = None) -> list[Any]:
+def rows_of(study: Study[Any, Any, Any], back: Executor, kept: RowsFile | None = None) -> list[Any]:
     return list(run(study, back, kept))
 
 
@@ -47,7 +44,7 @@ def test_rows_and_files_are_the_same_from_one_process_and_from_two_of_which_one_
         marks.mkdir()
         files.append(tmp_path / f"{processes}.jsonl")
         base = Base(marks, bad=frozenset({7}), kills_once=frozenset({20} if processes == 2 else ()))
-        rows = rows_of(squares(base), Here(processes), RowsFile(str(files[-1])))
+        rows = rows_of(squares(base), LocalExecutor(processes), RowsFile(str(files[-1])))
         assert rows == expected(_7="7 is bad")
     assert files[0].read_bytes() == files[1].read_bytes()
 
@@ -61,19 +58,19 @@ def test_a_study_that_takes_long_gets_a_process_for_each_core(monkeypatch: pytes
 
     monkeypatch.setattr(here, "_processes", processes)
     monkeypatch.setattr(here, "cores_here", lambda: 3)
-    assert rows_of(squares(Base(tmp_path)), Here()) == expected()
+    assert rows_of(squares(Base(tmp_path)), LocalExecutor()) == expected()
     assert opened == []
     monkeypatch.setattr(here, "_ALONE", 0.0)
     monkeypatch.setattr(here, "_WORTH_IT", 0.0)
-    assert rows_of(squares(Base(tmp_path)), Here()) == expected()
+    assert rows_of(squares(Base(tmp_path)), LocalExecutor()) == expected()
     assert opened == [3]
 
 
 def test_a_program_without_python_asks_by_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert rows_of(squares(Base(tmp_path)), Here()) == expected()
+    assert rows_of(squares(Base(tmp_path)), LocalExecutor()) == expected()
     with pytest.raises(UsageError, match="--workers 2: this program has no Python"):
-        rows_of(squares(Base(tmp_path)), Here(2))
+        rows_of(squares(Base(tmp_path)), LocalExecutor(2))
 
 
 # --- the course
@@ -88,27 +85,27 @@ class Scripted:
         self._study, self._script = study, list(script)
         self.handed: list[tuple[list[int], str | None]] = []
         self.renewed = 0
-        self._waiting: list[tuple[Future[Answers], Sequence[Any], str]] = []
+        self._waiting: list[tuple[Future[BatchResult], Sequence[Any], str]] = []
 
     def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[Pool]:
         return nullcontext(self)
 
-    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[Answers]:
-        found: Future[Answers] = Future()
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
+        found: Future[BatchResult] = Future()
         self.handed.append(([world.value for world in worlds], avoid))
         self._waiting.append((found, worlds, f"worker-{len(self._waiting)}"))
-        if len(self._waiting) == self.width or worlds[-1] == self._study.worlds[-1] or avoid or self.renewed:
+        if len(self._waiting) == self.width or worlds[-1] == self._study.tasks[-1] or avoid or self.renewed:
             while self._waiting:
                 self._end(*self._waiting.pop())
         return found
 
-    def _end(self, found: Future[Answers], worlds: Sequence[Any], worker: str) -> None:
+    def _end(self, found: Future[BatchResult], worlds: Sequence[Any], worker: str) -> None:
         for place, (number, accident) in enumerate(self._script):
             if number in [world.value for world in worlds]:
                 del self._script[place]
                 found.set_exception(accident())
                 return
-        found.set_result(answers(self._study.ask, self._study.base, worlds, worker))
+        found.set_result(answer_batch(self._study.ask, self._study.base, worlds, worker))
 
     def verdict(self, error: BaseException) -> Exception:
         assert isinstance(error, Exception)
@@ -137,7 +134,7 @@ def test_a_batch_that_kills_every_worker_is_taken_apart(tmp_path: Path) -> None:
     pool = Scripted(study, [(11, FatalError), (11, FatalError)])
     rows = rows_of(study, pool)
     assert rows[:11] == expected(12)[:11]
-    assert rows[11] in (Failed(11, ""), expected(12)[11])
+    assert rows[11] in (FailedTask(11, ""), expected(12)[11])
     assert pool.renewed == 0
 
 
@@ -153,8 +150,8 @@ def test_what_is_neither_ends_the_study(tmp_path: Path) -> None:
 def test_a_study_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = str(tmp_path / "squares.jsonl")
     whole = tmp_path / "whole.jsonl"
-    assert rows_of(squares(Base(tmp_path)), Here(1), RowsFile(str(whole))) == expected()
-    first = run(squares(Base(tmp_path, bad=frozenset({3}))), Here(1), RowsFile(path))
+    assert rows_of(squares(Base(tmp_path)), LocalExecutor(1), RowsFile(str(whole))) == expected()
+    first = run(squares(Base(tmp_path, bad=frozenset({3}))), LocalExecutor(1), RowsFile(path))
     for _ in range(10):
         next(first)
     first.close()
@@ -163,14 +160,14 @@ def test_a_study_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path) -> No
     kept = {json.loads(line)["index"] for line in Path(path).read_bytes().splitlines()[:-1]} - {3}
     assert kept >= set(range(10)) - {3}
     again = Base(tmp_path)
-    assert rows_of(squares(again), Here(1), RowsFile(path, resume=True)) == expected()
+    assert rows_of(squares(again), LocalExecutor(1), RowsFile(path, resume=True)) == expected()
     assert sorted(again.tried) == sorted(set(range(40)) - kept)
     assert Path(path).read_bytes() == whole.read_bytes()
 
 
 def test_a_line_is_the_world_and_its_row_or_error(tmp_path: Path) -> None:
     path, study = tmp_path / "squares.jsonl", squares(Base(tmp_path, bad=frozenset({1})), 2)
-    rows_of(study, Here(1), RowsFile(str(path)))
+    rows_of(study, LocalExecutor(1), RowsFile(str(path)))
     assert [json.loads(line) for line in path.read_text().splitlines()] == [
         {"study": study.digest, "index": 0, "world": {"value": 0}, "row": {"square": 0, "digits": [0]}},
         {"study": study.digest, "index": 1, "world": {"value": 1}, "error": "1 is bad"},
@@ -179,19 +176,19 @@ def test_a_line_is_the_world_and_its_row_or_error(tmp_path: Path) -> None:
 
 def test_rows_of_another_study_are_not_taken_over(tmp_path: Path) -> None:
     path = str(tmp_path / "squares.jsonl")
-    rows_of(squares(Base(tmp_path), 3), Here(1), RowsFile(path))
+    rows_of(squares(Base(tmp_path), 3), LocalExecutor(1), RowsFile(path))
     before = Path(path).read_bytes()
     with pytest.raises(InputError, match=r"squares.jsonl: the rows are of another study"):
-        rows_of(squares(Base(tmp_path), 3, of="others"), Here(1), RowsFile(path, resume=True))
+        rows_of(squares(Base(tmp_path), 3, of="others"), LocalExecutor(1), RowsFile(path, resume=True))
     assert Path(path).read_bytes() == before
 
 
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "squares.jsonl"
-    rows_of(squares(Base(tmp_path), 3), Here(1), RowsFile(str(path)))
+    rows_of(squares(Base(tmp_path), 3), LocalExecutor(1), RowsFile(str(path)))
     path.write_bytes(b"oh no\n" + path.read_bytes())
     with pytest.raises(InputError, match=r"squares.jsonl line 1"):
-        rows_of(squares(Base(tmp_path), 3), Here(1), RowsFile(str(path), resume=True))
+        rows_of(squares(Base(tmp_path), 3), LocalExecutor(1), RowsFile(str(path), resume=True))
 
 
 def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
@@ -213,7 +210,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
 )
 def test_a_back_that_there_is_not(on: str | None, workers: int | None, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        back_of(on, workers)
+        executor_of(on, workers)
 
 
 @pytest.mark.parametrize(("package", "on"), [("distributed", "dask://h:1"), ("ray", "ray")])
@@ -224,7 +221,7 @@ def test_a_cluster_that_nothing_is_installed_for(
     extra = on.partition(":")[0]
     path = tmp_path / "rows.jsonl"
     with pytest.raises(KwhatifError, match=rf"pip install 'kwhatif\[{extra}\]'"):
-        rows_of(squares(Base(tmp_path)), back_of(on, None), RowsFile(str(path)))
+        rows_of(squares(Base(tmp_path)), executor_of(on, None), RowsFile(str(path)))
     assert not path.exists(), "there is nothing to go on with"
 
 

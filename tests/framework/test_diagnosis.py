@@ -3,10 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kwhatif.framework.diagnosis import Diagnosis, fit_message
 from kwhatif.framework.evaluation import Evaluation
-from kwhatif.framework.status import Code, Status
-from kwhatif.framework.verdicts import Verdicts
+from kwhatif.framework.status import Code, Diagnosis, Status, Verdicts, fit_message
 from kwhatif.scheduling.schedule_one import Scheduler
 from tests.builders import Json, cluster_of, node, node_term, pod, scheduler_for
 from tests.framework.test_verdicts import says

@@ -28,7 +28,7 @@ from tests.builders import (
     select,
 )
 from tests.framework.plugins import Quiet, framework_of, made_up, with_quiet
-from tests.strategies import Scenario, profiles, scenarios
+from tests.strategies import GeneratedCluster, profiles, scenarios
 
 
 def opinion(evaluation: Evaluation, info: PodInfo, rows: np.ndarray) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def move_somebody(cluster: Cluster, waiting: list[PodInfo], data: st.DataObject)
 
 @given(scenarios(max_nodes=5, max_running=6, max_pending=4, terminating=True), profiles(), st.data())
 def test_an_evaluation_that_follows_is_a_fresh_one(
-    scenario: Scenario, config: Json | None, data: st.DataObject
+    scenario: GeneratedCluster, config: Json | None, data: st.DataObject
 ) -> None:
     cluster = scenario.cluster()
     framework = scheduler_for(cluster, with_quiet(config), outside=[Quiet]).framework
@@ -82,7 +82,7 @@ def test_an_evaluation_that_follows_is_a_fresh_one(
 
 @given(scenarios(max_nodes=5, max_running=6), profiles())
 def test_what_passes_is_what_has_no_verdict_and_totals_are_weighted_sums(
-    scenario: Scenario, config: Json | None
+    scenario: GeneratedCluster, config: Json | None
 ) -> None:
     cluster = scenario.cluster()
     framework = scheduler_for(cluster, config).framework
@@ -197,5 +197,7 @@ def test_pods_that_differ_in_labels_alone_share_what_is_known_unless_a_plugin_re
     asked_each_time = made_up("Each", filter=lambda pod, nodes, state: [])
     for plugin, alike in ((Quiet, False), (Deaf, True), (asked_each_time, True)):
         framework = framework_of([plugin])
-        assert (framework.alike(one) == framework.alike(other)) is alike
-        assert framework.alike(one) == framework.alike(cluster.shapes.info(pod("p2", labels={"name": "p"})).shape)
+        assert (framework.shape_key(one) == framework.shape_key(other)) is alike
+        assert framework.shape_key(one) == framework.shape_key(
+            cluster.shapes.info(pod("p2", labels={"name": "p"})).shape
+        )

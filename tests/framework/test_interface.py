@@ -21,7 +21,7 @@ def test_giving_back_is_part_of_reserving() -> None:
 
 def test_points_without_anything_to_do_offline_can_be_declared() -> None:
     plugin = made_up("Declares", filter=lambda *_: ())
-    plugin.also = ("preBind",)
+    plugin.offline_points = ("preBind",)
     assert extension_points(plugin) == {"filter", "preBind"}
 
 
@@ -47,7 +47,7 @@ def test_a_waiting_pod_goes_on_when_nobody_objects_any_more() -> None:
 def test_a_status_reads_as_a_message() -> None:
     assert Status.unschedulable("one", "two").message == "one, two"
     assert Status.unschedulable().message == ""
-    assert [status.rejected for status in (Status.unschedulable(), Status.unresolvable(), Status.error())] == [
+    assert [status.is_rejected for status in (Status.unschedulable(), Status.unresolvable(), Status.error())] == [
         True,
         True,
         False,

@@ -260,7 +260,7 @@ def test_it_may_refuse_to_bind() -> None:
     scheduler = scheduler_with("Refusing", nodes="a")
     attempt = scheduler.attempt(scheduler.cluster.shapes.info(pod("web")))
     assert attempt.message == "web may not be on a"
-    assert not attempt.placed
+    assert not attempt.is_placed
 
 
 def test_a_plugin_over_columns_needs_no_adapter() -> None:

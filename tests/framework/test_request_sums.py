@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.framework.request_sums import grown_by_turns, request_sums
+from kwhatif.framework.resource_allocation import drift_requests, request_sums
 from kwhatif.versions import Features
 from tests.builders import FEATURES, features_with, plugin_of
 
@@ -37,6 +37,6 @@ def test_how_often_a_cycle_adds_up_requests(
 
 def test_every_resource_of_a_scorer_finds_requests_that_have_grown_once_more() -> None:
     asked, drift = {"cpu": 100, "memory": 1000, "example.com/gpu": 1}, {"memory": 7}
-    assert grown_by_turns(asked, drift, ["cpu", "memory"], FEATURES) == {**asked, "memory": 1021}
-    assert grown_by_turns(asked, drift, ["memory", "cpu"], NO_EXTENDED) == {**asked, "memory": 1007}
-    assert grown_by_turns(asked, {}, ["cpu", "memory"], FEATURES) == asked
+    assert drift_requests(asked, drift, ["cpu", "memory"], FEATURES) == {**asked, "memory": 1021}
+    assert drift_requests(asked, drift, ["memory", "cpu"], NO_EXTENDED) == {**asked, "memory": 1007}
+    assert drift_requests(asked, {}, ["cpu", "memory"], FEATURES) == asked

@@ -10,11 +10,10 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import PluginError, UsageError
-from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import PostFilterResult, Scope
 from kwhatif.framework.runner import Framework
-from kwhatif.framework.status import SKIP, Code, Narrowed, PermitWait, Rejection, Status
+from kwhatif.framework.status import SKIP, Code, Diagnosis, PermitWait, PreFilterResult, Rejection, Status
 from tests.builders import cluster_of, node, pod
 from tests.framework.plugins import AnyPlugin, Diary, Hook, framework_of, made_up
 
@@ -126,18 +125,23 @@ def test_prefilter_hands_its_state_to_filter_or_leaves_it_out(cluster: Cluster, 
     ("answers", "refusal", "narrowed"),
     [
         pytest.param([None, None], None, None, id="nobody objects"),
-        pytest.param([Narrowed(frozenset("ab")), None], None, [0, 1], id="one narrows the choice"),
-        pytest.param([Narrowed(frozenset("ab")), Narrowed(frozenset("bc"))], None, [1], id="two leave what both admit"),
-        pytest.param([Narrowed(frozenset("az"))], None, [0], id="nodes that are not there do not count"),
-        pytest.param([Narrowed(frozenset("z"))], None, [], id="even if none is left"),
+        pytest.param([PreFilterResult(frozenset("ab")), None], None, [0, 1], id="one narrows the choice"),
         pytest.param(
-            [Narrowed(frozenset())],
+            [PreFilterResult(frozenset("ab")), PreFilterResult(frozenset("bc"))],
+            None,
+            [1],
+            id="two leave what both admit",
+        ),
+        pytest.param([PreFilterResult(frozenset("az"))], None, [0], id="nodes that are not there do not count"),
+        pytest.param([PreFilterResult(frozenset("z"))], None, [], id="even if none is left"),
+        pytest.param(
+            [PreFilterResult(frozenset())],
             Status(Code.UNRESOLVABLE, ("node(s) didn't satisfy plugin P0",)),
             None,
             id="one may leave no name at all",
         ),
         pytest.param(
-            [Narrowed(frozenset("a")), Narrowed(frozenset("b"))],
+            [PreFilterResult(frozenset("a")), PreFilterResult(frozenset("b"))],
             Status(Code.UNRESOLVABLE, ("node(s) didn't satisfy plugin(s) [P0 P1] simultaneously",)),
             None,
             id="or two together",
@@ -179,7 +183,7 @@ def test_the_filter_of_a_plugin_that_refused_is_not_asked(cluster: Cluster, info
     plugin = made_up("No", scope=scope, pre_filter=lambda *_: Status.unschedulable("no"), filter=diary("filter", ()))
     evaluation = begun(framework_of([plugin]), cluster, info)
     assert evaluation.refusal == Status(Code.UNSCHEDULABLE, ("no",), "No")
-    assert evaluation.verdicts(info).passed.all()
+    assert evaluation.verdicts(info).feasible.all()
     assert diary.entries == []
 
 
@@ -196,7 +200,7 @@ def test_scores_are_normalised_weighed_and_added(cluster: Cluster, info: PodInfo
     evaluation = begun(framework, cluster, info)
     rows = np.array([0, 2], np.intp)
     plain, halved = evaluation.scores(info, rows)
-    assert (plain.plugin, plain.weight, plain.weighted.tolist()) == ("Plain", 3, [30, 90])
+    assert (plain.plugin, plain.weight, plain.weighted_score.tolist()) == ("Plain", 3, [30, 90])
     assert (halved.raw.tolist(), halved.normalized.tolist()) == ([200, 0], [100, 0])
     assert evaluation.totals(info, rows).tolist() == [130, 90]
 
@@ -242,7 +246,7 @@ def test_a_plugin_is_asked_once_a_shape_whether_it_concerns_it_and_if_not_it_is_
         assert framework.pre_enqueue(info) is None
         evaluation = begun(framework, cluster, info)
         assert evaluation.passing(info).all()
-        assert evaluation.verdicts(info).passed.all()
+        assert evaluation.verdicts(info).feasible.all()
         assert not evaluation.totals(info, np.arange(3)).any()
         assert framework.reserve(info, "a", {}) is None
         framework.unreserve(info, "a", {})

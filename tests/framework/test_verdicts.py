@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kwhatif.framework.status import Code, Rejection, Status
-from kwhatif.framework.verdicts import Verdicts
+from kwhatif.framework.status import Code, Rejection, Status, Verdicts
 
 
 def says(
@@ -25,7 +24,7 @@ def says(
 def test_without_rejections_every_node_passes() -> None:
     verdicts = Verdicts(3)
     verdicts.take("Quiet", [])
-    assert verdicts.passed.tolist() == [True] * 3
+    assert verdicts.feasible.tolist() == [True] * 3
     assert [verdicts.status(place) for place in range(3)] == [None] * 3
     assert verdicts.histogram() == {}
 
@@ -37,7 +36,7 @@ def test_the_first_plugin_to_reject_a_node_names_it() -> None:
     assert verdicts.status(0) == Status(Code.UNSCHEDULABLE, ("one",), "First")
     assert verdicts.status(1) == Status(Code.UNSCHEDULABLE, ("one",), "First")
     assert verdicts.status(2) == Status(Code.UNSCHEDULABLE, ("two",), "Second")
-    assert verdicts.passed.tolist() == [False, False, False, True]
+    assert verdicts.feasible.tolist() == [False, False, False, True]
     assert verdicts.histogram() == {"one": 2, "two": 1}
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from kwhatif.api.field_types import FieldType, newest_types
-from kwhatif.api.kinds import READ, kind_named
+from kwhatif.api.kinds import READ_KINDS, kind_named
 from kwhatif.snapshot.format.model import API_VERSION, KIND
 from tests.fuzz.commands import COMMANDS
 from tests.fuzz.places import Json, minimal, places_in, places_of, with_value
@@ -113,7 +113,7 @@ def _subjects() -> Iterator[Subject]:
         yield _subject("legacy" if sort == "configuration" and "beta" in obj["apiVersion"] else sort, obj)
     for kind, versions in types.versions.items():
         for version in versions:
-            served = types.served(version, kind)
+            served = types.api_resource_of(version, kind)
             if served is not None and (version, kind) not in there:
                 body = minimal(FieldType("struct", served.type), types)
                 metadata = {"name": "some"} | ({"namespace": "shop"} if served.namespaced else {})
@@ -159,7 +159,7 @@ def _recording() -> list[Json]:
 
 def _subject(sort: str, obj: Json, number: int = -1) -> Subject:
     types = newest_types()
-    served = types.served(obj["apiVersion"], obj["kind"])
+    served = types.api_resource_of(obj["apiVersion"], obj["kind"])
     type_ = FieldType("struct", served.type) if served else FieldType("scalar", "any")
     places = dict.fromkeys((*places_in(obj), *places_of(type_, types)))
     return Subject(sort, f"{obj['apiVersion']} {obj['kind']}", obj, type_, tuple(places), number)
@@ -242,6 +242,9 @@ def _wrapped(subject: Subject, obj: Json, *, as_list: bool) -> Json:
         by_kind.setdefault(documents("cluster.yaml")[place]["kind"], []).append(one)
     if subject.sort == "page":
         told = {kind_named(kind): listed for kind, listed in by_kind.items()}
-        return {kind.path(kind.versions[0]): {"kind": f"{kind.name}List", "items": told.get(kind, [])} for kind in READ}
+        return {
+            kind.path(kind.versions[0]): {"kind": f"{kind.name}List", "items": told.get(kind, [])}
+            for kind in READ_KINDS
+        }
     metadata = {"takenAt": "2026-03-01T12:00:00Z", "kubernetesVersion": "v1.36.1"}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "objects": by_kind}

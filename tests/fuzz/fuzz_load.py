@@ -24,8 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 with atheris.instrument_imports(include=["kwhatif"]):
     from kwhatif.errors import InputError
-    from kwhatif.snapshot.format.as_list import write_list
-    from kwhatif.snapshot.format.model import write_snapshot
+    from kwhatif.snapshot.format.model import write_list, write_snapshot
     from kwhatif.snapshot.lenient import read_leniently
     from kwhatif.snapshot.load import load_manifests, load_snapshot
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.api.field_types import newest_types
-from kwhatif.api.kinds import READ
+from kwhatif.api.kinds import READ_KINDS
 from tests.fuzz.cases import case_of, cases, subjects
 from tests.fuzz.trial import Trial
 
@@ -102,5 +102,5 @@ def test_every_kind_has_places_where_something_may_be_wrong() -> None:
     types = newest_types()
     served = {f"{version} {kind}" for kind, versions in types.versions.items() for version in versions}
     assert served <= {name for sort, name in kinds if sort in ("manifest", "rules", "custom")}
-    read = {kind.name for kind in READ}
+    read = {kind.name for kind in READ_KINDS}
     assert read <= {name.rpartition(" ")[2] for _, name in kinds}

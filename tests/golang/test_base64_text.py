@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.golang.base64_text import misread_base64
+from kwhatif.golang.parsing import misread_base64
 
 
 @given(st.binary(max_size=40), st.booleans())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.golang.duration import SECOND, Duration
+from kwhatif.golang.parsing import SECOND, Duration
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.golang.integers import int64
+from kwhatif.golang.parsing import int64
 
 
 @pytest.mark.parametrize(

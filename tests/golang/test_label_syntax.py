@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.golang.label_syntax import dns_subdomain, extended_resource, label_value, qualified_name
+from kwhatif.golang.field_validation import dns_subdomain, extended_resource, label_value, qualified_name
 
 NAME_RULE = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "

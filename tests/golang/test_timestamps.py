@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.golang.timestamps import MICROSECONDS, misread_time
+from kwhatif.golang.parsing import MICROSECONDS, misread_time
 
 AS = 'as "2006-01-02T15:04:05Z07:00": cannot parse'
 

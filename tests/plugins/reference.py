@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kwhatif.api.core import Namespace, Node, Pod, PodAffinityTerm, TopologySpreadConstraint
-from kwhatif.api.selectors import RequiredNodeAffinity, Selector, untolerated
+from kwhatif.api.selectors import RequiredNodeAffinity, Selector, find_untolerated_taints
 from tests.builders import HOSTNAME
 
 Labels = Mapping[str, str]
@@ -44,19 +44,19 @@ def constraints_of(pod: Pod, action: str) -> list[TopologySpreadConstraint]:
 
 
 def selector_of(constraint: TopologySpreadConstraint, pod: Pod) -> Selector:
-    selector = Selector.of(constraint.label_selector)
+    selector = Selector.from_label_selector(constraint.label_selector)
     same = {key: labels_of(pod)[key] for key in constraint.match_label_keys or () if key in labels_of(pod)}
-    return selector.also(Selector.of_labels(same).requirements)
+    return selector.with_requirements(Selector.from_labels(same).requirements)
 
 
 def may_count(place: Place, constraint: TopologySpreadConstraint, pod: Pod) -> bool:
     """The constraint's node inclusion policies."""
-    affinity = RequiredNodeAffinity.of(pod.spec)
+    affinity = RequiredNodeAffinity.from_pod_spec(pod.spec)
     if (constraint.node_affinity_policy or "Honor") == "Honor" and not affinity.matches(place.labels, place.name):
         return False
     if (constraint.node_taints_policy or "Ignore") == "Ignore":
         return True
-    return not untolerated(
+    return not find_untolerated_taints(
         place.node.spec.taints or (),
         pod.spec.tolerations or (),
         ("NoSchedule", "NoExecute"),
@@ -151,8 +151,8 @@ def terms_of(pod: Pod, which: str, namespaces: Iterable[Namespace], *, incoming:
     known = {ns.name: ns.metadata.labels or {} for ns in namespaces}
 
     def compiled(term: PodAffinityTerm, weight: int = 0) -> Term:
-        selector = Selector.of(term.label_selector)
-        of_namespaces = Selector.of(term.namespace_selector)
+        selector = Selector.from_label_selector(term.label_selector)
+        of_namespaces = Selector.from_label_selector(term.namespace_selector)
         names = set(term.namespaces or ())
         if not names and term.namespace_selector is None:
             names.add(pod.metadata.namespace or "")

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.framework.status import SKIP, Code, Narrowed, Status
+from kwhatif.framework.status import SKIP, Code, PreFilterResult, Status
 from kwhatif.versions import Features, features_of
 from tests.asking import pre_filter, raw_scores, refusals, refused, scores
 from tests.builders import MIB, Json, cluster_of, container, node, plugin_of, pod, scheduler_for
@@ -417,6 +417,6 @@ def test_what_dynamic_resources_says_of_pods_without_claims(minor: str, gates: d
 def test_nodes_left_out_by_prefilter_are_counted(minor: str, expected: str) -> None:
     cluster = cluster_of([node("a", cpu="1"), node("b")], features=features_of(minor))
     only = pod(cpu="2", nodes=[{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}])
-    assert isinstance(pre_filter(plugin_of("NodeAffinity"), cluster.shapes.info(only), cluster), Narrowed)
+    assert isinstance(pre_filter(plugin_of("NodeAffinity"), cluster.shapes.info(only), cluster), PreFilterResult)
     message = scheduler_for(cluster).attempt(cluster.shapes.info(only)).message
     assert message.partition(" preemption")[0] == expected

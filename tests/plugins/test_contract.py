@@ -17,13 +17,13 @@ from msgspec.structs import replace
 import kwhatif.legacy.plugins
 import kwhatif.plugins
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import Change, NodeView
+from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.evaluation import change_of
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, Scope, extension_points, overrides
-from kwhatif.framework.status import SKIP, Narrowed, Rejection, Skip, Status
-from kwhatif.policy.intree import in_tree
+from kwhatif.framework.status import SKIP, PreFilterResult, Rejection, Skip, Status
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
 from tests.asking import made
 from tests.builders import (
@@ -42,7 +42,7 @@ from tests.builders import (
     spread,
 )
 from tests.storage_strategies import FIXED, Store, stores
-from tests.strategies import Scenario, large_scenarios, scenarios
+from tests.strategies import GeneratedCluster, large_scenarios, scenarios
 
 AnyPlugin = Plugin[Any, Any]
 
@@ -59,7 +59,7 @@ class ShortNames(Plugin[int, None]):
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: int) -> Iterator[Rejection]:
         long = np.array([len(name) > state and name > "k" for name in nodes.columns.names], np.bool_)
-        yield Rejection(nodes.of(long), "node(s) had a long name", unresolvable=True)
+        yield Rejection(nodes.take_rows(long), "node(s) had a long name", unresolvable=True)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         return MAX_SCORE // (1 + nodes.pod_count)
@@ -194,11 +194,11 @@ def instances() -> list[Any]:
     return found
 
 
-def with_storage(store: Store) -> Scenario:
+def with_storage(store: Store) -> GeneratedCluster:
     """Pods with claims: the first one waits, the others run on the first node."""
     waits, *others = store.pending
     runs = [replace(other, spec=replace(other.spec, node_name=store.nodes[0].name)) for other in others]
-    return Scenario(store.nodes, runs, [waits], [*FIXED, *store.volumes, *store.claims])
+    return GeneratedCluster(store.nodes, runs, [waits], [*FIXED, *store.volumes, *store.claims])
 
 
 SCENARIOS = scenarios(max_nodes=5, max_running=8) | stores().map(with_storage) | large_scenarios(120, 160)
@@ -226,7 +226,7 @@ def begin(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> Any:
     outcome = plugin.pre_filter(pod, cluster)
     if isinstance(outcome, Status):
         return SKIP
-    return outcome.state if isinstance(outcome, Narrowed) else outcome
+    return outcome.state if isinstance(outcome, PreFilterResult) else outcome
 
 
 def verdict(plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> list[tuple[Any, ...]]:
@@ -244,7 +244,7 @@ def filtered(
     pod: PodInfo,
     cluster: Cluster,
     rows: list[int] | None = None,
-    change: Change | None = None,
+    change: PodDelta | None = None,
 ) -> list[tuple[Any, ...]]:
     state = begin(plugin, pod, cluster)
     where = None if rows is None else np.array(rows, np.intp)
@@ -341,7 +341,7 @@ few = settings(max_examples=settings().max_examples * 3 // 10)
 @having("filter")
 @few
 @given(scenario=SCENARIOS)
-def test_masks_are_booleans_one_for_each_node(plugin: AnyPlugin, scenario: Scenario) -> None:
+def test_masks_are_booleans_one_for_each_node(plugin: AnyPlugin, scenario: GeneratedCluster) -> None:
     cluster = scenario.cluster()
     info = cluster.shapes.info(scenario.pending[0])
     state = begin(plugin, info, cluster)
@@ -360,7 +360,7 @@ def test_masks_are_booleans_one_for_each_node(plugin: AnyPlugin, scenario: Scena
 @few
 @given(scenario=SCENARIOS, data=st.data())
 def test_scopes_node_and_row_say_the_same_of_a_node_whichever_others_are_asked_about(
-    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
+    plugin: AnyPlugin, scenario: GeneratedCluster, data: st.DataObject
 ) -> None:
     cluster = scenario.cluster()
     rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), unique=True))
@@ -372,12 +372,12 @@ def test_scopes_node_and_row_say_the_same_of_a_node_whichever_others_are_asked_a
 @having("filter")
 @few
 @given(scenario=SCENARIOS)
-def test_a_change_of_nothing_changes_no_answer(plugin: AnyPlugin, scenario: Scenario) -> None:
+def test_a_change_of_nothing_changes_no_answer(plugin: AnyPlugin, scenario: GeneratedCluster) -> None:
     cluster = scenario.cluster()
     info = cluster.shapes.info(scenario.pending[0])
     rows = list(range(len(cluster)))
     nobody = change_of(cluster, np.array(rows, np.intp), [[] for _ in rows], 1)
-    still = Change(cluster.shapes, np.zeros((len(rows), 2), np.intp), np.zeros((len(rows), 2), np.int64))
+    still = PodDelta(cluster.shapes, np.zeros((len(rows), 2), np.intp), np.zeros((len(rows), 2), np.int64))
     for change in (nobody, still):
         assert filtered(plugin, info, cluster, rows, change) == filtered(plugin, info, cluster)
 
@@ -385,7 +385,9 @@ def test_a_change_of_nothing_changes_no_answer(plugin: AnyPlugin, scenario: Scen
 @having("filter", Scope.ROW, Scope.CLUSTER)
 @few
 @given(scenario=SCENARIOS, data=st.data())
-def test_pods_imagined_away_are_as_good_as_gone(plugin: AnyPlugin, scenario: Scenario, data: st.DataObject) -> None:
+def test_pods_imagined_away_are_as_good_as_gone(
+    plugin: AnyPlugin, scenario: GeneratedCluster, data: st.DataObject
+) -> None:
     """Row by row: each row imagines its own pods away and all others in place."""
     cluster = scenario.cluster()
     info = cluster.shapes.info(scenario.pending[0])
@@ -408,7 +410,9 @@ def test_pods_imagined_away_are_as_good_as_gone(plugin: AnyPlugin, scenario: Sce
 @having("filter", Scope.ROW, Scope.CLUSTER)
 @few
 @given(scenario=SCENARIOS, data=st.data())
-def test_pods_imagined_to_come_are_as_good_as_there(plugin: AnyPlugin, scenario: Scenario, data: st.DataObject) -> None:
+def test_pods_imagined_to_come_are_as_good_as_there(
+    plugin: AnyPlugin, scenario: GeneratedCluster, data: st.DataObject
+) -> None:
     """As for nominated pods, unless PreFilter found nothing to say before they came."""
     cluster = scenario.cluster()
     info, *others = [cluster.shapes.info(pending) for pending in scenario.pending]
@@ -431,7 +435,7 @@ def test_pods_imagined_to_come_are_as_good_as_there(plugin: AnyPlugin, scenario:
 @few
 @given(scenario=SCENARIOS)
 def test_scores_are_integers_one_for_each_node_and_normalised_ones_in_range(
-    plugin: AnyPlugin, scenario: Scenario
+    plugin: AnyPlugin, scenario: GeneratedCluster
 ) -> None:
     cluster = scenario.cluster()
     for pending in scenario.pending:
@@ -449,7 +453,7 @@ def test_scores_are_integers_one_for_each_node_and_normalised_ones_in_range(
 @few
 @given(scenario=SCENARIOS, data=st.data())
 def test_scopes_node_and_row_score_a_node_alike_whichever_others_are_scored(
-    plugin: AnyPlugin, scenario: Scenario, data: st.DataObject
+    plugin: AnyPlugin, scenario: GeneratedCluster, data: st.DataObject
 ) -> None:
     cluster = scenario.cluster()
     rows = data.draw(st.lists(st.sampled_from(range(len(cluster))), min_size=1, unique=True))
@@ -466,7 +470,7 @@ def test_scopes_node_and_row_score_a_node_alike_whichever_others_are_scored(
 @every_plugin
 @few
 @given(scenario=SCENARIOS)
-def test_a_plugin_writes_to_nothing_it_is_shown(plugin: AnyPlugin, scenario: Scenario) -> None:
+def test_a_plugin_writes_to_nothing_it_is_shown(plugin: AnyPlugin, scenario: GeneratedCluster) -> None:
     cluster = scenario.cluster()
     filters, scores = overrides(type(plugin), "filter"), overrides(type(plugin), "score")
     for pending in scenario.pending:
@@ -489,7 +493,9 @@ regardless_of_order = pytest.mark.parametrize(
 @regardless_of_order
 @few
 @given(scenario=SCENARIOS, data=st.data())
-def test_the_order_of_the_nodes_does_not_matter(plugin: AnyPlugin, scenario: Scenario, data: st.DataObject) -> None:
+def test_the_order_of_the_nodes_does_not_matter(
+    plugin: AnyPlugin, scenario: GeneratedCluster, data: st.DataObject
+) -> None:
     nodes = data.draw(st.permutations(scenario.nodes))
     answers = []
     for cluster in (scenario.cluster(), cluster_of(nodes, scenario.running, scenario.objects)):
@@ -510,13 +516,13 @@ def test_the_order_of_the_nodes_does_not_matter(plugin: AnyPlugin, scenario: Sce
 @few
 @given(scenario=SCENARIOS)
 def test_a_plugin_that_reads_no_labels_says_the_same_of_pods_that_differ_in_nothing_else(
-    plugin: AnyPlugin, scenario: Scenario
+    plugin: AnyPlugin, scenario: GeneratedCluster
 ) -> None:
     cluster, waiting = scenario.cluster(), scenario.pending[0]
     renamed = replace(waiting.metadata, labels={"app": "b", "else": "where"})
     one, other = (cluster.shapes.info(pod) for pod in (waiting, replace(waiting, metadata=renamed)))
     assert one.shape.template == other.shape.template
-    assert plugin.concerns(one) == plugin.concerns(other)
+    assert plugin.applies_to(one) == plugin.applies_to(other)
     assert plugin.scopes(one) == plugin.scopes(other)
     if overrides(type(plugin), "filter") and plugin.filter_scope is not Scope.CLUSTER:
         assert filtered(plugin, one, cluster) == filtered(plugin, other, cluster)
@@ -524,7 +530,7 @@ def test_a_plugin_that_reads_no_labels_says_the_same_of_pods_that_differ_in_noth
         np.testing.assert_equal(scored(plugin, one, cluster), scored(plugin, other, cluster))
 
 
-CHOOSY = [parameter for parameter in instances() if overrides(type(parameter.values[0]), "concerns")]
+CHOOSY = [parameter for parameter in instances() if overrides(type(parameter.values[0]), "applies_to")]
 BY_NAME_ONLY = pod("by-name-only", spec={"volumes": [{"name": "kube-api-access-x7k2p", "projected": {}}]})
 
 
@@ -537,14 +543,16 @@ def test_some_plugins_concern_only_some_pods() -> None:
 @pytest.mark.parametrize("plugin", CHOOSY)
 @few
 @given(scenario=SCENARIOS)
-def test_a_plugin_that_pods_do_not_concern_would_let_them_through(plugin: AnyPlugin, scenario: Scenario) -> None:
+def test_a_plugin_that_pods_do_not_concern_would_let_them_through(
+    plugin: AnyPlugin, scenario: GeneratedCluster
+) -> None:
     cluster = scenario.cluster()
     strangers = [
-        info for each in (pod("plain"), BY_NAME_ONLY) if not plugin.concerns(info := cluster.shapes.info(each))
+        info for each in (pod("plain"), BY_NAME_ONLY) if not plugin.applies_to(info := cluster.shapes.info(each))
     ]
     assert len(strangers) == 2, "the plainest pods"
     others = map(cluster.shapes.info, scenario.pending)
-    for info in (*strangers, *(info for info in others if not plugin.concerns(info))):
+    for info in (*strangers, *(info for info in others if not plugin.applies_to(info))):
         for hook in ("pre_enqueue", "reserve", "pre_bind"):
             if overrides(type(plugin), hook):
                 node = [] if hook == "pre_enqueue" else [cluster.columns.names[0], None]

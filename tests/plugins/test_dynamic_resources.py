@@ -72,7 +72,7 @@ def test_an_unknown_class_refuses_the_pod() -> None:
 def test_a_claim_that_has_devices_is_available_where_they_are() -> None:
     there = devices_of("a", ["g0"])
     attempt, _ = tried(pod_with("c"), there, claim(has=["g0"], node="a", used_by=["other"]))
-    assert (attempt.placed, attempt.row, len(attempt.sampled)) == (True, 0, 1)
+    assert (attempt.is_placed, attempt.row, len(attempt.sampled)) == (True, 0, 1)
 
 
 def test_details_say_what_each_request_is_short_of() -> None:
@@ -141,13 +141,13 @@ def test_details_say_where_an_allocated_claim_is() -> None:
 def test_an_allocation_nobody_uses_is_given_up_where_it_is_in_the_way() -> None:
     objects = [devices_of("a", ["g0"]), devices_of("b", ["g1"]), claim(has=["g0"], node="a")]
     attempt, cluster = tried(pod_with("c", node_selector={"kubernetes.io/hostname": "b"}), *objects)
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert "deallocation of ResourceClaim completed" in attempt.message
     assert cluster.devices.taken == {}
     again = scheduler_for(cluster).attempt(
         cluster.shapes.info(pod_with("c", node_selector={"kubernetes.io/hostname": "b"}))
     )
-    assert (again.placed, allocated(cluster)) == (True, ["r=b/g1"])
+    assert (again.is_placed, allocated(cluster)) == (True, ["r=b/g1"])
 
 
 def test_one_that_somebody_uses_stays() -> None:
@@ -167,16 +167,16 @@ def test_a_claim_may_be_shared_by_pods() -> None:
         assert scheduler.attempt(cluster.shapes.info(pod_with("c", name=name))).row == 1
     users = cluster.devices.claims["default", "c"].status.reserved_for or ()
     assert [user.name for user in users] == ["p", "q"]
-    cluster.leave("uid-default-p")
+    cluster.remove_pod("uid-default-p")
     assert allocated(cluster) == ["r=b/g0"]
-    cluster.leave("uid-default-q")
+    cluster.remove_pod("uid-default-q")
     assert allocated(cluster) == []
 
 
 def test_no_more_pods_than_a_claim_may_be_reserved_for() -> None:
     users = [f"u{i}" for i in range(256)]
     attempt, _ = tried(pod_with("c"), devices_of("a", ["g0"]), claim(has=["g0"], node="a", used_by=users))
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert "256" in attempt.message
 
 

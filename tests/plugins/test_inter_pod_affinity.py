@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kwhatif.api.core import Pod
-from kwhatif.framework.events import Event, Happening
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP
 from tests.asking import EVICTION_MIGHT_HELP, HOPELESS, details, pre_filter, refusals, refused, scores
 from tests.asking import raw_scores as raw
@@ -294,20 +294,22 @@ def test_details(kind: dict[str, Any], running: list[Pod], place: str, texts: li
 @pytest.mark.parametrize(
     ("kind", "other", "event", "helps"),
     [
-        pytest.param({"near": [LIKE_WEB]}, {"labels": WEB}, Event.POD_ADDED, True, id="a friend comes"),
-        pytest.param({"near": [LIKE_WEB]}, {}, Event.POD_ADDED, False, id="a stranger comes"),
-        pytest.param({"far": [LIKE_WEB]}, {"labels": WEB}, Event.POD_ADDED, False, id="an enemy comes"),
-        pytest.param({"far": [LIKE_WEB]}, {"labels": WEB}, Event.POD_DELETED, True, id="an enemy goes"),
-        pytest.param({"far": [LIKE_WEB]}, {}, Event.POD_DELETED, False, id="a stranger goes"),
-        pytest.param({"labels": WEB}, {"far": [LIKE_WEB]}, Event.POD_DELETED, True, id="somebody unfriendly goes"),
-        pytest.param({"near": [LIKE_WEB]}, None, Event.POD_DELETED, False, id="nobody goes"),
+        pytest.param({"near": [LIKE_WEB]}, {"labels": WEB}, ClusterEvent.POD_ADDED, True, id="a friend comes"),
+        pytest.param({"near": [LIKE_WEB]}, {}, ClusterEvent.POD_ADDED, False, id="a stranger comes"),
+        pytest.param({"far": [LIKE_WEB]}, {"labels": WEB}, ClusterEvent.POD_ADDED, False, id="an enemy comes"),
+        pytest.param({"far": [LIKE_WEB]}, {"labels": WEB}, ClusterEvent.POD_DELETED, True, id="an enemy goes"),
+        pytest.param({"far": [LIKE_WEB]}, {}, ClusterEvent.POD_DELETED, False, id="a stranger goes"),
+        pytest.param(
+            {"labels": WEB}, {"far": [LIKE_WEB]}, ClusterEvent.POD_DELETED, True, id="somebody unfriendly goes"
+        ),
+        pytest.param({"near": [LIKE_WEB]}, None, ClusterEvent.POD_DELETED, False, id="nobody goes"),
     ],
 )
-def test_hints(kind: dict[str, Any], other: dict[str, Any] | None, event: Event, helps: bool) -> None:
+def test_hints(kind: dict[str, Any], other: dict[str, Any] | None, event: ClusterEvent, helps: bool) -> None:
     cluster = cluster_of(NODES)
     about = None if other is None else cluster.shapes.info(pod("other", **other))
-    happening = Happening(event, cluster, about)
-    assert plugin_of(NAME).requeue_hints[event](cluster.shapes.info(pod(**kind)), happening) is helps
+    happening = EventOccurrence(event, cluster, about)
+    assert plugin_of(NAME).queueing_hints[event](cluster.shapes.info(pod(**kind)), happening) is helps
 
 
 # --- scores

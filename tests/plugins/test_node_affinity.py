@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.framework.status import SKIP, Narrowed, Status
+from kwhatif.framework.status import SKIP, PreFilterResult, Status
 from tests.asking import HOPELESS, details, pre_filter, refusals, refused, scores
 from tests.asking import raw_scores as raw
 from tests.builders import Json, cluster_of, node, node_term, plugin_of, pod, profile_document, scheduler_for
@@ -101,9 +101,9 @@ def test_prefilter_narrows_the_choice_to_named_nodes(terms: list[Json], names: s
     cluster = cluster_of(NODES)
     outcome = pre_filter(plugin_of("NodeAffinity"), cluster.shapes.info(pod(nodes=terms)), cluster)
     if names is None:
-        assert not isinstance(outcome, Narrowed | Status)
+        assert not isinstance(outcome, PreFilterResult | Status)
     else:
-        assert isinstance(outcome, Narrowed)
+        assert isinstance(outcome, PreFilterResult)
         assert outcome.names == names
 
 
@@ -270,12 +270,12 @@ def test_a_preference_that_makes_no_sense_is_an_error_where_nodes_have_to_be_com
     waiting = pod(prefers_nodes=[(5, term), (2, node_term("disk In ssd"))])
     scheduler = scheduler_for(cluster_of(NODES))
     attempt = scheduler.decide(scheduler.cluster.shapes.info(waiting))
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert attempt.diagnosis is None
     assert attempt.message.startswith('running PreScore plugin "NodeAffinity": ')
     assert problem in attempt.message
     alone = scheduler_for(cluster_of(NODES[:1]))
-    assert alone.decide(alone.cluster.shapes.info(waiting)).placed
+    assert alone.decide(alone.cluster.shapes.info(waiting)).is_placed
 
 
 def test_a_profile_without_its_prefilter_still_filters() -> None:

@@ -8,7 +8,7 @@ import pytest
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.framework.evaluation import change_of
-from kwhatif.framework.events import Event, Happening
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP
 from tests.asking import EVICTION_MIGHT_HELP, HOPELESS, details, pre_filter, refusals, refused, rejections
 from tests.builders import cluster_of, node, plugin_of, pod
@@ -227,6 +227,6 @@ def test_a_pod_imagined_away_takes_only_what_no_other_uses() -> None:
 )
 def test_a_pod_with_attachable_volumes_that_leaves_wakes_others(gone: Pod, wakes: bool) -> None:
     cluster = cluster_of(NODES)
-    hint = plugin_of("NodeVolumeLimits").requeue_hints[Event.POD_DELETED]
-    happening = Happening(Event.POD_DELETED, cluster, cluster.shapes.info(gone))
+    hint = plugin_of("NodeVolumeLimits").queueing_hints[ClusterEvent.POD_DELETED]
+    happening = EventOccurrence(ClusterEvent.POD_DELETED, cluster, cluster.shapes.info(gone))
     assert hint(cluster.shapes.info(claiming("x")), happening) is wakes

@@ -7,7 +7,7 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.framework.evaluation import change_of
-from kwhatif.framework.events import Event, Happening
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP
 from tests.asking import (
     EVICTION_MIGHT_HELP,
@@ -240,9 +240,9 @@ def test_who_may_help_a_pod_that_waits_by_coming_or_going(
 ) -> None:
     cluster = cluster_of(IN_ZONES)
     about = None if other is None else cluster.shapes.info(pod("other", **other))
-    for event in (Event.POD_ADDED, Event.POD_DELETED):
-        hint = plugin_of(NAME).requeue_hints[event]
-        assert hint(cluster.shapes.info(waiting), Happening(event, cluster, about)) is helps
+    for event in (ClusterEvent.POD_ADDED, ClusterEvent.POD_DELETED):
+        hint = plugin_of(NAME).queueing_hints[event]
+        assert hint(cluster.shapes.info(waiting), EventOccurrence(event, cluster, about)) is helps
 
 
 # --- defaults

@@ -17,7 +17,7 @@ from tests.asking import raw_scores, refusals, scores
 from tests.builders import GPU, Json, plugin_of, pod
 from tests.plugins import reference
 from tests.plugins.reference import Place
-from tests.strategies import Scenario, kinds, scenarios
+from tests.strategies import GeneratedCluster, kinds, scenarios
 
 REASONS = {
     "missing": "node(s) didn't match pod topology spread constraints (missing required label)",
@@ -34,7 +34,7 @@ SOCIAL = scenarios(parts=("near", "far", "prefers near", "prefers far"), max_run
 HUNGRY = scenarios(parts=("requests", "small", "devices", "init", "overhead"), max_running=12)
 
 
-def places_of(scenario: Scenario) -> list[Place]:
+def places_of(scenario: GeneratedCluster) -> list[Place]:
     return [Place(n, [p for p in scenario.running if p.spec.node_name == n.name]) for n in scenario.nodes]
 
 
@@ -46,13 +46,13 @@ def spelt(found: dict[str, str]) -> dict[str, str]:
     return {name: REASONS[reason] for name, reason in found.items()}
 
 
-def drawn_names(data: st.DataObject, scenario: Scenario) -> list[str]:
+def drawn_names(data: st.DataObject, scenario: GeneratedCluster) -> list[str]:
     names = [n.name for n in scenario.nodes]
     return data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
 
 
 @given(SPREADING, st.data())
-def test_topology_spread(scenario: Scenario, data: st.DataObject) -> None:
+def test_topology_spread(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster, plugin = scenario.cluster(), plugin_of("PodTopologySpread")
     places = places_of(scenario)
     for pending in scenario.pending:
@@ -66,7 +66,7 @@ def test_topology_spread(scenario: Scenario, data: st.DataObject) -> None:
 
 
 @given(SOCIAL, st.sampled_from([0, 1, 30]), st.data())
-def test_affinity_between_pods(scenario: Scenario, hard_weight: int, data: st.DataObject) -> None:
+def test_affinity_between_pods(scenario: GeneratedCluster, hard_weight: int, data: st.DataObject) -> None:
     cluster = scenario.cluster()
     plugin = plugin_of("InterPodAffinity", {"hardPodAffinityWeight": hard_weight})
     places, namespaces = places_of(scenario), [o for o in scenario.objects if isinstance(o, Namespace)]
@@ -102,7 +102,7 @@ RESOURCES = st.lists(
 
 @pytest.mark.parametrize("kind", ["LeastAllocated", "MostAllocated"])
 @given(scenario=HUNGRY, resources=RESOURCES)
-def test_how_full_a_node_is(kind: str, scenario: Scenario, resources: list[tuple[str, int]]) -> None:
+def test_how_full_a_node_is(kind: str, scenario: GeneratedCluster, resources: list[tuple[str, int]]) -> None:
     cluster = scenario.cluster()
     rate = reference.least_allocated if kind == "LeastAllocated" else reference.most_allocated
     specs: Json = {"type": kind, "resources": [{"name": n, "weight": w} for n, w in resources]}
@@ -126,7 +126,7 @@ def known(cluster: Cluster, resource: str) -> bool:
 
 
 @given(HUNGRY, RESOURCES)
-def test_how_balanced_a_node_is(scenario: Scenario, resources: list[tuple[str, int]]) -> None:
+def test_how_balanced_a_node_is(scenario: GeneratedCluster, resources: list[tuple[str, int]]) -> None:
     cluster = scenario.cluster()
     names = [name for name, _ in resources]
     args: Json = {"resources": [{"name": name, "weight": 1} for name in names]}
@@ -147,7 +147,7 @@ def test_how_balanced_a_node_is(scenario: Scenario, resources: list[tuple[str, i
 
 
 @given(scenarios(max_running=12), kinds(("ports",), most=1))
-def test_ports(scenario: Scenario, kind: Json) -> None:
+def test_ports(scenario: GeneratedCluster, kind: Json) -> None:
     cluster, plugin = scenario.cluster(), plugin_of("NodePorts")
     waiting = pod("waiting", **kind)
     wanted = cluster.shapes.info(waiting).shape.ports

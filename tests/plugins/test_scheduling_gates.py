@@ -19,7 +19,7 @@ def test_a_gated_pod_does_not_enter_the_queue(gates: list[str], text: str) -> No
     assert plugin_of("SchedulingGates").pre_enqueue(waiting) == Status(Code.UNRESOLVABLE, (text,))
     attempt = scheduler_for(cluster).attempt(waiting)
     assert attempt.gated == Status(Code.UNRESOLVABLE, (text,), "SchedulingGates")
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert attempt.evaluated == 0
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
-from kwhatif.framework.events import Event, Happening
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP, Status
 from tests.asking import HOPELESS, details, pre_filter, refusals, refused
 from tests.builders import Json, cluster_of, node, node_term, plugin_of, pod
@@ -182,9 +182,9 @@ def test_each_kind_of_claim_gives_its_own_reason() -> None:
 
 
 def test_any_volume_and_its_own_claims_wake_a_waiting_pod() -> None:
-    cluster, hints = cluster_of(NODES), plugin_of("VolumeBinding").requeue_hints
+    cluster, hints = cluster_of(NODES), plugin_of("VolumeBinding").queueing_hints
     waiting = cluster.shapes.info(mounting(ephemeral()))
-    assert hints[Event.VOLUME_CHANGED](waiting, Happening(Event.VOLUME_CHANGED, cluster))
+    assert hints[ClusterEvent.VOLUME_CHANGED](waiting, EventOccurrence(ClusterEvent.VOLUME_CHANGED, cluster))
     for key, wakes in ((("default", "pod-scratch"), True), (("default", "scratch"), False), (None, False)):
-        changed = Happening(Event.CLAIM_CHANGED, cluster, claim=key)
-        assert hints[Event.CLAIM_CHANGED](waiting, changed) is wakes
+        changed = EventOccurrence(ClusterEvent.CLAIM_CHANGED, cluster, claim=key)
+        assert hints[ClusterEvent.CLAIM_CHANGED](waiting, changed) is wakes

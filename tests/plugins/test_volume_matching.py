@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.api.meta import Resource
-from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
 from tests.builders import cluster_of, features_with, node, plugin_of, select
 from tests.storage_builders import DRIVER, choices, claim, claiming, storage_class, volume
 

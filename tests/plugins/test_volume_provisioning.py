@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from kwhatif.api.meta import Resource
-from kwhatif.api.others import PersistentVolumeClaim
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from tests.asking import HOPELESS, refusals, refused
 from tests.builders import HOSTNAME, ZONE, Json, cluster_of, node, plugin_of
 from tests.storage_builders import DRIVER, NO_PROVISIONER, capacity, claim, claiming, driver, storage_class, volume

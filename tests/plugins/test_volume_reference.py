@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
 from kwhatif.api.selectors import NodeTerm, Selector
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import Storage
 from tests.builders import ZONE, plugin_of
@@ -29,7 +29,7 @@ def reaches(node: Node, volume: PersistentVolume) -> bool:
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
         return True
-    terms = (NodeTerm.of(term) for term in affinity.required.node_selector_terms or ())
+    terms = (NodeTerm.from_term(term) for term in affinity.required.node_selector_terms or ())
     return any(term is not None and term.matches(node.metadata.labels or {}, node.name) for term in terms)
 
 
@@ -45,7 +45,10 @@ def best(claim: PersistentVolumeClaim, node: Node, storage: Storage, taken: set[
             return volume if reaches(node, volume) else None
         if (
             volume.status.phase == "Available"
-            and (claim.spec.selector is None or Selector.of(claim.spec.selector).matches(volume.metadata.labels or {}))
+            and (
+                claim.spec.selector is None
+                or Selector.from_label_selector(claim.spec.selector).matches(volume.metadata.labels or {})
+            )
             and set(claim.spec.access_modes or ()) <= set(volume.spec.access_modes or ())
             and reaches(node, volume)
             and (smallest is None or size(volume) < size(smallest))

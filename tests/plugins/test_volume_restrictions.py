@@ -5,7 +5,7 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.framework.evaluation import change_of
-from kwhatif.framework.events import Event, Happening
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP, Status
 from tests.asking import EVICTION_MIGHT_HELP, details, pre_filter, refusals, refused, rejections
 from tests.builders import Json, cluster_of, node, plugin_of, scheduler_for
@@ -190,6 +190,6 @@ def test_preemption_takes_a_disk_from_a_lesser_pod_but_not_from_an_equal() -> No
 def test_a_pod_that_leaves_wakes_those_that_share_its_volumes(gone: Pod, wakes: bool) -> None:
     cluster = cluster_of(NODES)
     waiting = cluster.shapes.info(claiming("one", volumes=[gce("d")]))
-    hint = plugin_of("VolumeRestrictions").requeue_hints[Event.POD_DELETED]
-    happening = Happening(Event.POD_DELETED, cluster, cluster.shapes.info(gone))
+    hint = plugin_of("VolumeRestrictions").queueing_hints[ClusterEvent.POD_DELETED]
+    happening = EventOccurrence(ClusterEvent.POD_DELETED, cluster, cluster.shapes.info(gone))
     assert hint(waiting, happening) is wakes

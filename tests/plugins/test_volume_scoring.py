@@ -9,7 +9,7 @@ import pytest
 
 from kwhatif.api.meta import Resource
 from kwhatif.framework.status import SKIP, Skip
-from kwhatif.plugins.shared.resource_args import UtilizationShapePoint
+from kwhatif.plugins.shared.node_resources import UtilizationShapePoint
 from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
 from tests.asking import refused, scores
 from tests.builders import HOSTNAME, cluster_of, features_with, handle_for, node, plugin_of

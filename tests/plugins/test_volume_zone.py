@@ -5,7 +5,7 @@ import pytest
 from kwhatif.api.core import Node
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.node_view import NodeView
-from kwhatif.framework.events import Event, Happening
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP, Status
 from tests.asking import HOPELESS, details, pre_filter, refusals, refused
 from tests.builders import REGION, ZONE, cluster_of, node, plugin_of
@@ -149,9 +149,9 @@ def test_ephemeral_volumes_are_not_looked_at() -> None:
 
 
 def test_any_volume_and_its_own_claims_wake_a_waiting_pod() -> None:
-    cluster, hints = cluster_of(NODES), plugin_of("VolumeZone").requeue_hints
+    cluster, hints = cluster_of(NODES), plugin_of("VolumeZone").queueing_hints
     waiting = cluster.shapes.info(claiming("data"))
-    assert hints[Event.VOLUME_CHANGED](waiting, Happening(Event.VOLUME_CHANGED, cluster))
+    assert hints[ClusterEvent.VOLUME_CHANGED](waiting, EventOccurrence(ClusterEvent.VOLUME_CHANGED, cluster))
     for key, wakes in ((("default", "data"), True), (("default", "x"), False), (("other", "data"), False)):
-        changed = Happening(Event.CLAIM_CHANGED, cluster, claim=key)
-        assert hints[Event.CLAIM_CHANGED](waiting, changed) is wakes
+        changed = EventOccurrence(ClusterEvent.CLAIM_CHANGED, cluster, claim=key)
+        assert hints[ClusterEvent.CLAIM_CHANGED](waiting, changed) is wakes

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from kwhatif.errors import PolicyError
 from kwhatif.policy import SchedulerConfiguration, expand
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.policy.convert import converted
-from kwhatif.policy.intree import in_tree
-from kwhatif.policy.older import legacy_format
-from kwhatif.policy.render import as_document
+from kwhatif.policy.in_tree import in_tree
+from kwhatif.policy.legacy_formats import legacy_format
+from kwhatif.policy.render import as_document, convert_configuration
+from kwhatif.simulation.policy_file import read_policy
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
-from kwhatif.whatif.stages.policy_file import read_policy
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in DATA.iterdir())
@@ -66,7 +65,7 @@ def test_what_is_shown_of_it_can_be_read_again(name: str) -> None:
 def test_it_can_be_converted_and_the_result_is_accepted(name: str, minor: str) -> None:
     document, source, _ = read_policy(str(DATA / name))
     features = features_of(minor)
-    conversion = converted(document, source=source, features=features)
+    conversion = convert_configuration(document, source=source, features=features)
     again = load_configuration(conversion.document, source="", features=features)
     known = {**in_tree(features).points, **OUTSIDE}
     for profile in again.profiles:
@@ -160,7 +159,7 @@ def test_custom_priorities_of_one_kind_share_a_plugin_whose_weight_counts_each()
 
 def test_weights_of_resources_beyond_100_are_scaled_down_by_a_conversion() -> None:
     document, source, _ = read_policy(str(DATA / "policy-bin-packing.yaml"))
-    conversion = converted(document, source=source, features=features_of())
+    conversion = convert_configuration(document, source=source, features=features_of())
     (profile,) = load_configuration(conversion.document, source="").profiles
     strategy = profile.args_of("NodeResourcesFit").scoring_strategy
     assert strategy.type == "RequestedToCapacityRatio"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError, PolicyError
-from kwhatif.legacy.policy_names import (
+from kwhatif.legacy.policy_structs import (
     DEFAULT_PREDICATES,
     DEFAULT_PRIORITIES,
     EQUAL_PRIORITY,
@@ -20,11 +20,11 @@ from kwhatif.legacy.policy_names import (
     PRIORITIES,
 )
 from kwhatif.policy.configuration_file import examine, load_configuration
-from kwhatif.policy.convert import converted
-from kwhatif.policy.intree import in_tree
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
+from kwhatif.policy.render import convert_configuration
+from kwhatif.simulation.policy_file import read_policy
 from kwhatif.versions import LEGACY_MINOR, features_of
-from kwhatif.whatif.stages.policy_file import read_policy
 from tests.builders import IN_TREE, LEGACY
 
 OF_1_22 = features_of(LEGACY_MINOR)
@@ -219,7 +219,7 @@ def test_what_a_conversion_cannot_keep_is_lost_and_named() -> None:
         predicates=[*named("MaxEBSVolumeCount"), {"name": "Rack", "argument": argument}],
         priorities=weighed(NodePreferAvoidPodsPriority=1, LeastRequestedPriority=1, MostRequestedPriority=2),
     )
-    conversion = converted(document, source="", features=features_of())
+    conversion = convert_configuration(document, source="", features=features_of())
     assert [lost.partition(" is ")[0] for lost in conversion.lost] == [
         "ServiceAffinity",
         "EBSLimits",
@@ -232,7 +232,7 @@ def test_what_a_conversion_cannot_keep_is_lost_and_named() -> None:
 def test_required_labels_become_affinity_that_the_profile_adds() -> None:
     argument = {"labelsPresence": {"labels": ["rack"], "presence": False}}
     document = policy(predicates=[{"name": "NoRack", "argument": argument}], priorities=[])
-    conversion = converted(document, source="", features=features_of())
+    conversion = convert_configuration(document, source="", features=features_of())
     (profile,) = load_configuration(conversion.document, source="").profiles
     added = profile.args_of("NodeAffinity").added_affinity
     ((term,),) = [added.required_during_scheduling_ignored_during_execution.node_selector_terms]
@@ -242,7 +242,7 @@ def test_required_labels_become_affinity_that_the_profile_adds() -> None:
 
 def test_a_conversion_for_1_22_is_refused() -> None:
     with pytest.raises(PolicyError, match=r"Kubernetes 1\.22 does not read v1"):
-        converted(policy(), source="", features=OF_1_22)
+        convert_configuration(policy(), source="", features=OF_1_22)
 
 
 # --- ConfigMaps

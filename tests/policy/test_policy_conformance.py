@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.policy import as_document, expand_all, load_configuration
-from kwhatif.policy.intree import in_tree
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.versions import features_of
 
 FILES = sorted((Path(__file__).parents[1] / "conformance").rglob("1.36-*.jsonl.gz"))

@@ -6,19 +6,19 @@ import pytest
 
 from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.errors import UsageError
-from kwhatif.golang.duration import Duration
+from kwhatif.golang.parsing import Duration
 from kwhatif.plugins.default_preemption import DefaultPreemptionArgs
 from kwhatif.plugins.dynamic_resources import DynamicResourcesArgs
 from kwhatif.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kwhatif.plugins.node_affinity import NodeAffinityArgs
 from kwhatif.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
 from kwhatif.plugins.node_resources_fit import NodeResourcesFitArgs, RequestedToCapacityRatioParam, ScoringStrategy
-from kwhatif.plugins.shared.resource_args import ResourceSpec, UtilizationShapePoint
-from kwhatif.plugins.shared.spread_args import PodTopologySpreadArgs
+from kwhatif.plugins.shared.node_resources import ResourceSpec, UtilizationShapePoint
+from kwhatif.plugins.shared.spread_constraints import PodTopologySpreadArgs
 from kwhatif.plugins.volume_binding import VolumeBindingArgs
 from kwhatif.policy import EXTENSION_POINTS, PluginRef, default_configuration, load_configuration
 from kwhatif.policy.defaults import default_args, default_plugins
-from kwhatif.policy.intree import in_tree
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.policy.structs import Plugins
 from kwhatif.versions import LEGACY_MINOR, features_of
 

@@ -13,7 +13,7 @@ from kwhatif.policy import (
     expand_all,
     load_configuration,
 )
-from kwhatif.policy.intree import in_tree
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.policy.profile import FrozenMap, PluginSet, Profile, SchedulerConfiguration
 from kwhatif.versions import features_of
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kwhatif.errors import PolicyError
 from kwhatif.policy import as_yaml, expand, load_configuration
-from kwhatif.policy.intree import in_tree
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.versions import features_of
 
 SAMPLE: Any = yaml.safe_load((Path(__file__).parent / "golden" / "custom.in.yaml").read_text())

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.policy.merge import merge_plugin_set, merge_plugins
+from kwhatif.policy.defaults import merge_plugin_set, merge_plugins
 from kwhatif.policy.structs import Plugin, Plugins, PluginSet
 
 

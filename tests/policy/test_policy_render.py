@@ -17,7 +17,7 @@ from kwhatif.policy import (
     default_configuration,
     load_configuration,
 )
-from kwhatif.policy.intree import in_tree
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 from kwhatif.versions import features_of
 

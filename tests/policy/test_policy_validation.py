@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import PolicyError
-from kwhatif.golang.field_errors import aggregate
+from kwhatif.golang.field_validation import aggregate
 from kwhatif.policy import examine, load_configuration
 
 GROUP = "kubescheduler.config.k8s.io"

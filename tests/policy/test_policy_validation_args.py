@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.golang.duration import Duration
-from kwhatif.golang.field_errors import ROOT
+from kwhatif.golang.field_validation import ROOT
+from kwhatif.golang.parsing import Duration
 from kwhatif.plugins.dynamic_resources import DynamicResources, DynamicResourcesArgs
 from kwhatif.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
 from kwhatif.policy import examine

@@ -9,8 +9,8 @@ from msgspec import inspect
 
 from kwhatif.api.kinds import KINDS
 from kwhatif.framework.declaration import Declaration
-from kwhatif.golang.duration import Duration
-from kwhatif.policy.intree import in_tree
+from kwhatif.golang.parsing import Duration
+from kwhatif.policy.in_tree import in_tree
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
 
 __all__ = ["every_object", "every_plugin", "paths_of"]

@@ -8,33 +8,33 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.redaction.pseudonyms import Names
+from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
+from kwhatif.redaction.pseudonyms import Pseudonyms
 from kwhatif.redaction.redact import CONFIGURATION_KIND, redact_documents
-from kwhatif.redaction.translation_file import Translation
-from kwhatif.whatif.conformance.scenario_answers import Scenario
+from kwhatif.redaction.translation import Translation
 
 __all__ = ["redacted_answer", "redacted_scenario"]
 
 # Where a message names something, and what that is.
-_IN_MESSAGES: tuple[tuple[str, Callable[[Names, str], str]], ...] = (
-    (r"(?<=Insufficient )\S+?(?=[,.]? |[,.]?$)", Names.resource),
-    (r'(?<=persistentvolumeclaim ")[^"]+(?=")', Names.name),
-    (r'(?<=storageclass.storage.k8s.io ")[^"]+(?=")', Names.name),
-    (r'(?<=StorageClass ")[^"]+(?=")', Names.name),
-    (r'(?<=PersistentVolume ")[^"]+(?=")', Names.name),
-    (r"(?<=looking up PVC )\S+(?=:)", Names.name),
-    (r'(?<=could not find ResourceClaim ")[^"]+(?=")', Names.name),
-    (r'(?<=pod ")[^"]+(?=": ResourceClaim)', Names.name),
-    (r"(?<=filter plugin: claim )[^,:]+(?=[,:])", Names.name),
-    (r"(?<=, request )[^:]+(?=: )", Names.name),
-    (r"(?<=no such key: )\S+", Names.free),
+_IN_MESSAGES: tuple[tuple[str, Callable[[Pseudonyms, str], str]], ...] = (
+    (r"(?<=Insufficient )\S+?(?=[,.]? |[,.]?$)", Pseudonyms.resource),
+    (r'(?<=persistentvolumeclaim ")[^"]+(?=")', Pseudonyms.name),
+    (r'(?<=storageclass.storage.k8s.io ")[^"]+(?=")', Pseudonyms.name),
+    (r'(?<=StorageClass ")[^"]+(?=")', Pseudonyms.name),
+    (r'(?<=PersistentVolume ")[^"]+(?=")', Pseudonyms.name),
+    (r"(?<=looking up PVC )\S+(?=:)", Pseudonyms.name),
+    (r'(?<=could not find ResourceClaim ")[^"]+(?=")', Pseudonyms.name),
+    (r'(?<=pod ")[^"]+(?=": ResourceClaim)', Pseudonyms.name),
+    (r"(?<=filter plugin: claim )[^,:]+(?=[,:])", Pseudonyms.name),
+    (r"(?<=, request )[^:]+(?=: )", Pseudonyms.name),
+    (r"(?<=no such key: )\S+", Pseudonyms.free),
     (r"(?<=cannot add device )\S+", lambda names, found: _device(found, names)),
     (r"(?<=resource pool )\S+", lambda names, found: _pool(found, names)),
-    (r"(?<=scheduling gates: \[)[^]]*", lambda names, found: " ".join(map(names.qualified, found.split()))),
+    (r"(?<=scheduling gates: \[)[^]]*", lambda names, found: " ".join(map(names.qualified_name, found.split()))),
 )
 
 
-def redacted_scenario(scenario: Scenario) -> tuple[Scenario, Translation]:
+def redacted_scenario(scenario: SchedulerScenario) -> tuple[SchedulerScenario, Translation]:
     """The scenario under pseudonyms, its configuration too."""
     objects, pods = ([msgspec.json.decode(raw) for raw in raws] for raws in (scenario.objects, scenario.pods))
     configuration = scenario.config and [scenario.config | {"kind": CONFIGURATION_KIND}]
@@ -42,12 +42,12 @@ def redacted_scenario(scenario: Scenario) -> tuple[Scenario, Translation]:
     config = redacted.pop(0) if configuration else None
     raws = [msgspec.Raw(msgspec.json.encode(document)) for document in redacted]
     assert len(raws) == len(objects) + len(pods)
-    return Scenario(scenario.name, raws[: len(objects)], raws[len(objects) :], config), translation
+    return SchedulerScenario(scenario.name, raws[: len(objects)], raws[len(objects) :], config), translation
 
 
 def redacted_answer(answer: dict[str, Any], translation: Translation) -> dict[str, Any]:
     """The answer with each name in it replaced by its pseudonym, field by field."""
-    names = Names(translation)
+    names = Pseudonyms(translation)
     return {
         **answer,
         "nodeOrder": [names.node(name) for name in answer["nodeOrder"]],
@@ -58,7 +58,7 @@ def redacted_answer(answer: dict[str, Any], translation: Translation) -> dict[st
     }
 
 
-def _attempt(attempt: dict[str, Any], names: Names) -> dict[str, Any]:
+def _attempt(attempt: dict[str, Any], names: Pseudonyms) -> dict[str, Any]:
     made = dict(attempt)
     for field in ("feasible", "sampled", "winners", "preFilterNodes"):
         if field in made:
@@ -86,7 +86,7 @@ def _attempt(attempt: dict[str, Any], names: Names) -> dict[str, Any]:
     return made
 
 
-def _device(text: str, names: Names) -> str:
+def _device(text: str, names: Pseudonyms) -> str:
     """``request=driver/pool/device[capacity=amount,...]``"""
     device, bracket, consumed = text.partition("[")
     request, equals, device = device.rpartition("=")
@@ -97,17 +97,17 @@ def _device(text: str, names: Names) -> str:
     return f"{names.name(request)}{equals}{device}{bracket}{said}{']' if bracket else ''}"
 
 
-def _pool(text: str, names: Names) -> str:
+def _pool(text: str, names: Pseudonyms) -> str:
     """``driver/pool``"""
     driver, _, pool = text.partition("/")
     return f"{names.driver(driver)}/{names.pool(pool)}"
 
 
-def _status(status: dict[str, Any], names: Names) -> dict[str, Any]:
+def _status(status: dict[str, Any], names: Pseudonyms) -> dict[str, Any]:
     return {**status, "reasons": [_message(reason, names) for reason in status["reasons"]]}
 
 
-def _message(text: str, names: Names) -> str:
+def _message(text: str, names: Pseudonyms) -> str:
     for pattern, method in _IN_MESSAGES:
         text = re.sub(pattern, lambda found, method=method: method(names, found[0]), text)  # type: ignore[misc]
     return text

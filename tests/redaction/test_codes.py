@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.redaction.codes import Ordered, between
-from kwhatif.redaction.translation_file import Translation
+from kwhatif.redaction.translation import OrderedCodes, Translation, between
 
 digits = st.from_regex(r"[0-9]{0,4}[1-9]", fullmatch=True)
 words = st.text("abtkxz019ÄT", min_size=1, max_size=4)
@@ -67,7 +66,7 @@ def test_words_that_come_one_by_one_have_codes_that_can_still_be_read(numbers: r
 
 
 @pytest.mark.parametrize("part", [Translation().words, Translation().resources, Translation().nodes])
-def test_every_stem_lies_between_the_words_that_stay_beside_it(part: Ordered) -> None:
+def test_every_stem_lies_between_the_words_that_stay_beside_it(part: OrderedCodes) -> None:
     assert len(part.stems) == len(part.kept) + 1
     assert sorted(part.kept) == list(part.kept)
     for place, stem in enumerate(part.stems):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kwhatif.api.label_text import is_label_key, is_label_value
+from kwhatif.api.selectors import is_label_key, is_label_value
 from kwhatif.redaction import Translation, reveal
-from kwhatif.redaction.pseudonyms import Names
-from kwhatif.redaction.wellknown import KEYS
+from kwhatif.redaction.pseudonyms import Pseudonyms
+from kwhatif.redaction.well_known_names import KEYS
 
 Method = Callable[..., str]
 
@@ -22,12 +22,12 @@ label_values = st.from_regex(r"[A-Ca-c0-2]([A-Ca-c0-2._-]{0,6}[A-Ca-c0-2])?", fu
 
 def pseudonyms(*calls: tuple[str, ...], numeric: str = "") -> tuple[list[str], Translation]:
     """What becomes of names, each given with the method for its kind, and the translation."""
-    names = Names(Translation())
+    names = Pseudonyms(Translation())
     if numeric:
         names.compares(numeric)
     while True:
         made = [getattr(names, method)(*raw) for method, *raw in calls]
-        if names.settled():
+        if names.settle():
             return made, names.translation
 
 
@@ -58,7 +58,7 @@ def test_other_labels_stay_other_and_valid_ones_valid(found: list[str]) -> None:
     assert all(map(is_label_value, made))
 
 
-@pytest.mark.parametrize("method", ["name", "node", "image", "qualified", "resource", "disk", "free"])
+@pytest.mark.parametrize("method", ["name", "node", "image", "qualified_name", "resource", "disk", "free"])
 @given(text=st.text(st.characters(exclude_characters="~", exclude_categories=["Cs"]), max_size=20))
 def test_every_name_can_be_read_back(method: str, text: str) -> None:
     (made,), translation = pseudonyms((method, text))

@@ -18,20 +18,18 @@ from hypothesis import strategies as st
 
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS
+from kwhatif.commands.conformance.scenario_files import replay_scenario
+from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.redaction import Translation, redact, redact_documents, reveal_value
-from kwhatif.redaction.cel_text import looks_inside
 from kwhatif.redaction.object_rules import RULES
-from kwhatif.redaction.pseudonyms import Names
-from kwhatif.redaction.shared_rules import ANNOTATIONS
-from kwhatif.redaction.treatments import GONE, amount
-from kwhatif.redaction.wellknown import KEYS
+from kwhatif.redaction.pseudonyms import Pseudonyms, looks_inside
+from kwhatif.redaction.rules import ANNOTATIONS, GONE, amount
+from kwhatif.redaction.well_known_names import KEYS
+from kwhatif.simulation.node_pools import POOL_LABELS
 from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo, GroupStatus
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.conformance.scenario_answers import Scenario
-from kwhatif.whatif.conformance.scenario_replay import replayed
-from kwhatif.whatif.info.pools import POOL_LABELS
 from tests.redaction.everything import every_object, every_plugin, paths_of
 from tests.redaction.redacted_answers import redacted_answer, redacted_scenario
 
@@ -44,17 +42,17 @@ EACH, EACH_OF_MORE = 6, 20
 # --- the law
 
 
-def recorded(path: Path, most: int) -> Iterator[Scenario]:
+def recorded(path: Path, most: int) -> Iterator[SchedulerScenario]:
     """Scenarios of a file, but those whose devices are chosen by a part of a text: there the law ends."""
     with gzip.open(path) as lines:
         within = (line for line in lines if not looks_inside(line.decode()))
         for line in itertools.islice(within, most):
-            yield msgspec.json.decode(line, type=Scenario)
+            yield msgspec.json.decode(line, type=SchedulerScenario)
 
 
-def check_law(scenario: Scenario) -> None:
+def check_law(scenario: SchedulerScenario) -> None:
     redacted, translation = redacted_scenario(scenario)
-    before, after = replayed(scenario), replayed(redacted)
+    before, after = replay_scenario(scenario), replay_scenario(redacted)
     assert json.dumps(after) == json.dumps(redacted_answer(before, translation))
     assert json.dumps(reveal_value(after, translation)) == json.dumps(before)
     assert not {*before["nodeOrder"]} & {*after["nodeOrder"]}
@@ -381,15 +379,17 @@ def test_a_snapshot_redacted_again_is_the_same_to_the_byte(tmp_path: Path) -> No
         write_snapshot(one, str(tmp_path / f"{number}.json"))
         written.append((tmp_path / f"{number}.json").read_bytes())
     assert written[0] == written[1]
-    assert [node.name for node in first.objects.of(Node)] != [node.name for node in snapshot.objects.of(Node)]
+    assert [node.name for node in first.objects.list_all(Node)] != [
+        node.name for node in snapshot.objects.list_all(Node)
+    ]
 
 
 def test_a_redacted_snapshot_read_back_is_the_snapshot_that_it_was() -> None:
     snapshot = load_snapshot([str(TESTS / "data" / "cluster.json")])
     redacted, translation = redact(snapshot)
-    for kind in sorted(snapshot.objects.covered()):
+    for kind in sorted(snapshot.objects.known_kinds()):
         before, after = (
-            [msgspec.to_builtins(obj, enc_hook=str) for obj in one.objects.of(KINDS[kind])]
+            [msgspec.to_builtins(obj, enc_hook=str) for obj in one.objects.list_all(KINDS[kind])]
             for one in (snapshot, redacted)
         )
         assert reveal_value(after, translation) == before
@@ -429,8 +429,8 @@ def test_an_expression_that_asks_for_a_part_of_a_text_is_told() -> None:
 
 def test_amounts_of_any_length_are_looked_at_once() -> None:
     """A pattern that looks again at what it has seen would take hours."""
-    assert amount("1" * 300_000 + "!", Names(Translation())) is GONE
-    assert amount("1" * 300_000, Names(Translation())) == "1" * 300_000
+    assert amount("1" * 300_000 + "!", Pseudonyms(Translation())) is GONE
+    assert amount("1" * 300_000, Pseudonyms(Translation())) == "1" * 300_000
 
 
 def test_the_autoscalers_flags_and_sizes_stay_and_the_names_in_them_go() -> None:

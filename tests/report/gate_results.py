@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome, Subject
-from kwhatif.results.parts import Fidelity, Gap
 from kwhatif.results.place import Placement
 
 __all__ = ["ANY", "HOSTILE", "TAME", "hostile_result", "results", "sample", "with_findings"]

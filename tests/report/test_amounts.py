@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.results.amounts import spell_amount
+from kwhatif.results.amounts import format_amount
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ from kwhatif.results.amounts import spell_amount
     ],
 )
 def test_amounts_are_spelt_as_people_write_them(resource: str, amount: int, text: str) -> None:
-    assert spell_amount(resource, amount) == text
+    assert format_amount(resource, amount) == text

@@ -16,14 +16,14 @@ import yaml
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-from kwhatif.report.escape import clean
-from kwhatif.report.gate_formats import FORMATS
-from kwhatif.report.gate_junit import gate_junit
-from kwhatif.report.gate_markdown import LONGEST, MARKER, gate_markdown
-from kwhatif.report.gate_table import WIDTH, gate_table
-from kwhatif.report.screen import Screen
+from kwhatif.commands.gate.formats.formats import FORMATS
+from kwhatif.commands.gate.formats.junit import gate_junit
+from kwhatif.commands.gate.formats.markdown import LONGEST, MARKER, gate_markdown
+from kwhatif.commands.gate.formats.table import WIDTH, gate_table
+from kwhatif.commands.schema_files import gate_report_schema
+from kwhatif.render.escape import clean
+from kwhatif.render.screen import Screen
 from kwhatif.results.gate import Finding, GateResult, Location, RuleOutcome, Subject
-from kwhatif.whatif.schema_files import gate_report_schema
 from tests.report.gate_reading import READERS, Read
 from tests.report.gate_results import ANY, HOSTILE, hostile_result, results, sample, with_findings
 from tests.report.gate_schemas import GITLAB, SARIF, check_github, check_junit, check_tap

@@ -9,11 +9,10 @@ from xml.etree import ElementTree as xml
 import pytest
 import yaml
 
-from kwhatif.report.blocks import Block, Facts, Heading, Lines, Table
-from kwhatif.report.gate_formats import FORMATS
-from kwhatif.report.markdown import code, escaped, markdown_of
-from kwhatif.report.structured import as_documents, plain_json
-from kwhatif.report.tables import text_of
+from kwhatif.commands.gate.formats.formats import FORMATS
+from kwhatif.render.blocks import Block, Facts, Heading, Lines, Table
+from kwhatif.render.formats import as_documents, code, escape_markdown, markdown_of, plain_json
+from kwhatif.render.tables import text_of
 from tests.cli.running import CLUSTER, run
 from tests.report.gate_results import hostile_result
 
@@ -79,13 +78,13 @@ def test_xml_says_what_was_written() -> None:
 
 @pytest.mark.parametrize("text", ["GH-1", "see gh-17", "#1", "@name", "a@b.c", "https://x.y", "www.x.y", ":tada:"])
 def test_markdown_mentions_nobody_and_nothing(text: str) -> None:
-    shown = escaped(text).replace("&#8203;", "\u200b")
+    shown = escape_markdown(text).replace("&#8203;", "\u200b")
     assert not re.search(r"\bGH-\d|#\d|@\w|://|www\.|:\w+:", shown, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("text", ["high-1", "gh", "GH-x", "17:30", "a: b"])
 def test_markdown_leaves_other_text_alone(text: str) -> None:
-    assert escaped(text) == text
+    assert escape_markdown(text) == text
 
 
 def test_code_holds_no_command_since_it_knows_no_other_spelling() -> None:
@@ -95,7 +94,7 @@ def test_code_holds_no_command_since_it_knows_no_other_spelling() -> None:
 def test_a_text_of_any_length_is_looked_at_once() -> None:
     """Patterns that look again at what they have seen would take hours."""
     for text in (":" + "a" * 300_000, ":" * 300_000, "#" * 300_000, ":a" * 150_000, "-1" * 150_000):
-        assert len(escaped(text)) >= len(text)
+        assert len(escape_markdown(text)) >= len(text)
 
 
 def test_a_configuration_is_printed_without_harm(tmp_path_factory: pytest.TempPathFactory) -> None:

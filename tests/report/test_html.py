@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.report.escape import clean
-from kwhatif.report.html.packing import front_coded, json_in_page, packed_column
-from kwhatif.report.html.page import APP, html_page
-from kwhatif.results.cluster_map import ClusterMap, MappedNode, MappedPod
-from kwhatif.results.parts import Fidelity, Gap
+from kwhatif.commands.page import APP, html_page
+from kwhatif.render.escape import clean
+from kwhatif.render.html.drawings import front_coded, json_in_page, packed_column
+from kwhatif.results.base import ClusterMap, Fidelity, Gap, MappedNode, MappedPod
 from kwhatif.results.place import Placement, PlaceResult, Score, TimelineEntry, Victim
 from tests.report.gate_results import ANY, HOSTILE, hostile_result
 from tests.report.html_reading import Page, column
@@ -50,8 +49,8 @@ def hostile_placement(text: str) -> PlaceResult:
         fidelity=Fidelity(rules="1.36", cluster=text, source=text, gaps=(Gap(what=text, effect=text, pods=(text,)),)),
         timeline=(TimelineEntry(time=0.5, pod=text, what="queued", why=text, node=text),),
     )
-    result.mapped(hostile_map(text))
-    result.noted([text])
+    result.set_cluster_map(hostile_map(text))
+    result.set_notes([text])
     return result
 
 

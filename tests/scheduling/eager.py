@@ -147,7 +147,7 @@ class EagerScheduler:
     def _totals(evaluation: Evaluation, info: PodInfo, rows: list[int]) -> list[int]:
         """Weighted sums of what every plugin says on its own."""
         scores = evaluation.scores(info, np.array(rows, np.intp))
-        return [sum(int(one.weighted[place]) for one in scores) for place in range(len(rows))]
+        return [sum(int(one.weighted_score[place]) for one in scores) for place in range(len(rows))]
 
     def _make_room(self, pod: Pod, node: str, victims: list[str]) -> None:
         for uid in victims:

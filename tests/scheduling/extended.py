@@ -8,10 +8,10 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.extenders.asking import Extenders
+from kwhatif.scheduling.driver import Setup
 from kwhatif.scheduling.extenders.client import Extender
+from kwhatif.scheduling.extenders.extender_cycle import Extenders
 from kwhatif.scheduling.schedule_one import Scheduler
-from kwhatif.scheduling.setup import Setup
 from tests.builders import Json, profile_document
 from tests.scheduling.extender_server import Server
 
@@ -51,4 +51,4 @@ class Extended:
         """A plugin's or an extender's weighted scores by node."""
         (found,) = [scores for scores in attempt.scores if scores.plugin == plugin]
         names = [self.cluster.columns.names[row] for row in attempt.sampled]
-        return dict(zip(names, found.weighted.tolist(), strict=True))
+        return dict(zip(names, found.weighted_score.tolist(), strict=True))

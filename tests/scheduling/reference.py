@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from kwhatif.api.others import PodDisruptionBudget
 from kwhatif.api.selectors import Selector
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
-from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.runner import Framework
-from kwhatif.framework.status import Code, Status
+from kwhatif.framework.status import Code, Diagnosis, Status
 
 
 @dataclass
@@ -58,7 +57,7 @@ def preempt(framework: Framework, diagnosis: Diagnosis, pod: PodInfo, enough: in
     cluster = diagnosis.cluster
     hopeful = [row for row in range(len(cluster)) if _might_help(diagnosis.status(row))]
     enough = len(hopeful) if enough is None else min(enough, len(hopeful))
-    budgets = cluster.objects.of(PodDisruptionBudget)
+    budgets = cluster.objects.list_all(PodDisruptionBudget)
     clean: list[Candidate] = []
     dirty: list[Candidate] = []
     reasons: dict[str, int] = {}
@@ -135,7 +134,7 @@ def breaking_a_budget(pods: Sequence[PodInfo], budgets: Sequence[PodDisruptionBu
     for info in pods:
         breaks = False
         for i, budget in enumerate(budgets):
-            selector = Selector.of(budget.spec.selector)
+            selector = Selector.from_label_selector(budget.spec.selector)
             labels = info.pod.metadata.labels or {}
             if not labels or selector.empty or not selector.matches(labels):
                 continue

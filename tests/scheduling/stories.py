@@ -13,12 +13,10 @@ from typing import Any
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.events import Event, always
-from kwhatif.framework.interface import Handle, Plugin
+from kwhatif.framework.interface import ClusterEvent, Handle, Plugin, always
 from kwhatif.framework.status import PermitWait, Status
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Driver, Setup
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.versions import Features, features_of
 from tests.builders import FEATURES, Json, cluster_of, profile_document
@@ -112,7 +110,7 @@ class Hold(Plugin[None, None]):
     """
 
     name = "Hold"
-    requeue_on = MappingProxyType({})
+    events_to_register = MappingProxyType({})
 
     def permit(self, pod: PodInfo, node: str, state: None) -> Status | PermitWait | None:
         seconds = pod.shape.labels.get("hold")
@@ -145,7 +143,7 @@ class Restless(Hold):
     """As Hold, but whoever leaves the cluster brings back a pod that was turned away."""
 
     name = "Restless"
-    requeue_on = MappingProxyType({Event.POD_DELETED: always})
+    events_to_register = MappingProxyType({ClusterEvent.POD_DELETED: always})
 
 
 class Flaky(Plugin[None, None]):
@@ -166,7 +164,7 @@ class Closed(Plugin[None, None]):
     """Keeps pods with the label ``closed`` out of the queue so many times; to be asked again when any pod goes."""
 
     name = "Closed"
-    requeue_on = MappingProxyType({Event.POD_DELETED: always})
+    events_to_register = MappingProxyType({ClusterEvent.POD_DELETED: always})
 
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.api.others import PodDisruptionBudget
-from kwhatif.scheduling.budgets import Budgets
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.scheduling.preemption_candidates import Budgets
 from tests.builders import budget, cluster_of, pod, select
 
 WEB = {"app": "web"}
@@ -74,5 +74,5 @@ def test_budgets_that_an_eviction_touches() -> None:
     objects = [budget("a", select(app="web")), budget("b", select("app Exists"), disrupted=["web"])]
     cluster = cluster_of([], objects=objects)
     budgets = Budgets(cluster)
-    assert [b.name for b in budgets.touched(cluster.shapes.info(pod("web", labels=WEB)))] == ["a"]
-    assert [b.name for b in budgets.touched(cluster.shapes.info(pod("other", labels=WEB)))] == ["a", "b"]
+    assert [b.name for b in budgets.budgets_of(cluster.shapes.info(pod("web", labels=WEB)))] == ["a"]
+    assert [b.name for b in budgets.budgets_of(cluster.shapes.info(pod("other", labels=WEB)))] == ["a", "b"]

@@ -9,11 +9,10 @@ import pytest
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.events import Event, Happening
-from kwhatif.framework.interface import Plugin
-from kwhatif.framework.status import Narrowed, Status
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence, Plugin
+from kwhatif.framework.status import PreFilterResult, Status
 from kwhatif.scheduling.attempt import rejectors_of
-from kwhatif.scheduling.news import hears_of_new_pod, without_hints
+from kwhatif.scheduling.queue import is_helped_by_new_pod, without_hints
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.versions import features_of
 from tests.builders import ZONE, cluster_of, node, plugin_of, pod, pods_like, profile_document, scheduler_for, select
@@ -80,12 +79,12 @@ def test_without_hints_any_pod_that_leaves_brings_others_back(
 
 def test_without_hints_whatever_a_plugin_asks_for_lets_a_pod_in() -> None:
     waiting = cluster_of([]).shapes.info(pod())
-    happening = Happening(Event.POD_DELETED, cluster_of([]), cluster_of([]).shapes.info(pod("another")))
-    asked_for = plugin_of("NodePorts").requeue_hints
-    assert not asked_for[Event.POD_DELETED](waiting, happening)
-    assert without_hints(asked_for)[Event.POD_DELETED](waiting, happening)
+    happening = EventOccurrence(ClusterEvent.POD_DELETED, cluster_of([]), cluster_of([]).shapes.info(pod("another")))
+    asked_for = plugin_of("NodePorts").queueing_hints
+    assert not asked_for[ClusterEvent.POD_DELETED](waiting, happening)
+    assert without_hints(asked_for)[ClusterEvent.POD_DELETED](waiting, happening)
     assert without_hints(asked_for).keys() == asked_for.keys()
-    assert not without_hints(plugin_of("SchedulingGates").requeue_hints)
+    assert not without_hints(plugin_of("SchedulingGates").queueing_hints)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +100,8 @@ def test_without_hints_whatever_a_plugin_asks_for_lets_a_pod_in() -> None:
 def test_who_hears_of_a_new_pod(minor: str, kind: dict[str, Any], rejector: str, expected: bool) -> None:
     cluster = cluster_of([node("a")], features=features_of(minor))
     waiting, new = cluster.shapes.info(pod("waiting", **kind)), cluster.shapes.info(pod("new", labels=WEB))
-    happening = Happening(Event.POD_ADDED, cluster, new)
-    assert hears_of_new_pod(waiting, frozenset({rejector}), happening) == expected
+    happening = EventOccurrence(ClusterEvent.POD_ADDED, cluster, new)
+    assert is_helped_by_new_pod(waiting, frozenset({rejector}), happening) == expected
 
 
 @pytest.mark.parametrize(("minor", "expected"), [("1.35", False), ("1.36", True)])
@@ -110,8 +109,8 @@ def test_a_pod_that_leaves_takes_its_anti_affinity_with_it(minor: str, expected:
     cluster = cluster_of([node("a")], features=features_of(minor))
     shy = cluster.shapes.info(pod("shy", far=[pods_like(select(**WEB), ZONE)]))
     waiting = cluster.shapes.info(pod("web", labels=WEB))
-    hint = plugin_of("InterPodAffinity", features=features_of(minor)).requeue_hints[Event.POD_DELETED]
-    assert hint(waiting, Happening(Event.POD_DELETED, cluster, shy)) == expected
+    hint = plugin_of("InterPodAffinity", features=features_of(minor)).queueing_hints[ClusterEvent.POD_DELETED]
+    assert hint(waiting, EventOccurrence(ClusterEvent.POD_DELETED, cluster, shy)) == expected
 
 
 @pytest.mark.parametrize(("minor", "expected"), [("1.35", False), ("1.36", True)])
@@ -119,16 +118,16 @@ def test_a_nomination_that_is_lost_concerns_neighbours(minor: str, expected: boo
     cluster = cluster_of([node("a")], features=features_of(minor))
     other = cluster.shapes.info(pod("other", labels=WEB))
     waiting = cluster.shapes.info(pod("shy", far=[pods_like(select(**WEB), ZONE)]))
-    hint = plugin_of("InterPodAffinity", features=features_of(minor)).requeue_hints[Event.POD_DELETED]
-    assert hint(waiting, Happening(Event.POD_DELETED, cluster, other, unbound=True)) == expected
-    assert hint(waiting, Happening(Event.POD_DELETED, cluster, other))
+    hint = plugin_of("InterPodAffinity", features=features_of(minor)).queueing_hints[ClusterEvent.POD_DELETED]
+    assert hint(waiting, EventOccurrence(ClusterEvent.POD_DELETED, cluster, other, unbound=True)) == expected
+    assert hint(waiting, EventOccurrence(ClusterEvent.POD_DELETED, cluster, other))
 
 
 @pytest.mark.parametrize(("minor", "restrictions", "zone"), [("1.30", True, False), ("1.31", False, True)])
 def test_who_hears_of_claims(minor: str, restrictions: bool, zone: bool) -> None:
     features = features_of(minor)
     hears = {
-        name: Event.CLAIM_CHANGED in plugin_of(name, features=features).requeue_hints
+        name: ClusterEvent.CLAIM_CHANGED in plugin_of(name, features=features).queueing_hints
         for name in ("VolumeBinding", "VolumeRestrictions", "VolumeZone")
     }
     assert hears == {"VolumeBinding": True, "VolumeRestrictions": restrictions, "VolumeZone": zone}
@@ -156,15 +155,15 @@ class SaysMore(Plugin[None, None]):
 class OnlyA(Plugin[None, None]):
     name = "OnlyA"
 
-    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Narrowed:
-        return Narrowed(frozenset({"a"}), None)
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
+        return PreFilterResult(frozenset({"a"}), None)
 
 
 class NotA(Plugin[None, None]):
     name = "NotA"
 
-    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Narrowed:
-        return Narrowed(frozenset({"b"}), None)
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
+        return PreFilterResult(frozenset({"b"}), None)
 
 
 def under(minor: str, *plugins: type[Plugin[Any, Any]], nodes: int = 2) -> tuple[Scheduler, PodInfo]:
@@ -233,7 +232,7 @@ def test_victims_on_their_way_out_were_told_again(minor: str, told_to_go: set[st
     cluster = cluster_of([node("a", cpu="4")], running, features=features_of(minor))
     attempt = scheduler_for(cluster).attempt(cluster.shapes.info(pod("vip", cpu="4", priority=9)))
     assert {victim.pod.metadata.name for victim in attempt.victims} == {"old", "leaving"}
-    assert {victim.pod.metadata.name for victim in attempt.evicted} == told_to_go
+    assert {victim.pod.metadata.name for victim in attempt.victims_to_evict} == told_to_go
 
 
 @pytest.mark.parametrize(

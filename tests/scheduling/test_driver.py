@@ -9,13 +9,13 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.commands.conformance.scenario_files import replay_scenario
+from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.framework.interface import Plugin
 from kwhatif.framework.status import Status
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.whatif.conformance.scenario_answers import Scenario
-from kwhatif.whatif.conformance.scenario_replay import replayed
 from tests.builders import Json, cluster_of, driver_for, node, pod, profile_document
 from tests.device_builders import allocated, claim, device_class, devices_of, pod_with
 from tests.scheduling.stories import Hold, Story, enabling
@@ -55,7 +55,7 @@ def test_so_it_does_over_time() -> None:
 def test_so_it_does_in_a_recording() -> None:
     objects = [{"apiVersion": "v1", "kind": "Node", **_raw_node(each.name)} for each in TWO_HUNDRED]
     pods = [_raw_pod("one"), _raw_pod("two", "batch-scheduler"), _raw_pod("three")]
-    told = replayed(_scenario(objects, pods, TWO_PROFILES))
+    told = replay_scenario(_scenario(objects, pods, TWO_PROFILES))
     assert [each["attempts"][0]["sampled"][0] for each in told["pods"]] == ["n000", "n100", "n000"]
 
 
@@ -69,7 +69,7 @@ def test_a_decision_that_is_not_carried_out_leaves_no_trace() -> None:
 def test_a_copy_goes_on_from_where_the_process_is_and_does_not_move_it() -> None:
     driver = driver_for(cluster_of(TWO_HUNDRED))
     driver.attempt(driver.cluster.shapes.info(pod("one")))
-    copy = driver.apart()
+    copy = driver.sandbox()
     two = driver.cluster.shapes.info(pod("two"))
     assert first_looked_at(copy, copy.attempt(two)) == "n100"
     assert first_looked_at(driver, driver.attempt(two)) == "n100"
@@ -87,8 +87,8 @@ def full(*, terminating: bool = False) -> tuple[Driver, Cluster]:
 def test_a_preemptor_is_tried_again_once_its_victims_have_left() -> None:
     driver, cluster = full()
     vip = cluster.shapes.info(pod("vip", cpu="2", priority=9))
-    attempts = driver.at_once(vip)
-    assert [(attempt.nominated, attempt.placed) for attempt in attempts] == [("a", False), ("", True)]
+    attempts = driver.schedule_with_preemption(vip)
+    assert [(attempt.nominated, attempt.is_placed) for attempt in attempts] == [("a", False), ("", True)]
     assert [info.pod.name for info, _ in cluster.pods()] == ["vip"]
     assert cluster.nominated == {}
 
@@ -103,8 +103,8 @@ def test_a_preemptor_is_tried_again_once_its_victims_have_left() -> None:
 def test_victims_that_were_leaving_anyway(to_the_end: bool, tries: int, placed: bool) -> None:
     driver, cluster = full(terminating=True)
     vip = cluster.shapes.info(pod("vip", cpu="2", priority=9))
-    attempts = driver.at_once(vip, to_the_end=to_the_end)
-    assert (len(attempts), attempts[-1].placed) == (tries, placed)
+    attempts = driver.schedule_with_preemption(vip, to_the_end=to_the_end)
+    assert (len(attempts), attempts[-1].is_placed) == (tries, placed)
 
 
 def test_a_pod_that_only_a_cycle_is_asked_of_evicts_nobody() -> None:
@@ -126,7 +126,7 @@ def test_a_preemptor_that_its_node_refuses_in_the_end_is_not_tried_again() -> No
 
     cluster = cluster_of([node("a", cpu="2")], [pod("old", on="a", cpu="2", priority=1)])
     driver = driver_for(cluster, enabling("Closed"), outside=[Closed])
-    attempts = driver.at_once(cluster.shapes.info(pod("vip", cpu="2", priority=9)))
+    attempts = driver.schedule_with_preemption(cluster.shapes.info(pod("vip", cpu="2", priority=9)))
     assert [bool(attempt.nominated) for attempt in attempts] == [True, False]
     assert attempts[-1].message == "0/1 nodes are available: 1 closed."
 
@@ -144,18 +144,22 @@ def idle_claim() -> Driver:
 
 def test_a_pod_is_tried_again_when_its_claim_was_taken_back_from_a_node_it_cannot_use() -> None:
     driver = idle_claim()
-    attempts = driver.at_once(driver.cluster.shapes.info(pod_with("c", node_selector=AWAY)))
-    assert [attempt.placed for attempt in attempts] == [False, True]
+    attempts = driver.schedule_with_preemption(driver.cluster.shapes.info(pod_with("c", node_selector=AWAY)))
+    assert [attempt.is_placed for attempt in attempts] == [False, True]
     assert allocated(driver.cluster) == ["r=b/g1"]
 
 
 def test_a_claim_that_was_taken_back_is_free_for_the_pods_after_that() -> None:
     driver = idle_claim()
-    (attempt,) = driver.at_once(driver.cluster.shapes.info(pod_with("c", node_selector=AWAY)), to_the_end=False)
+    (attempt,) = driver.schedule_with_preemption(
+        driver.cluster.shapes.info(pod_with("c", node_selector=AWAY)), to_the_end=False
+    )
     assert "deallocation of ResourceClaim completed" in attempt.message
     assert allocated(driver.cluster) == []
-    (after,) = driver.at_once(driver.cluster.shapes.info(pod_with("c", name="q", node_selector=AWAY)), to_the_end=False)
-    assert (after.placed, allocated(driver.cluster)) == (True, ["r=b/g1"])
+    (after,) = driver.schedule_with_preemption(
+        driver.cluster.shapes.info(pod_with("c", name="q", node_selector=AWAY)), to_the_end=False
+    )
+    assert (after.is_placed, allocated(driver.cluster)) == (True, ["r=b/g1"])
 
 
 # --- places that are kept
@@ -167,14 +171,14 @@ def test_no_node_is_kept_for_a_pod_that_finds_no_help_there() -> None:
     driver = driver_for(cluster)
     info = cluster.shapes.info(large)
     cluster.nominate(info, "a")
-    assert driver.failed(driver.attempt(info)) == [info]
+    assert driver.handle_failure(driver.attempt(info)) == [info]
     assert (info.nominated, cluster.nominated) == ("", {})
 
 
 def test_for_a_pod_that_is_given_up_nobody_leaves() -> None:
     driver, cluster = full()
     vip = cluster.shapes.info(pod("vip", cpu="2", priority=9))
-    assert driver.failed(driver.attempt(vip), given_up=True) == []
+    assert driver.handle_failure(driver.attempt(vip), given_up=True) == []
     assert (vip.nominated, cluster.nominated) == ("", {})
 
 
@@ -189,9 +193,9 @@ def holding(*pods: Pod) -> tuple[Driver, list[Attempt]]:
 
 def test_a_victim_that_waits_for_its_permit_is_turned_away_before_the_preemptor_is_tried_again() -> None:
     driver, (held,) = holding(pod("low", cpu="3", labels={"hold": "5"}))
-    attempts = driver.at_once(driver.cluster.shapes.info(pod("vip", cpu="3", priority=9)))
-    assert [attempt.placed for attempt in attempts] == [False, True]
-    assert (held.placed, held.waiting, held.lost) == (False, False, True)
+    attempts = driver.schedule_with_preemption(driver.cluster.shapes.info(pod("vip", cpu="3", priority=9)))
+    assert [attempt.is_placed for attempt in attempts] == [False, True]
+    assert (held.is_placed, held.waiting, held.lost) == (False, False, True)
     assert held.message == "waiting on permit for pod: preempted"
     assert [info.pod.name for info, _ in driver.cluster.pods()] == ["vip"]
 
@@ -210,9 +214,9 @@ def test_time_passes_until_nobody_waits() -> None:
 def test_one_pod_that_goes_on_may_let_another_go_on() -> None:
     opener = pod("opener", labels={"hold": "9", "opens": "last"})
     driver, attempts = holding(opener, pod("last", labels={"hold": "9"}))
-    driver.of(attempts[0].pod).profile.waiting[attempts[0].pod.uid].allow("Hold")
+    driver.scheduler_for(attempts[0].pod).profile.waiting[attempts[0].pod.uid].allow("Hold")
     assert driver.settle() == attempts
-    assert [attempt.placed for attempt in attempts] == [True, True]
+    assert [attempt.is_placed for attempt in attempts] == [True, True]
 
 
 # --- who looks on
@@ -222,13 +226,13 @@ def test_an_observer_sees_every_cycle_before_it_when_it_is_decided_and_when_it_i
     seen: list[tuple[str, int]] = []
 
     class Watching(Observer):
-        def before(self, scheduler: Scheduler, pod: Any) -> None:
+        def before_cycle(self, scheduler: Scheduler, pod: Any) -> None:
             seen.append((f"{pod.pod.name} begins", len(list(scheduler.cluster.pods()))))
 
-        def decided(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
             seen.append((f"row {attempt.row}", len(list(scheduler.cluster.pods()))))
 
-        def after(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
             seen.append(("over", len(list(scheduler.cluster.pods()))))
 
     cluster = cluster_of([node("a", cpu="2")])
@@ -263,7 +267,7 @@ def behind(*rows: int) -> tuple[Driver, Attempt, int]:
     for row in rows:
         cluster.assume(cluster.shapes.info(pod(f"large-{row}", cpu="2")), row)
     attempt = driver.attempt(second)
-    return driver, attempt, len(driver.of(second).evaluation(second).stale_rows())
+    return driver, attempt, len(driver.scheduler_for(second).evaluation(second).stale_rows())
 
 
 @pytest.mark.parametrize("row", [144, 215, 217, 250, 287])
@@ -293,6 +297,6 @@ def _raw_pod(name: str, scheduler: str = "default-scheduler") -> Json:
     return {"metadata": {"name": name, "namespace": "default", "uid": name}, "spec": spec}
 
 
-def _scenario(objects: list[Json], pods: list[Json], config: Json) -> Scenario:
+def _scenario(objects: list[Json], pods: list[Json], config: Json) -> SchedulerScenario:
     raw = [[msgspec.Raw(msgspec.json.encode(each)) for each in some] for some in (objects, pods)]
-    return Scenario("two profiles", raw[0], raw[1], config)
+    return SchedulerScenario("two profiles", raw[0], raw[1], config)

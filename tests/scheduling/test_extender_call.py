@@ -10,9 +10,9 @@ from time import monotonic
 import pytest
 
 from kwhatif.errors import PolicyError
-from kwhatif.golang.duration import Duration
+from kwhatif.golang.parsing import Duration
 from kwhatif.policy.structs import Extender, ExtenderTLSConfig
-from kwhatif.scheduling.extenders.call import Caller, ExtenderError
+from kwhatif.scheduling.extenders.http_caller import Caller, ExtenderError
 from tests.scheduling.extender_server import (
     CERTIFICATE,
     DATA,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.scheduling.extenders.call import ExtenderError
+from kwhatif.scheduling.extenders.http_caller import ExtenderError
 from kwhatif.scheduling.extenders.wire import (
     BindingResult,
     FilterResult,

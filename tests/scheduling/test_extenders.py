@@ -8,7 +8,7 @@ import pytest
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.status import Code
-from kwhatif.scheduling import sampling
+from kwhatif.scheduling import node_sampling as sampling
 from kwhatif.scheduling.attempt import rejectors_of
 from kwhatif.versions import features_of
 from tests.builders import GPU, Json, cluster_of, node, node_term, pod
@@ -101,7 +101,7 @@ def test_an_extender_that_manages_resources_is_asked_about_pods_that_want_them(a
         run = Extended(abc(), extender(server, managedResources=managed, **BOTH))
         attempt = run.attempt(pod(spec=spec))
     assert bool(server.requests) is interested
-    assert attempt.placed is not interested
+    assert attempt.is_placed is not interested
 
 
 # --- filter
@@ -122,7 +122,7 @@ def test_ignorable_ones_come_last_and_nobody_is_asked_about_nothing() -> None:
             extender(server, filterVerb="two"),
             extender(server, filterVerb="three"),
         )
-        assert not run.attempt(pod()).placed
+        assert not run.attempt(pod()).is_placed
     assert [verb for verb, _ in server.requests] == ["two"]
 
 
@@ -160,8 +160,8 @@ def test_nodes_left_out_without_a_word_have_no_reason() -> None:
         without_preemption(attempt.message)
         == "0/3 nodes are available: preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
     )
-    assert attempt.asking is not None
-    assert attempt.asking.silent == dict.fromkeys(range(3), server.url)
+    assert attempt.extender_cycle is not None
+    assert attempt.extender_cycle.silent == dict.fromkeys(range(3), server.url)
 
 
 def test_reasons_for_nodes_that_are_not_there_count_as_well() -> None:
@@ -382,7 +382,7 @@ def test_an_extender_that_never_answers_in_time_is_left_alone_after_a_while() ->
     assert len(server.requests) == 3
     assert (run.one.calls["filter"], run.one.spared) == (3, 3)
     assert len({attempt.message for attempt in attempts}) == 1
-    assert sum(failure.late for failure in run.one.failures) == 3
+    assert sum(failure.timed_out for failure in run.one.failures) == 3
 
 
 # --- the nominated node

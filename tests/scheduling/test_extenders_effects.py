@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.scheduling.describe import evictions
 from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.in_words import evictions
 from kwhatif.scheduling.simulator import Simulator
 from tests.builders import Json, budget, cluster_of, node, pod
 from tests.scheduling.extended import Extended, extender
@@ -157,7 +157,7 @@ def test_explained_evictions_are_those_the_extender_leaves() -> None:
 def test_a_binding_is_taken_for_granted() -> None:
     with serving({"bind": {"Error": "never"}}) as server:
         run = Extended(cluster_of([node("a")]), extender(server, **BIND))
-        assert run.attempt(pod()).placed
+        assert run.attempt(pod()).is_placed
     assert server.requests == []
     assert run.one.assumed == ["default/pod"]
 
@@ -165,7 +165,7 @@ def test_a_binding_is_taken_for_granted() -> None:
 def test_unless_it_is_asked_for() -> None:
     with serving({"bind": {}}) as server:
         run = Extended(cluster_of([node("a")]), extender(server, **BIND), bind=True)
-        assert run.attempt(pod()).placed
+        assert run.attempt(pod()).is_placed
     assert server.requests == [
         ("bind", {"PodName": "pod", "PodNamespace": "default", "PodUID": "uid-default-pod", "Node": "a"})
     ]
@@ -188,7 +188,7 @@ def test_a_binding_that_fails(answer: Any, problem: str, ignorable: bool) -> Non
         run = Extended(cluster, extender(server, ignorable=ignorable, **BIND), bind=True)
         attempt = run.attempt(pod())
         expected = problem.format(url=server.url)
-    assert attempt.placed is ignorable
+    assert attempt.is_placed is ignorable
     assert attempt.lost is not ignorable
     assert attempt.message == ("" if ignorable else expected)
     assert len(cluster.pods_on[0]) == ignorable
@@ -199,8 +199,8 @@ def test_a_binding_that_fails(answer: Any, problem: str, ignorable: bool) -> Non
 def test_pods_that_are_only_imagined_are_never_bound(apart: bool) -> None:
     with serving({"bind": {}}) as server:
         run = Extended(cluster_of([node("a")]), extender(server, **BIND), bind=True)
-        driver = Driver(run.cluster, run.setup).apart() if apart else Driver(run.cluster, run.setup, imagined=True)
-        assert driver.attempt(run.cluster.shapes.info(pod())).placed
+        driver = Driver(run.cluster, run.setup).sandbox() if apart else Driver(run.cluster, run.setup, imagined=True)
+        assert driver.attempt(run.cluster.shapes.info(pod())).is_placed
     assert server.requests == []
 
 
@@ -223,7 +223,7 @@ def test_whatever_happens_brings_a_pod_back_that_an_extender_rejected() -> None:
             simulator.arrive(run.cluster.shapes.info(pod(name, priority=priority)))
         simulator.run()
     assert turns == ["first", "second", "first"]
-    assert all(attempt.placed for attempt in simulator.outcome.values())
+    assert all(attempt.is_placed for attempt in simulator.outcome.values())
 
 
 def test_an_extender_that_is_gone_does_not_keep_a_run_going_for_ever() -> None:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.scheduling import sampling
+from kwhatif.scheduling import node_sampling as sampling
 from kwhatif.scheduling.attempt import Attempt
 from tests.builders import Json, cluster_of, driver_for, node, pod, profile_document, scheduler_for
 from tests.framework.plugins import Quiet, with_quiet
 from tests.scheduling.eager import Cycle, EagerScheduler
-from tests.strategies import PARTS, Scenario, disruption_budgets, large_scenarios, profiles
+from tests.strategies import PARTS, GeneratedCluster, disruption_budgets, large_scenarios, profiles
 
 # A pod with overhead asks for more every time its requests are added up, so it does not start over. A host port that
 # two pods hold at once is free when one of them leaves.
@@ -31,7 +31,7 @@ WITHOUT_SHRINKING = (Phase.explicit, Phase.generate)
 class Run:
     """What happens on a cluster, in order: pods that wait are tried, and others leave, by uid."""
 
-    scenario: Scenario
+    scenario: GeneratedCluster
     story: list[Pod | str]
     config: Json | None
 
@@ -94,7 +94,7 @@ def compare(run: Run, *, always: int) -> None:
             eager.leave(step)
             continue
         info = cluster.shapes.info(step)
-        for attempt in driver.at_once(info):
+        for attempt in driver.schedule_with_preemption(info):
             assert told(cluster, attempt) == eager.attempt(step)
 
 

@@ -15,7 +15,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.sampling import nodes_to_find
+from kwhatif.scheduling.node_sampling import nodes_to_find
 from kwhatif.scheduling.schedule_one import Scheduler
 from tests.builders import (
     Json,
@@ -33,8 +33,8 @@ from tests.strategies import (
     FILTER_PARTS,
     PRIORITIES,
     RESOURCE_PARTS,
+    GeneratedCluster,
     Kind,
-    Scenario,
     crowds,
     kinds,
     node_lists,
@@ -70,7 +70,7 @@ def test_no_node_ever_promises_more_than_it_has(nodes: list[Any], some: list[tup
         for k, (kind, priority) in enumerate(some):
             attempt = driver.attempt(cluster.shapes.info(pod(f"p{k}-{i}", priority=priority, **kind)))
             if attempt.nominated:
-                driver.failed(attempt)
+                driver.handle_failure(attempt)
                 driver.evict(attempt, to_the_end=False)
             assert (cluster.requested <= cluster.columns.allocatable).all()
             assert (cluster.pod_count <= cluster.columns.allowed_pods).all()
@@ -80,7 +80,7 @@ def test_no_node_ever_promises_more_than_it_has(nodes: list[Any], some: list[tup
 
 
 @given(scenarios(max_running=8), profiles())
-def test_a_pod_is_placed_only_where_it_fits_and_nowhere_better(scenario: Scenario, config: Json | None) -> None:
+def test_a_pod_is_placed_only_where_it_fits_and_nowhere_better(scenario: GeneratedCluster, config: Json | None) -> None:
     cluster = scenario.cluster()
     scheduler = scheduler_for(cluster, config)
     for pending in scenario.pending:
@@ -105,7 +105,7 @@ def test_a_pod_is_placed_only_where_it_fits_and_nowhere_better(scenario: Scenari
 # --- victims
 
 
-def preempting(scenario: Scenario) -> tuple[Driver, Attempt]:
+def preempting(scenario: GeneratedCluster) -> tuple[Driver, Attempt]:
     """A cycle that ended in a preemption; other examples are dropped."""
     cluster = scenario.cluster()
     driver = driver_for(cluster)
@@ -115,7 +115,7 @@ def preempting(scenario: Scenario) -> tuple[Driver, Attempt]:
 
 
 @given(crowds())
-def test_victims_are_less_important_and_on_the_nominated_node(scenario: Scenario) -> None:
+def test_victims_are_less_important_and_on_the_nominated_node(scenario: GeneratedCluster) -> None:
     driver, attempt = preempting(scenario)
     here = {info.uid for info in driver.cluster.pods_on[row_of(driver.cluster, attempt)]}
     assert attempt.victims
@@ -125,16 +125,16 @@ def test_victims_are_less_important_and_on_the_nominated_node(scenario: Scenario
 
 
 @given(crowds())
-def test_the_pod_gets_its_place_once_the_victims_are_gone(scenario: Scenario) -> None:
+def test_the_pod_gets_its_place_once_the_victims_are_gone(scenario: GeneratedCluster) -> None:
     driver, attempt = preempting(scenario)
-    driver.failed(attempt)
+    driver.handle_failure(attempt)
     driver.evict(attempt)
     again = driver.attempt(attempt.pod)
     assert again.row == row_of(driver.cluster, attempt)
 
 
 @given(crowds(parts=MORE_PODS_NEED_MORE_ROOM))
-def test_every_victim_is_needed(scenario: Scenario) -> None:
+def test_every_victim_is_needed(scenario: GeneratedCluster) -> None:
     driver, attempt = preempting(scenario)
     row = row_of(driver.cluster, attempt)
     for kept in attempt.victims:
@@ -142,7 +142,7 @@ def test_every_victim_is_needed(scenario: Scenario) -> None:
         for victim in attempt.victims:
             if victim.uid != kept.uid:
                 twin.forget(victim.uid)
-        assert status_on(driver.of(attempt.pod).framework, twin, attempt.pod, row) is not None
+        assert status_on(driver.scheduler_for(attempt.pod).framework, twin, attempt.pod, row) is not None
 
 
 def row_of(cluster: Cluster, attempt: Attempt) -> int:
@@ -171,7 +171,9 @@ def outcome(cluster: Cluster, scheduler: Scheduler, info: PodInfo) -> dict[str, 
 
 
 @given(scenarios(parts=ALL_PARTS, max_running=8), profiles(), st.data())
-def test_the_order_of_objects_changes_no_decision(scenario: Scenario, config: Json | None, data: st.DataObject) -> None:
+def test_the_order_of_objects_changes_no_decision(
+    scenario: GeneratedCluster, config: Json | None, data: st.DataObject
+) -> None:
     # Which nodes are looked at, if not all of them are, depends on the order in which they joined.
     all_of_them = nodes_to_find(len(scenario.nodes), 0) == len(scenario.nodes)
     shuffled = cluster_of(
@@ -191,7 +193,7 @@ def test_the_order_of_objects_changes_no_decision(scenario: Scenario, config: Js
 
 @settings(max_examples=settings().max_examples // 2)
 @given(scenarios(max_running=8), profiles(), st.integers(0, 3))
-def test_a_schedule_can_be_repeated(scenario: Scenario, config: Json | None, seed: int) -> None:
+def test_a_schedule_can_be_repeated(scenario: GeneratedCluster, config: Json | None, seed: int) -> None:
     runs = []
     for _ in range(2):
         cluster = scenario.cluster()
@@ -203,7 +205,7 @@ def test_a_schedule_can_be_repeated(scenario: Scenario, config: Json | None, see
 
 @settings(max_examples=settings().max_examples // 2)
 @given(scenarios(max_running=8, max_pending=4))
-def test_what_is_forgotten_for_want_of_room_is_found_again(scenario: Scenario) -> None:
+def test_what_is_forgotten_for_want_of_room_is_found_again(scenario: GeneratedCluster) -> None:
     """Neither the evaluations a scheduler keeps nor the tallies of the cluster are more than a memory."""
     runs = []
     for forgetful in (False, True):
@@ -236,6 +238,6 @@ def test_counts_that_few_still_ask_for_are_dropped(monkeypatch: pytest.MonkeyPat
     for i in range(60):
         far = [pods_like(select(app=f"a{i}"))]
         attempt = scheduler.attempt(cluster.shapes.info(pod(f"p{i}", labels={"app": f"a{i}"}, far=far)))
-        assert attempt.placed
+        assert attempt.is_placed
     # Each pod asks for two counts: of pods it wants far, and of pods that want it far.
     assert dropped == [12, 23, 34, 45, 56]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.policy.configuration_file import load_configuration
+from kwhatif.scheduling.driver import Setup
 from kwhatif.scheduling.schedule_one import Scheduler
-from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import LEGACY_MINOR, features_of
 from tests.builders import HOSTNAME, budget, cluster_of, node, pod, pods_like, scheduler_for, select
 
@@ -78,4 +78,4 @@ def test_anti_affinity_of_nominated_pods_keeps_pods_without_terms_away(features:
     shy = pod("shy", priority=9, nominated="a", far=[pods_like(select(app="web"), HOSTNAME)])
     cluster = cluster_of([node("a")], [shy], features=features)
     attempt = scheduler_for(cluster).attempt(cluster.shapes.info(pod(labels={"app": "web"})))
-    assert attempt.placed is fits
+    assert attempt.is_placed is fits

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.results.chances import Probability
-from kwhatif.scheduling.parallel_search import ParallelSearch, chunk_size
-from kwhatif.scheduling.sampling import sample
+from kwhatif.commands.chances.result import Probability
+from kwhatif.scheduling.node_sampling import ParallelSearch, chunk_size, sample
 
 Found = tuple[tuple[int, ...], int]
 
@@ -80,7 +79,7 @@ def test_the_race_is_that_of_equally_fast_workers(ok: list[bool], enough: int, w
     assert sum(chances.values()) == 1
     assert seen.keys() <= chances.keys()
     for outcome, p in chances.items():
-        told = Probability.of(seen[outcome], trials)
+        told = Probability.from_counts(seen[outcome], trials)
         assert told.low - 0.01 <= float(p) <= told.high + 0.01, outcome
 
 

@@ -166,9 +166,9 @@ def test_the_node_is_chosen_by_one_criterion_after_the_other(
     assert (attempt.nominated, attempt.criterion) == (chosen, criterion)
     assert set(victims_of(attempt)) == {p.name for p in running if p.spec.node_name == chosen}
     assert attempt.candidates == (1 if criterion == "only candidate" else 2)
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert attempt.diagnosis is not None
-    ranked = Preemption().ranked(attempt.pod, attempt.diagnosis)
+    ranked = Preemption().rank_candidates(attempt.pod, attempt.diagnosis)
     assert [(each.node, each.behind) for each in ranked] == [(chosen, ""), ("ab".strip(chosen), criterion)][
         : attempt.candidates
     ]
@@ -276,12 +276,12 @@ def test_victims_on_their_way_out_are_not_told_again() -> None:
     driver = driver_for(cluster)
     attempt = driver.attempt(cluster.shapes.info(pod("vip", **VIP)))
     assert victims_of(attempt) == ["a2", "a1"]
-    assert [victim.pod.name for victim in attempt.evicted] == ["a2"]
+    assert [victim.pod.name for victim in attempt.victims_to_evict] == ["a2"]
     driver.evict(attempt, to_the_end=False)
     assert [info.pod.name for info, _ in cluster.pods()] == ["a1"]
-    assert not driver.attempt(attempt.pod).placed
+    assert not driver.attempt(attempt.pod).is_placed
     cluster.forget("uid-default-a1")
-    assert driver.attempt(attempt.pod).placed
+    assert driver.attempt(attempt.pod).is_placed
 
 
 def test_all_victims_leave_where_one_does_not_want_to_wait() -> None:
@@ -297,12 +297,12 @@ def test_after_the_eviction_the_pod_has_its_place() -> None:
     driver = driver_for(cluster)
     vip = cluster.shapes.info(pod("vip", **VIP))
     attempt = driver.attempt(vip)
-    driver.failed(attempt)
+    driver.handle_failure(attempt)
     driver.evict(attempt)
     assert vip.nominated == "a"
     assert [info.uid for info in cluster.nominated["a"]] == [vip.uid]
     # Somebody lesser comes first and has to leave room.
-    assert not driver.attempt(cluster.shapes.info(pod("hasty", cpu="2"))).placed
+    assert not driver.attempt(cluster.shapes.info(pod("hasty", cpu="2"))).is_placed
     again = driver.attempt(vip)
     assert again.row == cluster.columns.row("a")
     assert cluster.nominated == {}
@@ -315,7 +315,7 @@ def test_lesser_nominations_on_the_node_are_void() -> None:
     for info in (lesser, equal):
         cluster.nominate(info, "a")
     vip = cluster.shapes.info(pod("vip", **VIP))
-    driver.failed(driver.attempt(vip))
+    driver.handle_failure(driver.attempt(vip))
     assert [info.uid for info in cluster.nominated["a"]] == [equal.uid, vip.uid]
     assert (lesser.nominated, equal.nominated) == ("", "a")
 
@@ -326,7 +326,7 @@ def test_victims_make_room_for_pods_nominated_before() -> None:
     cluster.nominate(cluster.shapes.info(pod("before", cpu="1", priority=2000)), "a")
     attempt = scheduler_for(cluster).attempt(cluster.shapes.info(pod("vip", **VIP)))
     assert len(attempt.victims) == 3
-    cluster.denominate("uid-default-before")
+    cluster.remove_nomination("uid-default-before")
     attempt = scheduler_for(cluster).attempt(cluster.shapes.info(pod("vip", **VIP)))
     assert len(attempt.victims) == 2
 
@@ -499,7 +499,7 @@ def test_a_pod_that_may_not_preempt_has_no_candidates_to_rank() -> None:
     info = cluster.shapes.info(pod("vip", spec={"preemptionPolicy": "Never"}, **VIP))
     attempt = scheduler_for(cluster).attempt(info)
     assert attempt.diagnosis is not None
-    assert Preemption().ranked(info, attempt.diagnosis) == []
+    assert Preemption().rank_candidates(info, attempt.diagnosis) == []
 
 
 def test_all_candidates_can_be_ranked() -> None:
@@ -508,7 +508,7 @@ def test_all_candidates_can_be_ranked() -> None:
     info = cluster.shapes.info(pod("vip", **VIP))
     attempt = scheduler.attempt(info)
     assert attempt.diagnosis is not None
-    ranked = Preemption().ranked(info, attempt.diagnosis)
+    ranked = Preemption().rank_candidates(info, attempt.diagnosis)
     assert [(r.node, [v.pod.name for v in r.victims], r.violations) for r in ranked] == [
         ("a", ["a5"], 0),
         ("m", ["m7", "m6"], 0),
@@ -524,7 +524,7 @@ def test_the_first_of_the_ranked_candidates_is_the_one_chosen_even_in_a_tie(star
     attempt = scheduler_for(cluster).attempt(info)
     assert attempt.diagnosis is not None
     assert attempt.nominated == first
-    assert Preemption().ranked(info, attempt.diagnosis)[0].node == first
+    assert Preemption().rank_candidates(info, attempt.diagnosis)[0].node == first
 
 
 # --- the cluster is left alone

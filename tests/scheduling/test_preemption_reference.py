@@ -7,14 +7,14 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.diagnosis import Diagnosis
 from kwhatif.framework.interface import PostFilterResult
+from kwhatif.framework.status import Diagnosis
 from kwhatif.plugins.default_preemption import DefaultPreemptionArgs
 from kwhatif.scheduling.preemption import Preemption, ineligible
 from kwhatif.scheduling.schedule_one import Scheduler
 from tests.builders import scheduler_for
 from tests.scheduling.reference import Outcome, preempt
-from tests.strategies import Scenario, crowds
+from tests.strategies import GeneratedCluster, crowds
 
 
 def diagnosis_of(scheduler: Scheduler, pod: PodInfo) -> Diagnosis:
@@ -44,7 +44,7 @@ def agree(result: PostFilterResult, expected: Outcome, nodes: int) -> None:
 
 
 @given(crowds(), st.sampled_from([None, 1, 2]))
-def test_the_search_agrees_with_one_that_moves_pods_one_by_one(scenario: Scenario, enough: int | None) -> None:
+def test_the_search_agrees_with_one_that_moves_pods_one_by_one(scenario: GeneratedCluster, enough: int | None) -> None:
     cluster = scenario.cluster()
     scheduler = scheduler_for(cluster)
     *nominees, pending = scenario.pending
@@ -65,7 +65,7 @@ def test_the_search_agrees_with_one_that_moves_pods_one_by_one(scenario: Scenari
 
 @given(crowds(max_nodes=6), st.integers(1, 3), st.lists(st.booleans(), min_size=3, max_size=6))
 def test_what_is_kept_between_preemptors_that_look_alike_changes_nothing(
-    scenario: Scenario, enough: int, placed: list[bool]
+    scenario: GeneratedCluster, enough: int, placed: list[bool]
 ) -> None:
     """Each is nominated, and some are placed once their victims have left, before the next one is looked at."""
     cluster = scenario.cluster()
@@ -81,12 +81,12 @@ def test_what_is_kept_between_preemptors_that_look_alike_changes_nothing(
         if found.status is not None:
             return
         for victim in found.victims:
-            cluster.leave(victim.uid)
+            cluster.remove_pod(victim.uid)
         cluster.nominate(pod, found.nominated)
         row = cluster.columns.row(found.nominated)
         assert row is not None
-        everywhere = scheduler.everywhere(pod)
+        everywhere = scheduler.evaluate_all_nodes(pod)
         if place and everywhere is not None and everywhere.passing(pod)[row]:
             cluster.assume(pod, row)
-            cluster.denominate(pod.uid)
+            cluster.remove_nomination(pod.uid)
         event(f"preemptors: {number + 1}")

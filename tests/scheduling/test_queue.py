@@ -8,7 +8,7 @@ import pytest
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.framework.events import Event, Happening, Hint, always
+from kwhatif.framework.interface import ClusterEvent, EventOccurrence, QueueingHint, always
 from kwhatif.framework.status import Status
 from kwhatif.scheduling.queue import Hints, QueuedPod, SchedulingQueue
 from tests.builders import cluster_of, pod
@@ -16,11 +16,11 @@ from tests.builders import cluster_of, pod
 CLUSTER = cluster_of([])
 
 
-def never(waiting: PodInfo, happening: Happening) -> bool:
+def never(waiting: PodInfo, happening: EventOccurrence) -> bool:
     return False
 
 
-def own(waiting: PodInfo, happening: Happening) -> bool:
+def own(waiting: PodInfo, happening: EventOccurrence) -> bool:
     return happening.pod is waiting
 
 
@@ -53,7 +53,9 @@ class Bench:
         self.queue.add(queued)
         return queued
 
-    def fail(self, queued: QueuedPod, *rejectors: str, at: float = 0.0, meanwhile: tuple[Event, ...] = ()) -> None:
+    def fail(
+        self, queued: QueuedPod, *rejectors: str, at: float = 0.0, meanwhile: tuple[ClusterEvent, ...] = ()
+    ) -> None:
         self.queue.now = at
         self.queue.add_unschedulable(queued, rejectors, [happening(event) for event in meanwhile])
 
@@ -71,9 +73,9 @@ class Bench:
         return found
 
 
-def happening(event: Event, about: PodInfo | None = None) -> Happening:
+def happening(event: ClusterEvent, about: PodInfo | None = None) -> EventOccurrence:
     cluster: Cluster = CLUSTER
-    return Happening(event, cluster, about)
+    return EventOccurrence(event, cluster, about)
 
 
 # --- order
@@ -96,13 +98,13 @@ def test_pods_are_taken(added: list[tuple[str, int]], expected: str) -> None:
 
 
 def test_a_pod_that_comes_back_is_behind_those_that_came_meanwhile() -> None:
-    bench = Bench({"Fit": {Event.POD_DELETED: always}})
+    bench = Bench({"Fit": {ClusterEvent.POD_DELETED: always}})
     old = bench.add("old")
     bench.queue.pop()
     bench.add("new")
     bench.fail(old, "Fit")
     bench.queue.now = 5.0
-    assert bench.queue.happened(happening(Event.POD_DELETED)) == [old]
+    assert bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED)) == [old]
     assert bench.popped() == ["new", "old"]
 
 
@@ -176,19 +178,19 @@ def test_a_longest_backoff_of_nothing_switches_backoffs_off() -> None:
 
 
 def test_pods_whose_backoff_ends_in_one_second_are_ordered_by_importance() -> None:
-    bench = Bench({"Fit": {Event.POD_DELETED: always}})
+    bench = Bench({"Fit": {ClusterEvent.POD_DELETED: always}})
     bench.failed("low", "Fit", at=0.9)
     bench.failed("high", "Fit", priority=9, at=0.1)
-    bench.queue.happened(happening(Event.POD_DELETED))
+    bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED))
     assert bench.popped() == ["high", "low"]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_pod_is_taken_from_its_backoff_only_if_it_was_rejected_and_the_feature_is_on(at_once: bool) -> None:
-    bench = Bench({"Fit": {Event.POD_DELETED: always}}, pop_from_backoff=at_once)
+    bench = Bench({"Fit": {ClusterEvent.POD_DELETED: always}}, pop_from_backoff=at_once)
     bench.failed("error")
     rejected = bench.failed("rejected", "Fit")
-    bench.queue.happened(happening(Event.POD_DELETED))
+    bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED))
     assert rejected.place == "backoff"
     bench.add("fresh")
     assert bench.popped() == (["fresh", "rejected"] if at_once else ["fresh"])
@@ -203,11 +205,15 @@ def test_a_pod_is_taken_from_its_backoff_only_if_it_was_rejected_and_the_feature
 @pytest.mark.parametrize(
     ("hints", "rejectors", "back"),
     [
-        ({"Fit": {Event.POD_DELETED: always}}, ("Fit",), True),
-        ({"Fit": {Event.POD_DELETED: never}}, ("Fit",), False),
-        ({"Fit": {Event.POD_ADDED: always}}, ("Fit",), False),
-        ({"Fit": {Event.POD_DELETED: always}}, ("Ports",), False),
-        ({"Fit": {Event.POD_DELETED: always}, "Ports": {Event.POD_DELETED: never}}, ("Fit", "Ports"), True),
+        ({"Fit": {ClusterEvent.POD_DELETED: always}}, ("Fit",), True),
+        ({"Fit": {ClusterEvent.POD_DELETED: never}}, ("Fit",), False),
+        ({"Fit": {ClusterEvent.POD_ADDED: always}}, ("Fit",), False),
+        ({"Fit": {ClusterEvent.POD_DELETED: always}}, ("Ports",), False),
+        (
+            {"Fit": {ClusterEvent.POD_DELETED: always}, "Ports": {ClusterEvent.POD_DELETED: never}},
+            ("Fit", "Ports"),
+            True,
+        ),
         ({}, ("Unheard-of",), False),
     ],
     ids=[
@@ -219,24 +225,26 @@ def test_a_pod_is_taken_from_its_backoff_only_if_it_was_rejected_and_the_feature
         "not a plugin that asks for nothing",
     ],
 )
-def test_what_brings_a_pod_back_is(hints: dict[str, dict[Event, Hint]], rejectors: tuple[str, ...], back: bool) -> None:
+def test_what_brings_a_pod_back_is(
+    hints: dict[str, dict[ClusterEvent, QueueingHint]], rejectors: tuple[str, ...], back: bool
+) -> None:
     for meanwhile in (False, True):
         bench = Bench(dict(hints))
         queued = bench.add("a")
         bench.queue.pop()
         if meanwhile:
-            bench.fail(queued, *rejectors, meanwhile=(Event.POD_DELETED,))
+            bench.fail(queued, *rejectors, meanwhile=(ClusterEvent.POD_DELETED,))
         else:
             bench.fail(queued, *rejectors)
-            assert bench.queue.happened(happening(Event.POD_DELETED)) == ([queued] if back else [])
+            assert bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED)) == ([queued] if back else [])
         assert queued.place == ("backoff" if back else "waiting")
 
 
 def test_what_happens_can_be_told_to_some_pods_only() -> None:
-    bench = Bench({"Fit": {Event.POD_DELETED: always}})
+    bench = Bench({"Fit": {ClusterEvent.POD_DELETED: always}})
     bench.failed("low", "Fit")
     high = bench.failed("high", "Fit", priority=9)
-    back = bench.queue.happened(happening(Event.POD_DELETED), lambda queued: queued.info.priority > 0)
+    back = bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED), lambda queued: queued.info.priority > 0)
     assert back == [high]
 
 
@@ -253,17 +261,17 @@ def test_a_pod_that_nothing_brought_back_is_flushed_after_more_than_five_minutes
 
 
 def test_a_gated_pod_waits_until_the_plugin_behind_the_gate_is_asked_again() -> None:
-    bench = Bench({"Gate": {Event.CLAIM_CHANGED: own}}, closed={"a"})
+    bench = Bench({"Gate": {ClusterEvent.CLAIM_CHANGED: own}}, closed={"a"})
     queued = bench.add("a")
     bench.add("b")
     assert queued.gate is not None
     assert bench.popped() == ["b"]
-    assert bench.queue.happened(happening(Event.POD_DELETED)) == []
-    bench.queue.happened(happening(Event.CLAIM_CHANGED, queued.info))
+    assert bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED)) == []
+    bench.queue.move_on_event(happening(ClusterEvent.CLAIM_CHANGED, queued.info))
     assert bench.asked == ["a", "b", "a"]
     assert queued.place == "waiting"
     bench.closed.clear()
-    bench.queue.happened(happening(Event.CLAIM_CHANGED, queued.info))
+    bench.queue.move_on_event(happening(ClusterEvent.CLAIM_CHANGED, queued.info))
     assert queued.gate is None
     assert bench.popped() == ["a"]
 
@@ -277,9 +285,9 @@ def test_a_gated_pod_is_not_flushed() -> None:
 
 @pytest.mark.parametrize("at_once", [True, False], ids=["on its way to back off", "on its way out"])
 def test_a_pod_that_backs_off_is_asked_about_once(at_once: bool) -> None:
-    bench = Bench({"Fit": {Event.POD_DELETED: always}}, pop_from_backoff=at_once)
+    bench = Bench({"Fit": {ClusterEvent.POD_DELETED: always}}, pop_from_backoff=at_once)
     queued = bench.failed("a", "Fit")
-    bench.queue.happened(happening(Event.POD_DELETED))
+    bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED))
     assert len(bench.asked) == (2 if at_once else 1)
     bench.queue.now = 2.0
     assert bench.queue.flush_backoff() == [queued]
@@ -287,12 +295,17 @@ def test_a_pod_that_backs_off_is_asked_about_once(at_once: bool) -> None:
 
 
 def test_a_woken_pod_may_find_its_gate_closed_again_and_then_needs_both_the_gate_and_a_reason() -> None:
-    bench = Bench({"Fit": {Event.POD_DELETED: always, Event.POD_ADDED: always}, "Gate": {Event.POD_ADDED: never}})
+    bench = Bench(
+        {
+            "Fit": {ClusterEvent.POD_DELETED: always, ClusterEvent.POD_ADDED: always},
+            "Gate": {ClusterEvent.POD_ADDED: never},
+        }
+    )
     queued = bench.failed("a", "Fit")
     bench.closed.add("a")
-    assert bench.queue.happened(happening(Event.POD_DELETED)) == []
+    assert bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED)) == []
     assert queued.rejectors == {"Fit", "Gate"}
     bench.closed.clear()
     # The plugin behind the gate does not ask for pods that go, so this passes it by.
-    assert bench.queue.happened(happening(Event.POD_DELETED)) == []
-    assert bench.queue.happened(happening(Event.POD_ADDED)) == [queued]
+    assert bench.queue.move_on_event(happening(ClusterEvent.POD_DELETED)) == []
+    assert bench.queue.move_on_event(happening(ClusterEvent.POD_ADDED)) == [queued]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.api.core import Pod
-from kwhatif.scheduling.replacements import Replacements, grace_of
+from kwhatif.scheduling.controllers import Replacements, grace_of
 from tests.builders import cluster_of, node, pod
 
 KINDS = {"ReplicaSet": "apps/v1", "ReplicationController": "v1", "Job": "batch/v1"}
@@ -34,7 +34,7 @@ def of(kind: str, version: str, *, terminating: bool = False) -> Pod:
     ],
 )
 def test_the_pod_that_is_there_in_the_end(leaving: Pod, name: str | None) -> None:
-    made = Replacements().after(leaving)
+    made = Replacements().replacement_of(leaving)
     assert (made.name if made else None) == name
     if made:
         assert (made.spec.node_name, made.metadata.deletion_timestamp, made.status.phase) == (None, None, "Pending")
@@ -45,7 +45,7 @@ def test_the_pod_that_is_there_in_the_end(leaving: Pod, name: str | None) -> Non
 def test_a_victim_is_replaced_at_once_or_once_it_has_gone(kind: str) -> None:
     cluster = cluster_of([node("a")], [of(kind, (KINDS | NAMED)[kind])])
     victim, makes = cluster.pods_on[0][0], Replacements()
-    at_once, once_gone = makes.at_once(victim), makes.once_gone(victim)
+    at_once, once_gone = makes.replace_on_eviction(victim), makes.replace_after_deletion(victim)
     assert (at_once is not None, once_gone is not None) == (kind in KINDS, kind in NAMED)
     assert grace_of(victim) == 30
 
@@ -53,7 +53,7 @@ def test_a_victim_is_replaced_at_once_or_once_it_has_gone(kind: str) -> None:
 def test_names_count_on_and_pass_over_those_that_are_taken() -> None:
     makes = Replacements(taken={"default/web-r2"}.__contains__)
     web, other = of("ReplicaSet", "apps/v1"), pod("job-x", on="a", owner=("batch/v1", "Job", "web"))
-    names = [made.name for each in (web, web, other) if (made := makes.after(each)) is not None]
+    names = [made.name for each in (web, web, other) if (made := makes.replacement_of(each)) is not None]
     assert names == ["web-r1", "web-r3", "web-r1"]
-    again = [makes.after(of("StatefulSet", "apps/v1")) for _ in range(2)]
+    again = [makes.replacement_of(of("StatefulSet", "apps/v1")) for _ in range(2)]
     assert len({each.metadata.uid for each in again if each is not None}) == 2

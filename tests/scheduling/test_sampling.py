@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.scheduling.sampling import nodes_to_find, sample
+from kwhatif.scheduling.node_sampling import nodes_to_find, sample
 
 
 @pytest.mark.parametrize(

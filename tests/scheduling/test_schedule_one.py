@@ -13,9 +13,8 @@ from kwhatif.framework.interface import Scope
 from kwhatif.framework.status import Code, PermitWait, Rejection, Status
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler, Shared
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler, SharedState
 from tests.builders import (
     FEATURES,
     GIB,
@@ -51,7 +50,7 @@ def test_the_best_node_is_chosen_and_the_pod_counts_there() -> None:
     scheduler = scheduler_for(cluster_of([node("a"), node("b")], pods_on({"a": 1}, cpu="2", memory="4Gi")))
     attempt = try_to_place(scheduler, cpu="1", memory="1Gi")
     assert node_of(scheduler, attempt) == "b"
-    assert attempt.placed
+    assert attempt.is_placed
     assert attempt.message == ""
     row = scheduler.cluster.columns.row("b")
     assert scheduler.cluster.requested[row].tolist() == [1000, GIB, 0]
@@ -106,9 +105,9 @@ def test_scores_are_kept_where_details_are_wanted() -> None:
 def test_deciding_does_nothing() -> None:
     scheduler = scheduler_for(cluster_of([node("a")]))
     info = scheduler.cluster.shapes.info(pod(cpu="1"))
-    assert scheduler.decide(info).placed
+    assert scheduler.decide(info).is_placed
     assert scheduler.cluster.find(info.uid) is None
-    assert scheduler.attempt(info).placed
+    assert scheduler.attempt(info).is_placed
     assert scheduler.cluster.find(info.uid) is not None
 
 
@@ -124,7 +123,7 @@ def test_the_next_pod_sees_where_the_last_one_went() -> None:
 def test_no_nodes_at_all() -> None:
     attempt = try_to_place(scheduler_for(cluster_of([])))
     assert attempt.message == NO_NODES == "no nodes available to schedule pods"
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert attempt.diagnosis is None
 
 
@@ -196,7 +195,7 @@ def test_nodes_that_are_rejected_move_the_start_as_well() -> None:
 
 def test_a_start_can_be_given() -> None:
     cluster = cluster_of(TWO_HUNDRED)
-    scheduler = Scheduler(cluster, scheduler_for(cluster).profile, Shared(150))
+    scheduler = Scheduler(cluster, scheduler_for(cluster).profile, SharedState(150))
     found = names_of(scheduler, try_to_place(scheduler).sampled)
     assert (found[0], found[-1]) == ("n150", "n049")
 
@@ -261,7 +260,7 @@ def test_a_refused_reservation_leaves_no_trace() -> None:
     taken = made_up("Taken", reserve=diary("reserve", Status.unschedulable("taken")), unreserve=diary("unreserve"))
     scheduler = with_plugin([node("a"), node("b")], taken)
     attempt = try_to_place(scheduler)
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert attempt.refused == Status(Code.UNSCHEDULABLE, ("taken",), "Taken")
     assert attempt.message == "0/1 nodes are available: 1 taken."
     assert diary.entries == ["reserve", "unreserve"]
@@ -319,7 +318,7 @@ def test_a_pod_that_is_held_keeps_its_place_and_goes_on_when_it_is_allowed() -> 
     assert scheduler.settle() == []
     scheduler.profile.waiting[attempt.pod.uid].allow("Holds")
     assert scheduler.settle() == [attempt]
-    assert attempt.placed
+    assert attempt.is_placed
     assert not attempt.waiting
     assert diary.entries == ["permit", "bind"]
     assert scheduler.profile.waiting == {}
@@ -331,7 +330,7 @@ def test_a_pod_that_is_held_too_long_is_turned_away() -> None:
     assert scheduler.settle() == []
     scheduler.shared.now = 5.0
     assert scheduler.settle() == [attempt]
-    assert not attempt.placed
+    assert not attempt.is_placed
     assert attempt.refused is not None
     assert attempt.refused.reasons == ("rejected due to timeout after waiting 5s at plugin Holds",)
     assert diary.entries == ["permit", "unreserve"]
@@ -356,7 +355,7 @@ def test_the_requests_of_a_pod_grow_with_every_cycle_that_adds_them_up() -> None
         scheduler = scheduler_for(cluster_of([node(name) for name in names]))
         info = scheduler.cluster.shapes.info(pod(pod_level={"memory": "1.5Gi"}, overhead={"memory": "1Mi"}))
         before = info.shape.requests["memory"]
-        assert scheduler.attempt(info).placed
+        assert scheduler.attempt(info).is_placed
         return (info.shape.requests["memory"] - before) // 1024**2
 
     assert grown("a") == 2
@@ -406,7 +405,7 @@ def test_some_plugins_cannot_score_under_a_profile_that_leaves_their_prescore_ou
     assert attempt.message.startswith(f'running Score plugins: plugin "{name}" failed with: ')
     assert attempt.refused is not None
     assert attempt.refused.code is Code.ERROR
-    assert try_to_place(scheduler_for(cluster_of(nodes[:1]), profile_document(plugins=plugins))).placed
+    assert try_to_place(scheduler_for(cluster_of(nodes[:1]), profile_document(plugins=plugins))).is_placed
 
 
 # --- nominations from outside
@@ -435,7 +434,7 @@ def test_room_is_kept_only_for_nominated_pods_that_this_scheduler_has_in_its_que
     objects.add(pod("nominee", cpu="2", priority=5, nominated="a", spec=spec))
     setup = Setup(load_configuration(None, source=""), FEATURES)
     driver = Driver(Cluster.load(objects, FEATURES, setup.queues), setup)
-    assert driver.attempt(driver.cluster.shapes.info(pod(cpu="1"))).placed is not kept
+    assert driver.attempt(driver.cluster.shapes.info(pod(cpu="1"))).is_placed is not kept
 
 
 @pytest.mark.parametrize(
@@ -457,14 +456,14 @@ def test_some_plugins_cannot_filter_under_a_profile_that_leaves_their_prefilter_
     for waiting in ("one", "two"):
         attempt = try_to_place(scheduler, waiting, ports=[80])
         assert attempt.message.startswith(f'running "{name}" filter plugin: ')
-        assert not attempt.placed
+        assert not attempt.is_placed
 
 
 @pytest.mark.parametrize("name", ["NodeAffinity", "NodeVolumeLimits", "VolumeZone"])
 def test_other_plugins_do_without_their_prefilter(name: str) -> None:
     plugins: Json = {"preFilter": {"disabled": [{"name": name}]}}
     scheduler = scheduler_for(cluster_of([node("a"), node("b")]), profile_document(plugins=plugins))
-    assert try_to_place(scheduler, node_selector={"kubernetes.io/hostname": "b"}).placed
+    assert try_to_place(scheduler, node_selector={"kubernetes.io/hostname": "b"}).is_placed
 
 
 def test_whatever_prescore_refuses_is_an_error() -> None:
@@ -478,6 +477,6 @@ def test_whatever_prescore_refuses_is_an_error() -> None:
 def test_a_profile_that_moves_to_another_cluster_asks_again_whom_its_plugins_concern() -> None:
     first, second = cluster_of([node("a")]), cluster_of([node("a")])
     scheduler = scheduler_for(first)
-    assert scheduler.attempt(first.shapes.info(pod("plain"))).placed
+    assert scheduler.attempt(first.shapes.info(pod("plain"))).is_placed
     gated = second.shapes.info(pod("gated", spec={"schedulingGates": [{"name": "later"}]}))
     assert Scheduler(second, scheduler.profile).attempt(gated).gated is not None

@@ -6,8 +6,7 @@ import pytest
 
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
-from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Driver, Setup
 from kwhatif.versions import features_of
 from tests.builders import FEATURES, Json, cluster_of, node, pod, profile_document
 from tests.framework.plugins import AnyPlugin, made_up
@@ -144,7 +143,7 @@ def test_a_scheduler_is_found_by_its_name() -> None:
     setup = setup_of(None)
     cluster = cluster_of([node("a")])
     driver = Driver(cluster, setup)
-    assert driver.attempt(cluster.shapes.info(pod())).placed
+    assert driver.attempt(cluster.shapes.info(pod())).is_placed
     assert driver.scheduler("another") is None
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.scheduling.diary import Diary
+from kwhatif.scheduling.timeline import EventLog
 from tests.builders import pod
 from tests.scheduling.stories import Closed, Flaky, Restless, Story, enabling, popping
-from tests.strategies import Scenario, crowds, scenarios
+from tests.strategies import GeneratedCluster, crowds, scenarios
 
 pytestmark = pytest.mark.usefixtures("cluster_size")
 
@@ -33,7 +33,7 @@ TROUBLES: tuple[dict[str, str], ...] = (
 
 
 @st.composite
-def batches(draw: st.DrawFn) -> Scenario:
+def batches(draw: st.DrawFn) -> GeneratedCluster:
     """Pods that wait for a node where there is room, or where others have to leave, which then come back."""
     found = draw(st.one_of(scenarios(max_pending=6, terminating=True, budgets=True), crowds()))
     owners = draw(st.lists(st.sampled_from(OWNERS), min_size=len(found.running), max_size=len(found.running)))
@@ -58,7 +58,7 @@ def _of_priority(found: Pod, priority: int) -> Pod:
     return msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, priority=priority))
 
 
-def story_of(batch: Scenario, **options: Any) -> Story:
+def story_of(batch: GeneratedCluster, **options: Any) -> Story:
     """The batch's story; pods that are on their way out go at moments of their own."""
     story = Story(batch.nodes, batch.running, batch.objects, **options).arrive(*batch.pending)
     leaving = sorted((info for info, _ in story.cluster.pods() if info.shape.terminating), key=lambda info: info.key)
@@ -72,7 +72,7 @@ def story_of(batch: Scenario, **options: Any) -> Story:
 
 @given(batches(), st.randoms(use_true_random=False))
 def test_the_order_of_the_input_does_not_matter_to_pods_that_are_told_apart_by_priority_or_age(
-    batch: Scenario, random: Random
+    batch: GeneratedCluster, random: Random
 ) -> None:
     # Pods that started together, and pods of one priority, are taken in the order of the input, as they should be.
     running = [_started(one, second) for second, one in enumerate(batch.running)]
@@ -80,7 +80,9 @@ def test_the_order_of_the_input_does_not_matter_to_pods_that_are_told_apart_by_p
     first = story_of(replace(batch, running=running, pending=pending))
     objects = random.sample(batch.objects, len(batch.objects))
     second = story_of(
-        Scenario(batch.nodes, random.sample(running, len(running)), random.sample(pending, len(pending)), objects)
+        GeneratedCluster(
+            batch.nodes, random.sample(running, len(running)), random.sample(pending, len(pending)), objects
+        )
     )
     told, told_again = first.tell().splitlines(), second.tell().splitlines()
     arrivals = len(pending)
@@ -91,7 +93,9 @@ def test_the_order_of_the_input_does_not_matter_to_pods_that_are_told_apart_by_p
 
 
 @given(batches())
-def test_a_pod_that_finds_room_finds_it_all_the_same_when_a_less_important_one_comes_along(batch: Scenario) -> None:
+def test_a_pod_that_finds_room_finds_it_all_the_same_when_a_less_important_one_comes_along(
+    batch: GeneratedCluster,
+) -> None:
     least = _of_priority(_changed(batch.pending[0], name="least", uid="uid-least"), -1000)
     without, with_it = story_of(batch), story_of(replace(batch, pending=[least, *batch.pending]))
     without.tell()
@@ -114,21 +118,21 @@ def first_tries(story: Story, asked: set[str]) -> dict[str, tuple[str, str]]:
 
 
 @given(batches(), st.booleans())
-def test_nothing_waits_for_ever_that_would_fit_now(batch: Scenario, at_once: bool) -> None:
+def test_nothing_waits_for_ever_that_would_fit_now(batch: GeneratedCluster, at_once: bool) -> None:
     story = story_of(batch, features=popping(at_once))
     story.tell()
     waiting = [queued for queued in story.simulator.queue.waiting() if queued.gate is None]
     assert not story.simulator.queue.backing_off()
     for queued in waiting:
         again = story.simulator.driver.decide(queued.info)
-        assert not again.placed, queued.info.key
-        assert not again.evicted, queued.info.key
+        assert not again.is_placed, queued.info.key
+        assert not again.victims_to_evict, queued.info.key
     event(f"{min(len(waiting), 3)} pods left waiting")
 
 
 @given(batches(), st.booleans(), st.data())
 def test_every_run_ends_with_each_pod_in_one_place_even_if_plugins_make_trouble(
-    batch: Scenario, at_once: bool, data: st.DataObject
+    batch: GeneratedCluster, at_once: bool, data: st.DataObject
 ) -> None:
     pending = [_troubled(one, data.draw(st.sampled_from(TROUBLES))) for one in batch.pending]
     plugins = (Flaky, Restless, Closed)
@@ -152,7 +156,7 @@ def _troubled(found: Pod, trouble: dict[str, str]) -> Pod:
 # --- at any time
 
 
-class Auditor(Diary):
+class Auditor(EventLog):
     """A diary that looks at the cluster whenever something is written down."""
 
     cluster: Cluster | None = None
@@ -174,7 +178,7 @@ class Auditor(Diary):
 
 
 @given(batches(), st.booleans())
-def test_no_node_is_ever_given_more_than_it_has(batch: Scenario, recreate: bool) -> None:
+def test_no_node_is_ever_given_more_than_it_has(batch: GeneratedCluster, recreate: bool) -> None:
     auditor = Auditor()
     story = story_of(batch, recreate=recreate, diary=auditor)
     auditor.start(story.cluster)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kwhatif.cluster.shapes import NEVER_STARTED
-from kwhatif.scheduling.victims import VictimTable, by_importance
+from kwhatif.scheduling.preemption_candidates import VictimTable, by_importance
 from tests.builders import cluster_of, node, pod, pods_on
 
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
@@ -30,12 +30,12 @@ def test_the_table_follows_the_cluster() -> None:
     cluster = cluster_of([node("a"), node("b")], pods_on({"a": 2}, priority=1))
     table = VictimTable(cluster)
     rows = np.array([1, 0], np.intp)
-    shapes, there = table.on(rows)
+    shapes, there = table.shapes_on(rows)
     assert there.tolist() == [[False, False], [True, True]]
     assert table.starts(rows, 2)[1].tolist() == [NEVER_STARTED] * 2
     cluster.assume(cluster.shapes.info(pod("top", priority=9, started=EARLY)), 0)
     cluster.forget("uid-default-a-0")
-    shapes, there = table.on(rows)
+    shapes, there = table.shapes_on(rows)
     assert there.tolist() == [[False, False], [True, True]]
     assert cluster.shapes.priorities[shapes[1]].tolist() == [9, 1]
     assert [info.pod.name for info in table.pods(0)] == ["top", "a-1"]
@@ -44,6 +44,6 @@ def test_the_table_follows_the_cluster() -> None:
 def test_the_table_widens_for_crowded_nodes() -> None:
     cluster = cluster_of([node("a"), node("b")], pods_on({"a": 3, "b": 21}))
     table = VictimTable(cluster)
-    shapes, there = table.on(np.arange(2))
+    shapes, there = table.shapes_on(np.arange(2))
     assert shapes.shape == (2, 21)
     assert there.sum(axis=1).tolist() == [3, 21]

@@ -53,7 +53,7 @@ def state_of(cluster: Cluster) -> dict[str, Any]:
         "reserved": dict(storage.reserved),
         "selected": dict(storage.selected),
         "holders": {name: storage.holder(volume) for name, volume in storage.volumes.items()},
-        "kept": {key: [v.name for v in storage.kept_for(claim)] for key, claim in storage.claims.items()},
+        "kept": {key: [v.name for v in storage.prebound_volumes_of(claim)] for key, claim in storage.claims.items()},
     }
 
 
@@ -90,7 +90,7 @@ def volumes_meet_claims(store: Store) -> None:
             affinity = volume.spec.node_affinity
             terms = affinity.required.node_selector_terms if affinity and affinity.required else None
             labels = nodes[place or ""].metadata.labels or {}
-            assert not terms or any((t := NodeTerm.of(term)) and t.matches(labels, "") for term in terms)
+            assert not terms or any((t := NodeTerm.from_term(term)) and t.matches(labels, "") for term in terms)
 
 
 @given(store=stores(shared=False))

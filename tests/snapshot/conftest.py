@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kwhatif.snapshot.live import asker
+from kwhatif.snapshot.live import requests as asker
 from tests.snapshot.server import ApiServer
 
 

@@ -12,8 +12,8 @@ import sys
 import threading
 from collections.abc import Mapping
 
-from kwhatif.api.kinds import READ
-from kwhatif.snapshot.live.dump import AT_A_TIME, Wanted, read_cluster
+from kwhatif.api.kinds import READ_KINDS
+from kwhatif.snapshot.live.dump import AT_A_TIME, DumpOptions, read_cluster
 from kwhatif.snapshot.live.live_cluster import LiveCluster, Reply
 
 
@@ -23,7 +23,7 @@ class AtOnce(LiveCluster):
     def __init__(self) -> None:
         self._together = threading.Barrier(AT_A_TIME)
         self._first = threading.local()
-        self._kinds = {kind.path(version): kind for kind in READ for version in kind.versions}
+        self._kinds = {kind.path(version): kind for kind in READ_KINDS for version in kind.versions}
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ def crashes(number: int) -> int:
         child = os.fork()
         if child == 0:
             sys.setswitchinterval(1e-5)
-            read_cluster(AtOnce(), Wanted())
+            read_cluster(AtOnce(), DumpOptions())
             os._exit(0)
         crashed += os.waitpid(child, 0)[1] != 0
     return crashed

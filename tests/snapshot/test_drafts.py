@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kwhatif.snapshot.format.drafts import alone, draft_of
+from kwhatif.snapshot.format.atomic_files import draft_of, lock_directory
 from tests.cli.running import TESTS, run
 
 
@@ -85,10 +85,10 @@ def test_who_wants_to_be_alone_waits_for_the_other(tmp_path: Path) -> None:
     told: list[str] = []
 
     def other() -> None:
-        with alone(str(tmp_path / "file")):
+        with lock_directory(str(tmp_path / "file")):
             told.append("other")
 
-    with alone(str(tmp_path / "file")):
+    with lock_directory(str(tmp_path / "file")):
         thread = threading.Thread(target=other)
         thread.start()
         thread.join(0.1)

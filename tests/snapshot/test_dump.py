@@ -12,9 +12,9 @@ import pytest
 import zstandard
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, READ
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, READ_KINDS
 from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, AutoscalerInfo, GroupStatus
-from kwhatif.snapshot.live.scheduler_info import LABEL
+from kwhatif.snapshot.live.control_plane import LABEL
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import refused, run
 from tests.snapshot.dumping import dump, dumped
@@ -39,15 +39,15 @@ pytestmark = pytest.mark.usefixtures("hurry")
 
 def test_a_dump_has_every_object_that_the_server_had(server: ApiServer, tmp_path: Path) -> None:
     snapshot = dumped(server, tmp_path)
-    served = [kind for kind in READ if kind.name not in UNSERVED]
+    served = [kind for kind in READ_KINDS if kind.name not in UNSERVED]
     for kind in served:
         there = {(o["metadata"].get("namespace", ""), o["metadata"]["name"]) for o in objects_in(kind.path("v1"))}
         if kind.name in KINDS:
-            assert {(o.namespace, o.name) for o in snapshot.objects.of(KINDS[kind.name])} == there
+            assert {(o.namespace, o.name) for o in snapshot.objects.list_all(KINDS[kind.name])} == there
         if kind.name in KEPT_WHOLE:
             whole = snapshot.whole[kind.name]
             assert {(o["metadata"].get("namespace", ""), o["metadata"]["name"]) for o in whole} == there
-    assert (len(snapshot.objects.of(Node)), len(snapshot.objects.of(Pod))) == (67, 389)
+    assert (len(snapshot.objects.list_all(Node)), len(snapshot.objects.list_all(Pod))) == (67, 389)
     assert snapshot.unreadable == {}
     assert snapshot.inconsistencies == []
     assert snapshot.resource_versions.keys() == {kind.name for kind in served}
@@ -62,14 +62,16 @@ def test_a_dump_holds_what_a_file_of_the_same_objects_does(server: ApiServer, tm
     items = [{"apiVersion": "v1", "kind": "Node", **obj} for obj in objects_in("/api/v1/nodes")]
     (tmp_path / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     for mine, theirs in zip(
-        snapshot.objects.of(Node), load_snapshot([str(tmp_path / "nodes.json")]).objects.of(Node), strict=True
+        snapshot.objects.list_all(Node),
+        load_snapshot([str(tmp_path / "nodes.json")]).objects.list_all(Node),
+        strict=True,
     ):
         assert (mine.spec, mine.metadata.labels, mine.metadata.uid) == (
             *(theirs.spec, theirs.metadata.labels),
             theirs.metadata.uid,
         )
         assert (mine.status.allocatable, mine.status.images) == (theirs.status.allocatable, theirs.status.images)
-    for raw, pod in zip(objects_in("/api/v1/pods"), snapshot.objects.of(Pod), strict=True):
+    for raw, pod in zip(objects_in("/api/v1/pods"), snapshot.objects.list_all(Pod), strict=True):
         assert pod.key == f"{raw['metadata']['namespace']}/{raw['metadata']['name']}"
         assert pod.spec.node_name == raw["spec"].get("nodeName")
         assert [c.resources is not None for c in pod.spec.containers or ()] == [
@@ -103,7 +105,7 @@ def test_templates_can_be_kept_whole(server: ApiServer, tmp_path: Path) -> None:
 def test_secrets_are_never_asked_for_nor_config_maps_that_nobody_named(server: ApiServer, tmp_path: Path) -> None:
     dumped(server, tmp_path)
     assert {asked.path.rpartition("/")[2] for asked in server.requests} <= {
-        *(kind.plural for kind in READ),
+        *(kind.plural for kind in READ_KINDS),
         *("version", "apis", "configmaps"),
     }
     assert {asked.params.get("fieldSelector") for asked in server.requests if "configmaps" in asked.path} == {
@@ -146,7 +148,7 @@ def test_the_file_is_packed_by_its_name_and_nobody_else_can_read_it(
     unpacked = {"gz": gzip.decompress, "zst": zstandard.ZstdDecompressor().decompressobj().decompress}
     assert json.loads(unpacked.get(name.rpartition(".")[2], bytes)(data))["kind"] == "ClusterSnapshot"
     assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
-    assert len(load_snapshot([str(tmp_path / name)]).objects.of(Pod)) == 389
+    assert len(load_snapshot([str(tmp_path / name)]).objects.list_all(Pod)) == 389
 
 
 def test_a_dump_goes_to_standard_output(server: ApiServer, tmp_path: Path) -> None:
@@ -174,7 +176,7 @@ def test_pages_are_asked_for_at_the_size_given_and_500_by_default(server: ApiSer
 
 
 def test_the_catalogue_has_every_kind_that_a_snapshot_can_hold() -> None:
-    assert {kind.name for kind in READ} == {*KINDS, *KEPT_WHOLE}
+    assert {kind.name for kind in READ_KINDS} == {*KINDS, *KEPT_WHOLE}
 
 
 def test_kinds_of_newer_and_older_versions_are_found_where_they_are_served(server: ApiServer, tmp_path: Path) -> None:
@@ -227,7 +229,7 @@ def test_a_node_that_came_while_the_lists_were_read_is_found_when_they_are_read_
     ran = dump(server, tmp_path)
     assert "note: reading Node, Pod again: 1 pod is on nodes that are not in the list of nodes: n2\n" in ran.err
     snapshot = load_snapshot([str(tmp_path / "cluster.json")])
-    assert [node.name for node in snapshot.objects.of(Node)] == ["n1", "n2"]
+    assert [node.name for node in snapshot.objects.list_all(Node)] == ["n1", "n2"]
     assert snapshot.inconsistencies == []
     assert len(server.asked("/api/v1/namespaces")) == 1
 
@@ -269,7 +271,7 @@ def test_a_pod_seen_on_two_pages_is_there_once_as_it_was_last(server: ApiServer,
     server.put("/api/v1/pods?limit=50&continue=more", pod_list(("p", "n2")))
     dump(server, tmp_path, "--retries", "0")
     snapshot = load_snapshot([str(tmp_path / "cluster.json")])
-    assert {pod.name: pod.spec.node_name for pod in snapshot.objects.of(Pod)} == {"p": "n2", "q": "n1"}
+    assert {pod.name: pod.spec.node_name for pod in snapshot.objects.list_all(Pod)} == {"p": "n2", "q": "n1"}
     assert snapshot.inconsistencies == ["seen twice while the list of Pod was read: a/p"]
 
 

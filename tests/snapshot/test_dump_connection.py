@@ -57,7 +57,7 @@ def test_a_bad_token_is_one_line(server: ApiServer, tmp_path: Path) -> None:
 
 def test_a_file_with_a_token_may_end_in_a_newline(server: ApiServer, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("admin\n")
-    assert len(dumped(server, tmp_path, user={"tokenFile": str(tmp_path / "token")}).objects.of(Node)) == 67
+    assert len(dumped(server, tmp_path, user={"tokenFile": str(tmp_path / "token")}).objects.list_all(Node)) == 67
     assert {tuple(asked.headers["authorization"]) for asked in server.requests} == {("Bearer admin",)}
 
 
@@ -112,7 +112,7 @@ def test_an_exec_plugin_gives_the_token(server: ApiServer, tmp_path: Path) -> No
         "status": {"token": "admin"},
     }
     plugin = {"apiVersion": credential["apiVersion"], "command": "echo", "args": [json.dumps(credential)]}
-    assert len(dumped(server, tmp_path, user={"exec": plugin}).objects.of(Node)) == 67
+    assert len(dumped(server, tmp_path, user={"exec": plugin}).objects.list_all(Node)) == 67
 
 
 @pytest.mark.parametrize(

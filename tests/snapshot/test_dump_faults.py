@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.snapshot.live import asker
+from kwhatif.snapshot.live import requests as asker
 from kwhatif.snapshot.live.live_cluster import Reply
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import run
@@ -279,13 +279,13 @@ def test_what_comes_of_a_fault(row: Row, server: ApiServer, tmp_path: Path) -> N
     assert ran.code == 0, ran.err
     assert left == {"kubeconfig.json", "cluster.json"}
     snapshot = load_snapshot([str(tmp_path / "cluster.json")])
-    assert len(snapshot.objects.of(Node)) == NODES
+    assert len(snapshot.objects.list_all(Node)) == NODES
     if row.outcome == COMPLETE:
         assert snapshot.unreadable == {}
-        assert len(snapshot.objects.of(Pod)) == PODS
+        assert len(snapshot.objects.list_all(Pod)) == PODS
     else:
         assert list(snapshot.unreadable) == [row.kind]
-        assert row.kind not in snapshot.objects.covered()
+        assert row.kind not in snapshot.objects.known_kinds()
         reason = snapshot.unreadable[row.kind]
         refused = f"warning: {row.kind} cannot be read: {reason}\n"
         assert (f"note: the cluster does not serve {row.kind}\n" if "404" in reason else refused) in ran.err
@@ -319,7 +319,7 @@ def test_a_list_that_expired_is_complete_and_of_one_version(server: ApiServer, t
     assert dump(server, tmp_path).code == 0
     snapshot = load_snapshot([str(tmp_path / "cluster.json")])
     assert snapshot.resource_versions["Pod"] == "2472"
-    assert len(snapshot.objects.of(Pod)) == PODS
+    assert len(snapshot.objects.list_all(Pod)) == PODS
 
 
 # --- waiting

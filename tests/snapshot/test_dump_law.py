@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.api.kinds import READ
+from kwhatif.api.kinds import READ_KINDS
 from tests.cli.running import run
 from tests.snapshot.server import ApiServer, objects_in
 from tests.snapshot.test_dump import UNSERVED
@@ -22,7 +22,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     directory = tmp_path_factory.mktemp("law")
     whole = directory / "kubectl.json"
     items = []
-    for kind in READ:
+    for kind in READ_KINDS:
         if kind.name not in UNSERVED:
             version = kind.api_version("v1")
             items += [{"apiVersion": version, "kind": kind.name, **o} for o in objects_in(kind.path("v1"))]

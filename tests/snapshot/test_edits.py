@@ -13,11 +13,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif.commands.schema_files import cluster_edits_schema
 from kwhatif.errors import InputError
+from kwhatif.simulation.edits.document import Edit, read_edit, read_edits
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.edits.document import Edit, read_edit, read_edits
-from kwhatif.whatif.schema_files import cluster_edits_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA_FILE = ROOT / "schemas" / "cluster-edits.schema.json"

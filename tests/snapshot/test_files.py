@@ -17,15 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwhatif import bounds
+from kwhatif.commands.conformance.scenario_files import scenario_files
 from kwhatif.errors import InputError
-from kwhatif.snapshot.foreign.trees import tree_of
+from kwhatif.snapshot.foreign.layouts import tree_of
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read import files
-from kwhatif.snapshot.read.documents import read_documents
-from kwhatif.snapshot.read.files import Text, read_paths
-from kwhatif.snapshot.read.gathering import gathered
-from kwhatif.snapshot.read.unpacking import unpacked
-from kwhatif.whatif.conformance.scenario_files import scenario_files
+from kwhatif.snapshot.read.compression import decompress_all
+from kwhatif.snapshot.read.files import Text, gather_files, read_paths
+from kwhatif.snapshot.read.objects import read_documents
 
 
 def read(*paths: Path | str, max_bytes: int = bounds.SNAPSHOT_BYTES) -> list[Text]:
@@ -212,7 +211,7 @@ def test_what_comes_in_small_pieces_is_unpacked_as_a_whole() -> None:
     text = os.urandom(3_000_000)
     for packed in (text, gzip.compress(text) + b"\0\0" + gzip.compress(b"more"), zstandard.compress(text)):
         pieces = [packed[:1], packed[1:3], b"", packed[3:100_000], packed[100_000:]]
-        assert unpacked(pieces, 10_000_000).removesuffix(b"more") == text
+        assert decompress_all(pieces, 10_000_000).removesuffix(b"more") == text
 
 
 # --- links
@@ -224,7 +223,7 @@ def test_a_link_that_leads_out_of_a_directory_is_refused_and_nothing_told_of_wha
     (tmp_path / "secret").write_text("hunter2\n")
     (tmp_path / "in" / "c.yaml").symlink_to(tmp_path / "secret")
     problem = f"{tmp_path}/in/c.yaml: a link that leads out of {tmp_path}/in, which is not followed"
-    for ways in (lambda: read(tmp_path / "in"), lambda: gathered([str(tmp_path / "in")])):
+    for ways in (lambda: read(tmp_path / "in"), lambda: gather_files([str(tmp_path / "in")])):
         with pytest.raises(InputError) as caught:
             ways()
         assert str(caught.value) == problem
@@ -293,7 +292,7 @@ def test_a_pipe_that_lies_in_a_directory_is_refused_and_nobody_waits_for_it(tmp_
         os.mkfifo(tmp_path / pipe)
     ways = (
         lambda: read(tmp_path / "in"),
-        lambda: gathered([str(tmp_path / "in")]),
+        lambda: gather_files([str(tmp_path / "in")]),
         lambda: tree_of(str(tmp_path / "dump")),
         lambda: scenario_files([str(tmp_path / "recorded")]),
     )
@@ -307,9 +306,9 @@ def test_what_is_packed_in_too_many_pieces_is_refused(
     monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.setattr(bounds, "WHOLES", 100)
-    assert unpacked([pack(b"") * 100], 1000) == b""
+    assert decompress_all([pack(b"") * 100], 1000) == b""
     with pytest.raises(InputError, match="is packed in more than 100 pieces"):
-        unpacked([pack(b"") * 101], 1000)
+        decompress_all([pack(b"") * 101], 1000)
 
 
 def test_what_follows_a_member_of_gzip_is_not_copied_once_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,5 +327,5 @@ def test_what_follows_a_member_of_gzip_is_not_copied_once_for_each_member(monkey
             return getattr(self._inner, name)
 
     monkeypatch.setattr(zlib, "decompressobj", Watched)
-    assert unpacked([gzip.compress(b"x") * 20_000], 20_000) == b"x" * 20_000
+    assert decompress_all([gzip.compress(b"x") * 20_000], 20_000) == b"x" * 20_000
     assert max(fed) <= 16 * 1024

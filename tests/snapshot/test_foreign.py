@@ -13,12 +13,12 @@ import msgspec
 import pytest
 
 from kwhatif.api.core import Namespace, Node, Pod, ReplicationController
-from kwhatif.api.kinds import TABLE
-from kwhatif.api.others import PersistentVolume, PodDisruptionBudget, PriorityClass, StorageClass
+from kwhatif.api.kinds import KIND_TABLE
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.workloads_and_storage import PersistentVolume, PodDisruptionBudget, PriorityClass, StorageClass
 from kwhatif.errors import InputError
-from kwhatif.snapshot.foreign.tree import RESOURCES
-from kwhatif.snapshot.foreign.trees import tree_of
+from kwhatif.snapshot.foreign.directory_dump import RESOURCES
+from kwhatif.snapshot.foreign.layouts import tree_of
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.lenient import read_leniently
 from kwhatif.snapshot.load import load_manifests, load_snapshot
@@ -132,7 +132,7 @@ def test_secrets_and_events_of_a_tree_are_not_even_opened(tmp_path: Path) -> Non
     root = copied(tmp_path, "must-gather")
     for name in ("secrets", "events", "configmaps"):
         (root / IMAGE / "namespaces" / "shop" / "core" / f"{name}.yaml").write_bytes(b"\xff: {")
-    assert len(load_snapshot([str(root)]).objects.of(Pod)) == 5
+    assert len(load_snapshot([str(root)]).objects.list_all(Pod)) == 5
 
 
 def test_the_time_of_a_must_gather_is_when_it_began(tmp_path: Path) -> None:
@@ -181,8 +181,8 @@ def test_lists_that_the_simulator_could_not_read_are_missing_and_empty_ones_are_
     export |= {"pvs": None, "pvcs": [], "storageClasses": [], "schedulerConfig": None, "somethingNew": [1, 2]}
     (tmp_path / "export.json").write_text(json.dumps(export))
     snapshot = load_snapshot([str(tmp_path / "export.json")])
-    assert {"PersistentVolumeClaim", "StorageClass"} <= snapshot.objects.covered()
-    assert "PersistentVolume" not in snapshot.objects.covered()
+    assert {"PersistentVolumeClaim", "StorageClass"} <= snapshot.objects.known_kinds()
+    assert "PersistentVolume" not in snapshot.objects.known_kinds()
     assert snapshot.scheduler is None
     assert snapshot.ignored == {"somethingNew": 1}
 
@@ -192,14 +192,14 @@ def test_lists_that_the_simulator_could_not_read_are_missing_and_empty_ones_are_
 
 def test_an_empty_list_says_that_there_is_nothing_of_its_kind() -> None:
     snapshot = load("cluster-info")
-    assert snapshot.objects.of(ReplicationController) == []
-    assert "ReplicationController" in snapshot.objects.covered()
+    assert snapshot.objects.list_all(ReplicationController) == []
+    assert "ReplicationController" in snapshot.objects.known_kinds()
     assert snapshot.whole["ReplicationController"] == []
 
 
 def test_a_cluster_info_dump_has_no_volumes_budgets_or_classes_and_does_not_claim_to() -> None:
     for name in ("cluster-info", "cluster-info.txt"):
-        covered = load(name).objects.covered()
+        covered = load(name).objects.known_kinds()
         for kind in (PersistentVolume, PodDisruptionBudget, PriorityClass, StorageClass, Namespace):
             assert kind.__name__ not in covered
 
@@ -207,7 +207,7 @@ def test_a_cluster_info_dump_has_no_volumes_budgets_or_classes_and_does_not_clai
 def test_a_dump_of_some_namespaces_says_that_other_pods_are_missing(tmp_path: Path) -> None:
     two = load("cluster-info-two-namespaces")
     assert two.unreadable == {"Pod": "the dump holds those of namespace default, kube-system alone"}
-    assert [pod.key for pod in two.objects.of(Pod)] == ["kube-system/proxy-8xkz2"]
+    assert [pod.key for pod in two.objects.list_all(Pod)] == ["kube-system/proxy-8xkz2"]
     gathered = "the dump holds those of namespace default, kube-system, shop alone"
     assert load("must-gather").unreadable == {"Pod": gathered}
     for name in ("cluster-info", "cluster-info.txt", "cluster-info-1.9.txt", "sonobuoy", "support-bundle"):
@@ -276,7 +276,7 @@ def as_arrays(root: Path, *, types: bool, name: Callable[[Path], str]) -> None:
 
 def of_the_kind(file: Path) -> str:
     """``StorageClasses.json`` for ``storage.k8s.io_v1_storageclasses.json``."""
-    (kind,) = (kind for kind in TABLE if kind.plural == file.stem.rpartition("_")[2])
+    (kind,) = (kind for kind in KIND_TABLE if kind.plural == file.stem.rpartition("_")[2])
     return f"{kind.name}{kind.plural[len(kind.name) :]}.json"
 
 
@@ -312,7 +312,7 @@ def test_a_file_of_lists_as_go_names_fields_can_be_yaml(tmp_path: Path) -> None:
     text = "selfLink: /api/v1/namespaces/shop/pods\nItems:\n- name: a\n  namespace: shop\n  Spec: {HostNetwork: false, "
     text += "NodeSelector: {Disk: ssd}, SecurityContext: {HostNetwork: true}, Containers: [{Name: main}]}\n"
     (tmp_path / "pods").write_text(text)
-    (pod,) = load_snapshot([str(tmp_path / "pods")]).objects.of(Pod)
+    (pod,) = load_snapshot([str(tmp_path / "pods")]).objects.list_all(Pod)
     assert (pod.namespace, pod.name, pod.spec.node_selector, pod.spec.host_network) == (
         "shop",
         "a",
@@ -353,14 +353,14 @@ def test_an_object_that_is_in_a_tree_twice_is_taken_once_from_the_list(tmp_path:
     root = copied(tmp_path, "must-gather")
     alone = root / IMAGE / "namespaces" / "shop" / "pods" / "db-0" / "db-0.yaml"
     alone.write_text(alone.read_text().replace("nodeName: cy", "nodeName: ada"))
-    (pod,) = (pod for pod in load_snapshot([str(root)]).objects.of(Pod) if pod.name == "db-0")
+    (pod,) = (pod for pod in load_snapshot([str(root)]).objects.list_all(Pod) if pod.name == "db-0")
     assert pod.spec.node_name == "cy"
 
 
 def test_a_pod_that_is_only_there_alone_counts_too(tmp_path: Path) -> None:
     root = copied(tmp_path, "must-gather")
     (root / IMAGE / "namespaces" / "shop" / "core" / "pods.yaml").unlink()
-    assert len(load_snapshot([str(root)]).objects.of(Pod)) == 5
+    assert len(load_snapshot([str(root)]).objects.list_all(Pod)) == 5
 
 
 def test_a_must_gather_of_two_images_or_nodes_is_one_cluster(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_dumps_and_files_add_up(tmp_path: Path) -> None:
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "shop"}}
     (tmp_path / "budget.json").write_text(json.dumps(budget))
     snapshot = load_snapshot([str(DATA / "cluster-info"), str(tmp_path / "budget.json")])
-    assert (len(snapshot.objects.of(Node)), len(snapshot.objects.of(PodDisruptionBudget))) == (3, 1)
+    assert (len(snapshot.objects.list_all(Node)), len(snapshot.objects.list_all(PodDisruptionBudget))) == (3, 1)
     assert snapshot.source == f"{DATA / 'cluster-info'} (kubectl cluster-info dump), {tmp_path / 'budget.json'}"
 
 
@@ -485,7 +485,7 @@ def test_a_directory_of_manifests_is_read_as_kubectl_reads_it_whatever_lies_belo
         (tmp_path / below).parent.mkdir(parents=True)
         (tmp_path / below).write_text("{apiVersion: v1, kind: Node, metadata: {name: another}}")
     assert tree_of(str(tmp_path)) is None
-    assert [node.name for node in load_snapshot([str(tmp_path)]).objects.of(Node)] == ["ada"]
+    assert [node.name for node in load_snapshot([str(tmp_path)]).objects.list_all(Node)] == ["ada"]
 
 
 def test_an_empty_must_gather_holds_no_objects(tmp_path: Path) -> None:
@@ -502,7 +502,7 @@ def test_manifests_are_not_looked_for_in_dumps() -> None:
 def test_links_to_directories_are_not_followed(tmp_path: Path) -> None:
     root = copied(tmp_path, "must-gather")
     os.symlink(root, root / IMAGE / "namespaces" / "again")
-    assert len(load_snapshot([str(root)]).objects.of(Pod)) == 5
+    assert len(load_snapshot([str(root)]).objects.list_all(Pod)) == 5
 
 
 @pytest.mark.posix

@@ -20,11 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.format.as_list import write_list
-from kwhatif.snapshot.format.model import write_snapshot
+from kwhatif.snapshot.format.model import write_list, write_snapshot
 from kwhatif.snapshot.lenient import read_leniently
 from kwhatif.snapshot.load import load_manifests, load_snapshot
-from kwhatif.snapshot.read.logs import without_logs
+from kwhatif.snapshot.read.files import without_logs
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
 IMAGE = "quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-1a2b3c"

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from kwhatif.api.core import Namespace, Node, Pod
-from kwhatif.api.others import PodDisruptionBudget, ReplicaSet
 from kwhatif.api.quantity import Quantity
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget, ReplicaSet
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import decode_objects, load_snapshot
@@ -37,7 +37,7 @@ def load(directory: Path, **contents: Any) -> Snapshot:
 def names(snapshot: Snapshot) -> dict[str, list[str]]:
     return {
         kind: [f"{o.namespace}/{o.name}" for o in snapshot.objects if type(o).__name__ == kind]
-        for kind in sorted(snapshot.objects.covered())
+        for kind in sorted(snapshot.objects.known_kinds())
     }
 
 
@@ -100,8 +100,8 @@ def test_items_of_a_typed_list_need_no_kind_of_their_own(tmp_path: Path, suffix:
     (tmp_path / f"lists.{suffix}").write_text(text)
     snapshot = load_snapshot([str(tmp_path / f"lists.{suffix}")])
     assert names(snapshot) == {"Node": ["/n"], "Pod": ["default/p"], "ReplicaSet": ["default/r"], "Service": []}
-    (pod,) = snapshot.objects.of(Pod)
-    (replica_set,) = snapshot.objects.of(ReplicaSet)
+    (pod,) = snapshot.objects.list_all(Pod)
+    (replica_set,) = snapshot.objects.list_all(ReplicaSet)
     assert (pod.api_version, pod.kind) == ("v1", "Pod")
     assert (replica_set.api_version, replica_set.kind) == ("apps/v1", "ReplicaSet")
 
@@ -147,7 +147,7 @@ def test_a_group_is_told_by_apiversion_whatever_the_version(tmp_path: Path) -> N
         c_json=obj("PodDisruptionBudget", "other", api="example.com/v1"),
         d_json=obj("Pod", "pod", api="example.com/v1"),
     )
-    assert [budget.name for budget in snapshot.objects.of(PodDisruptionBudget)] == ["old", "new"]
+    assert [budget.name for budget in snapshot.objects.list_all(PodDisruptionBudget)] == ["old", "new"]
     assert snapshot.ignored == {"PodDisruptionBudget": 1, "Pod": 1}
 
 
@@ -211,7 +211,7 @@ def test_an_object_that_is_there_twice_is_one_and_the_last_counts(
     files: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     snapshot = load(tmp_path, **files)
-    (found,) = snapshot.objects.of(Node)
+    (found,) = snapshot.objects.list_all(Node)
     assert found.status.allocatable is not None
     assert str(found.status.allocatable["pods"]) == ("2" if "b_json" in files or "items" in files["a_json"] else "1")
     place = said.format(tmp_path, tmp_path)
@@ -278,7 +278,7 @@ def test_an_empty_file_beside_others_is_passed_over(tmp_path: Path) -> None:
 
 def test_null_fields_do_not_keep_an_object_from_loading(tmp_path: Path) -> None:
     fields: Any = {"spec": {"containers": [{"name": "c", "resources": None, "ports": None}], "volumes": None}}
-    (pod,) = load(tmp_path, a_json=obj("Pod", "p", status=None, **fields)).objects.of(Pod)
+    (pod,) = load(tmp_path, a_json=obj("Pod", "p", status=None, **fields)).objects.list_all(Pod)
     assert pod.spec.containers is not None
     assert pod.spec.containers[0].resources is None
 
@@ -286,7 +286,7 @@ def test_null_fields_do_not_keep_an_object_from_loading(tmp_path: Path) -> None:
 def test_quantities_in_yaml_may_be_numbers(tmp_path: Path) -> None:
     amounts = "{cpu: 1.5, pods: 110, memory: 1e9}"
     text = f"apiVersion: v1\nkind: Node\nmetadata: {{name: one}}\nstatus: {{allocatable: {amounts}}}\n"
-    (node,) = load(tmp_path, a_yaml=text).objects.of(Node)
+    (node,) = load(tmp_path, a_yaml=text).objects.list_all(Node)
     assert node.status.allocatable == {
         "cpu": Quantity.parse("1500m"),
         "pods": Quantity.parse("110"),
@@ -313,9 +313,9 @@ def test_recorded_objects_decode_from_raw_json_and_from_dicts_alike() -> None:
     values = [obj("Node", "n"), obj("Pod", "p"), obj("Deployment", "d", api="apps/v1"), obj("Namespace", "s")]
     raws = [msgspec.Raw(json.dumps(value).encode()) for value in values]
     for objects in (decode_objects(values), decode_objects(raws)):
-        assert sorted(objects.covered()) == ["Namespace", "Node", "Pod"]
-        assert [o.name for kind in (Node, Pod, Namespace) for o in objects.of(kind)] == ["n", "p", "s"]
-        assert objects.of(Pod)[0].namespace == ""
+        assert sorted(objects.known_kinds()) == ["Namespace", "Node", "Pod"]
+        assert [o.name for kind in (Node, Pod, Namespace) for o in objects.list_all(kind)] == ["n", "p", "s"]
+        assert objects.list_all(Pod)[0].namespace == ""
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
-from kwhatif.snapshot.format.cluster_schema import cluster_snapshot_schema
+from kwhatif.snapshot.format.documents import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
 from tests.snapshot.broken_inputs import BROKEN, Broken
@@ -71,7 +71,7 @@ def sample() -> Snapshot:
 
 
 def contents(snapshot: Snapshot) -> dict[str, list[Resource]]:
-    return {kind: snapshot.objects.of(KINDS[kind]) for kind in sorted(snapshot.objects.covered())}
+    return {kind: snapshot.objects.list_all(KINDS[kind]) for kind in sorted(snapshot.objects.known_kinds())}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_quantities_keep_their_amount_and_their_look(tmp_path: Path) -> None:
     allocatable = {f"r{i}": Quantity.parse(text) for i, text in enumerate(texts)}
     path = str(tmp_path / "c.json")
     write_snapshot(snapshot_of(Node(metadata=ObjectMeta(name="n"), status=NodeStatus(allocatable=allocatable))), path)
-    (node,) = load_snapshot([path]).objects.of(Node)
+    (node,) = load_snapshot([path]).objects.list_all(Node)
     assert node.status.allocatable is not None
     for name, quantity in allocatable.items():
         assert node.status.allocatable[name] == quantity

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.foreign.recorded_moment import Moment, rfc3339, state_at
-from kwhatif.snapshot.foreign.recording_lines import is_recording
 from kwhatif.snapshot.load import load_recording, load_snapshot
-from kwhatif.snapshot.read.lines import lines_that_begin
+from kwhatif.snapshot.read.files import lines_that_begin
+from kwhatif.snapshot.recording import Moment, rfc3339, state_at
+from kwhatif.snapshot.recording_lines import is_recording
 from tests.cli.running import CLUSTER, TESTS, refused, run
 
 DAY = TESTS / "data/recorded-day.jsonl.gz"

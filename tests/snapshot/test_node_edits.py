@@ -10,11 +10,11 @@ from hypothesis import given
 
 from kwhatif.api.core import Condition, Node, Taint
 from kwhatif.api.quantity import Quantity
-from kwhatif.whatif.edits.add_nodes import new_node
-from kwhatif.whatif.edits.cordon import cordoned, uncordoned
-from kwhatif.whatif.edits.label import labelled
-from kwhatif.whatif.edits.set_amount import resized
-from kwhatif.whatif.edits.taint import tainted, untainted
+from kwhatif.simulation.edits.add_nodes import new_node
+from kwhatif.simulation.edits.cordon import cordon_node, uncordon_node
+from kwhatif.simulation.edits.label import label_node
+from kwhatif.simulation.edits.set_amount import resize_node
+from kwhatif.simulation.edits.taint import taint_node, untaint_node
 from tests.builders import HOSTNAME, REGION, ZONE, node
 from tests.strategies import node_lists
 
@@ -28,7 +28,7 @@ def taints(of: Node) -> list[str]:
 
 
 def test_a_cordon_comes_with_the_taint_that_the_node_lifecycle_controller_adds() -> None:
-    edited = cordoned(node("n", taints=["a:NoSchedule"]))
+    edited = cordon_node(node("n", taints=["a:NoSchedule"]))
     assert edited.spec.unschedulable
     assert taints(edited) == ["a=:NoSchedule", "node.kubernetes.io/unschedulable=:NoSchedule"]
 
@@ -36,50 +36,50 @@ def test_a_cordon_comes_with_the_taint_that_the_node_lifecycle_controller_adds()
 @given(node_lists(max_size=1))
 def test_cordoning_twice_is_cordoning_once_and_uncordoning_undoes_it(nodes: list[Node]) -> None:
     (one,) = nodes
-    was = uncordoned(one)
-    assert cordoned(cordoned(one)) is not one
-    assert cordoned(was) == cordoned(cordoned(was))
-    back = uncordoned(cordoned(was))
+    was = uncordon_node(one)
+    assert cordon_node(cordon_node(one)) is not one
+    assert cordon_node(was) == cordon_node(cordon_node(was))
+    back = uncordon_node(cordon_node(was))
     assert (back.spec.unschedulable or False, back.spec.taints or []) == (False, was.spec.taints or [])
     assert msgspec.structs.replace(back, spec=was.spec) == was
 
 
 def test_a_taint_takes_the_place_of_one_with_the_same_key_and_effect() -> None:
-    edited = tainted(
+    edited = taint_node(
         node("n", taints=["a=1:NoSchedule", "a=1:NoExecute"]), Taint(key="a", value="2", effect="NoSchedule")
     )
     assert taints(edited) == ["a=2:NoSchedule", "a=1:NoExecute"]
-    assert taints(tainted(edited, Taint(key="b", effect="NoExecute")))[-1] == "b=:NoExecute"
+    assert taints(taint_node(edited, Taint(key="b", effect="NoExecute")))[-1] == "b=:NoExecute"
 
 
 def test_taints_go_by_key_or_by_key_and_effect() -> None:
     both = node("n", taints=["a=1:NoSchedule", "a=1:NoExecute", "b:NoSchedule"])
-    assert taints(untainted(both, "a")) == ["b=:NoSchedule"]
-    assert taints(untainted(both, "a", "NoExecute")) == ["a=1:NoSchedule", "b=:NoSchedule"]
-    assert untainted(both, "c") is both
+    assert taints(untaint_node(both, "a")) == ["b=:NoSchedule"]
+    assert taints(untaint_node(both, "a", "NoExecute")) == ["a=1:NoSchedule", "b=:NoSchedule"]
+    assert untaint_node(both, "c") is both
 
 
 UNCHANGED: dict[str, Callable[[Node], Node]] = {
-    "cordon a cordoned node": cordoned,
-    "a taint that is there": lambda n: tainted(n, Taint(key="a", value="1", effect="NoSchedule")),
-    "a label that is there": lambda n: labelled(n, {HOSTNAME: "n", "gone": None}),
-    "the amounts it has": lambda n: resized(n, amounts(cpu="4"), {}),
+    "cordon a cordoned node": cordon_node,
+    "a taint that is there": lambda n: taint_node(n, Taint(key="a", value="1", effect="NoSchedule")),
+    "a label that is there": lambda n: label_node(n, {HOSTNAME: "n", "gone": None}),
+    "the amounts it has": lambda n: resize_node(n, amounts(cpu="4"), {}),
 }
 
 
 @pytest.mark.parametrize("case", UNCHANGED)
 def test_what_is_so_already_comes_back_as_it_is(case: str) -> None:
-    there = cordoned(node("n", taints=["a=1:NoSchedule"]))
+    there = cordon_node(node("n", taints=["a=1:NoSchedule"]))
     assert UNCHANGED[case](there) is there
 
 
 def test_labels_are_set_and_taken_away() -> None:
-    edited = labelled(node("n", labels={"a": "1", "b": "2"}), {"a": "3", "b": None, "c": "4"})
+    edited = label_node(node("n", labels={"a": "1", "b": "2"}), {"a": "3", "b": None, "c": "4"})
     assert edited.metadata.labels == {HOSTNAME: "n", "a": "3", "c": "4"}
 
 
 def test_an_allocatable_amount_is_set_alone() -> None:
-    edited = resized(node("n", cpu="4", memory="8Gi"), amounts(cpu="8"), {})
+    edited = resize_node(node("n", cpu="4", memory="8Gi"), amounts(cpu="8"), {})
     assert edited.status.for_pods == {**amounts(cpu="8", memory="8Gi", pods="110")}
 
 
@@ -95,15 +95,15 @@ def test_a_capacity_moves_what_is_allocatable(case: str) -> None:
     capacity, left = SIZES[case]
     there = node("n", cpu="1500m")
     there = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, capacity=amounts(cpu="4")))
-    edited = resized(there, {}, amounts(cpu=capacity))
+    edited = resize_node(there, {}, amounts(cpu=capacity))
     assert (edited.status.capacity or {})["cpu"] == Quantity.parse(capacity)
     assert edited.status.for_pods["cpu"] == Quantity.parse(left)
 
 
 def test_a_capacity_of_something_new_is_allocatable_as_a_whole_and_what_is_said_wins() -> None:
-    edited = resized(node("n"), {}, amounts(ephemeral_storage="10Gi"))
+    edited = resize_node(node("n"), {}, amounts(ephemeral_storage="10Gi"))
     assert edited.status.for_pods["ephemeral-storage"] == Quantity.parse("10Gi")
-    edited = resized(node("n"), amounts(cpu="3"), amounts(cpu="8"))
+    edited = resize_node(node("n"), amounts(cpu="3"), amounts(cpu="8"))
     assert edited.status.for_pods["cpu"] == Quantity.parse("3")
 
 

@@ -13,7 +13,7 @@ import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import Resource
-from kwhatif.api.others import PersistentVolumeClaim, StorageClass
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, StorageClass
 from kwhatif.cluster.pod_requests import pod_requests
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS, prune_object, prune_template, prune_whole
 from kwhatif.versions import features_of

@@ -20,16 +20,17 @@ import msgspec
 import pytest
 
 from kwhatif.api.core import Pod
-from kwhatif.api.node_pools import NodePool
+from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
-from kwhatif.snapshot.foreign.recording import Recording
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.live import discovery, recorder
-from kwhatif.snapshot.live.dump import Wanted
+from kwhatif.snapshot.live import recorder
+from kwhatif.snapshot.live import requests as discovery
+from kwhatif.snapshot.live.dump import DumpOptions
 from kwhatif.snapshot.live.live_cluster import Connection
-from kwhatif.snapshot.live.recorder import Recorded, Recorder
+from kwhatif.snapshot.live.recorder import Recorder, RecordingSummary
 from kwhatif.snapshot.load import load_recording, load_snapshot
+from kwhatif.snapshot.recording import Recording
 from tests.cli.running import TESTS, refused, run
 from tests.snapshot.server import Answer, ApiServer, Slam, Watch, key_of, objects_in, status_of
 from tests.snapshot.server import recorded as exchanges
@@ -83,7 +84,7 @@ class Made:
     """A recording that was made, and how."""
 
     path: Path
-    recorded: Recorded
+    recorded: RecordingSummary
     heard: list[str]
 
     @property
@@ -101,7 +102,7 @@ class Made:
 
     @property
     def pods(self) -> set[str]:
-        return {obj.name for obj in self.at().objects.of(Pod)}
+        return {obj.name for obj in self.at().objects.list_all(Pod)}
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def record(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             if counts.events >= events:
                 made.stop.set()
 
-        made = Recorder(connection, Wanted(page_size=50), seconds=60, tell=heard.append, shown=stop)
+        made = Recorder(connection, DumpOptions(page_size=50), seconds=60, tell=heard.append, shown=stop)
         recorded = made.record(str(tmp_path / name))
         assert recorded.counts.events == events, heard
         return Made(tmp_path / name, recorded, heard)
@@ -157,7 +158,9 @@ def test_a_recording_begins_with_what_a_dump_has_and_goes_on_with_what_changes(
     assert {kind: len(found) for kind, found in start.by_kind().items()} == dump.counts()
     assert plain(start) == plain(dump)
     assert (start.kubernetes_version, start.unreadable, start.dropped) == (dump.kubernetes_version, {}, dump.dropped)
-    assert {obj.name for obj in end.objects.of(Pod)} - {obj.name for obj in dump.objects.of(Pod)} == {"other"}
+    assert {obj.name for obj in end.objects.list_all(Pod)} - {obj.name for obj in dump.objects.list_all(Pod)} == {
+        "other"
+    }
 
 
 def test_what_nobody_reads_is_not_in_the_file(server: ApiServer, record: Callable[..., Made]) -> None:
@@ -215,7 +218,7 @@ def test_names_are_replaced_before_anything_is_written(
     texts = "".join(bytes(change.raw).decode() for change in (*recording.start, *recording.changes))
     words = set(json.loads((path / "t.json").read_text())["words"])
     assert {"hunter2", "hunter3", "hunter4", "zebra"} <= words
-    names = {obj.name for obj in load_snapshot([str(path / "day.jsonl.zst")]).objects.of(Pod)}
+    names = {obj.name for obj in load_snapshot([str(path / "day.jsonl.zst")]).objects.list_all(Pod)}
     assert len(names) == 391
     assert not any(word in texts for word in ("hunter", "zebra", "kwhatif-loop"))
 
@@ -334,7 +337,7 @@ def test_a_kind_that_is_served_later_is_followed_from_then_on(
         kinds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         server.watch(kinds, Watch((told("ADDED", definition),), "silence"))
         made = record(3)
-    (found,) = made.at().objects.of(NodePool)
+    (found,) = made.at().objects.list_all(NodePool)
     assert found.spec.limits is not None
     assert str(found.spec.limits["cpu"]) == "200"
     assert "NodePool" not in made.at().unreadable
@@ -411,7 +414,7 @@ def test_what_was_written_is_there_however_it_ends(number: signal.Signals, serve
     wait_for_the_event(path, "a")
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
-    assert "a" in {obj.name for obj in load_snapshot([f"{path}@end"]).objects.of(Pod)}
+    assert "a" in {obj.name for obj in load_snapshot([f"{path}@end"]).objects.list_all(Pod)}
     if number is signal.SIGKILL:
         assert process.returncode == -9
     else:
@@ -429,7 +432,7 @@ def test_a_full_disk_ends_it_and_what_was_written_can_be_read(server: ApiServer,
     assert process.returncode == 2
     assert "cannot be written any more: File too large: " in said
     assert path.stat().st_size <= 200_000
-    assert len(load_snapshot([f"{path}@end"]).objects.of(Pod)) >= 389
+    assert len(load_snapshot([f"{path}@end"]).objects.list_all(Pod)) >= 389
 
 
 def test_a_file_without_its_end_can_be_read(server: ApiServer, record: Callable[..., Made]) -> None:
@@ -438,5 +441,5 @@ def test_a_file_without_its_end_can_be_read(server: ApiServer, record: Callable[
     whole = made.path.read_bytes()
     made.path.write_bytes(whole[:-20])
     snapshot = made.at()
-    assert len(snapshot.objects.of(Pod)) in (389, 390)
+    assert len(snapshot.objects.list_all(Pod)) in (389, 390)
     assert any("breaks off" in text for text in snapshot.inconsistencies)

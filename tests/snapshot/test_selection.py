@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.chosen import chosen_nodes, chosen_pods
+from kwhatif.simulation.edits.selection import chosen_nodes, chosen_pods
 from tests.builders import node, pod
 
 NODES = [

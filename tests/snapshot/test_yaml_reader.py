@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read import yaml_reader
-from kwhatif.snapshot.read.yaml_reader import YamlDocument, read_yaml
-from kwhatif.snapshot.read.yaml_scalars import plain
+from kwhatif.snapshot.read.yaml_reader import YamlDocument, plain, read_yaml
 
 
 def documents(text: str) -> list[YamlDocument]:

@@ -18,13 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kwhatif.admission.answer import Answer, Created, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import ApiResponse, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.documents import read_documents
 from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.read.items import decode
+from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.workloads.controllers import makes_pods, reconcile
 
 Json = dict[str, Any]
@@ -40,7 +39,7 @@ ASPECTS = ("verdict", "code and reason", "message", "causes", "warnings", "pods"
 class Outcome:
     """What our server answered to the requests of a case, and what its controllers made of them."""
 
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[ApiResponse] = field(default_factory=list)
     pods: list[Json] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
@@ -54,14 +53,14 @@ def load(path: str | Path) -> tuple[Json, list[Json]]:
 
 def outcome(found: Json, case: Json) -> Outcome:
     """Send the requests of a case to a server that holds what the recorded one held."""
-    world = World([*found["global"], *found["nodes"], *case["context"]])
+    world = ObjectStore([*found["global"], *found["nodes"], *case["context"]])
     for kind in KNOWN:
         world.cover(kind)
     server = ApiServer(world, alone=True)
     result = Outcome()
     for operation in case["operations"]:
         if "text" in operation and not readable(operation["text"]):
-            result.answers.append(Refused(400, "BadRequest", "the text cannot be read"))
+            result.answers.append(RequestRefusal(400, "BadRequest", "the text cannot be read"))
             continue
         answer = server.send(
             operation["verb"],
@@ -76,7 +75,7 @@ def outcome(found: Json, case: Json) -> Outcome:
     # Controllers try again until nothing stands in their way any more. No time passes, so no cron job has a run.
     for answer in result.answers:
         if (
-            isinstance(answer, Created)
+            isinstance(answer, StoredObject)
             and makes_pods(answer.object)
             and answer.object["kind"] not in ("Pod", "CronJob")
         ):
@@ -118,15 +117,15 @@ def differences(found: Json, case: Json) -> dict[str, str]:
     return wrong
 
 
-def _compare(answer: Answer, response: Json, case: Json, wrong: dict[str, str]) -> None:
-    refused = isinstance(answer, Refused)
-    said = answer.message if isinstance(answer, Refused) else ""
+def _compare(answer: ApiResponse, response: Json, case: Json, wrong: dict[str, str]) -> None:
+    refused = isinstance(answer, RequestRefusal)
+    said = answer.message if isinstance(answer, RequestRefusal) else ""
     if refused != (response["code"] >= 300):
         wrong["verdict"] = f"recorded {response['code']} {response.get('message', '')}, got {said or 'accepted'}"
         return
     if set(answer.warnings) != set(response.get("warnings") or ()) and not case.get("varies"):
         wrong["warnings"] = f"recorded {response.get('warnings')}, got {list(answer.warnings)}"
-    if not isinstance(answer, Refused) or case.get("varies"):
+    if not isinstance(answer, RequestRefusal) or case.get("varies"):
         return
     if _found_by_discovery(case, response):
         return

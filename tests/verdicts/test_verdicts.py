@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.answer import Refused
-from kwhatif.admission.request import copied
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.request import deep_copy_json
+from kwhatif.admission.response import RequestRefusal
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 from tests.verdicts.judge import differences, load
 
 FOUND, CASES = load(Path(__file__).with_name("cases.jsonl.gz"))
@@ -29,13 +29,13 @@ def test_whatever_was_stored_takes_its_manifest_again_though_nobody_says_who_app
     for case in CASES:
         definitions = [one for one in case["context"] if one["kind"] == "CustomResourceDefinition"]
         for operation, response in zip(case["operations"], case["responses"], strict=True):
-            manifest, stored = operation.get("object", {}), copied(response.get("object", {}))
+            manifest, stored = operation.get("object", {}), deep_copy_json(response.get("object", {}))
             # The labels of a recorded job have its uid, which is not told; a null is taken for a wish that it go away.
             if stored and "name" in manifest["metadata"] and manifest["kind"] not in ("Job", "Pod"):
                 stored["metadata"].pop("managedFields", None)
                 known = [*FOUND["global"], *definitions, stored]
-                server = ApiServer(World(known, pruned=True))
+                server = ApiServer(ObjectStore(known, pruned=True))
                 answer = server.send(verb, manifest, namespace=case["namespace"])
-                if isinstance(answer, Refused) and case["template"] != "null":
+                if isinstance(answer, RequestRefusal) and case["template"] != "null":
                     refused[case["namespace"]] = answer.message
     assert not refused

@@ -5,48 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from kwhatif.results.capacity import CapacityResult
+from kwhatif.commands.capacity.capacity import capacity as capacity_of
+from kwhatif.commands.capacity.result import CapacityResult
+from kwhatif.commands.diff.diff import Side, compare_sides
+from kwhatif.results.base import Result
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.results.explain import ExplainResult
-from kwhatif.results.parts import Result
 from kwhatif.results.place import PlaceResult
-from kwhatif.whatif.capacity.capacity import capacity as capacity_of
-from kwhatif.whatif.diff.diff import Side, compared
-from kwhatif.whatif.expand.expand import Expanded
-from kwhatif.whatif.explain.explain import explain as explained
-from kwhatif.whatif.fidelity.assess import assess
-from kwhatif.whatif.place.place import Placed, placed
-from kwhatif.whatif.place.timeline import simulated
-from kwhatif.whatif.session import Asked, Session
-from kwhatif.whatif.stages.question import Answer
+from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.explanation.explain import explain as explained
+from kwhatif.simulation.fidelity.assess import assess
+from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
+from kwhatif.simulation.placement.timeline import simulate_timeline
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.session import PodToSchedule, Session
 
 R = TypeVar("R", bound=Result)
 
 
-def concluded(answer: Answer[R]) -> R:
-    return answer.result(*map(assess, answer.bases))
+def concluded(answer: PendingResult[R]) -> R:
+    return answer.result(*map(assess, answer.runs))
 
 
-def told(run: Placed) -> PlaceResult:
+def told(run: PlacementOutcome) -> PlaceResult:
     return run.result(assess(run.basis))
 
 
-def place(session: Session, asked: Sequence[Asked], **options: Any) -> PlaceResult:
-    return told(placed(session, asked, **options))
+def place(session: Session, asked: Sequence[PodToSchedule], **options: Any) -> PlaceResult:
+    return told(place_pods(session, asked, **options))
 
 
-def simulate(session: Session, asked: Sequence[Asked], **options: Any) -> PlaceResult:
-    return told(simulated(session, asked, **options))
+def simulate(session: Session, asked: Sequence[PodToSchedule], **options: Any) -> PlaceResult:
+    return told(simulate_timeline(session, asked, **options))
 
 
-def explain(session: Session, asked: Sequence[Asked], *looking: Any, **options: Any) -> ExplainResult:
+def explain(session: Session, asked: Sequence[PodToSchedule], *looking: Any, **options: Any) -> ExplainResult:
     return concluded(explained(session, asked, *looking, **options))
 
 
-def capacity(session: Session, expanded: Expanded, **options: Any) -> CapacityResult:
+def capacity(session: Session, expanded: ExpandedManifests, **options: Any) -> CapacityResult:
     found = concluded(capacity_of(session, expanded, **options))
-    return found.refusing(refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
+    return found.with_refusals(refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
 
 
 def diff(a: Side, b: Side) -> DecisionDiff:
-    return concluded(compared(a, b)[0])
+    return concluded(compare_sides(a, b)[0])

@@ -9,10 +9,9 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS, Objects
 from kwhatif.api.meta import Resource
+from kwhatif.simulation.edits.document import EditedSnapshot, apply_edits, read_edit
+from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.edits.apply import Edited, edited
-from kwhatif.whatif.edits.document import read_edit
-from kwhatif.whatif.edits.kind import Given
 from tests.builders import Json, node, pod
 
 APPS = "apps/v1"
@@ -98,21 +97,21 @@ def shop(**more: Any) -> Snapshot:
     return snapshot_of(nodes, [*pods, *more.pop("pods", ())], whole=[*whole, *more.pop("whole", ())], **more)
 
 
-def reading(*edits: Json) -> list[Given]:
+def reading(*edits: Json) -> list[ParsedEdit]:
     return [read_edit(edit, "edits.yaml", f"$.edits[{i}]") for i, edit in enumerate(edits)]
 
 
-def after(snapshot: Snapshot, *edits: Json) -> Edited:
-    return edited(snapshot, reading(*edits))
+def after(snapshot: Snapshot, *edits: Json) -> EditedSnapshot:
+    return apply_edits(snapshot, reading(*edits))
 
 
-def waiting(result: Edited) -> list[str]:
+def waiting(result: EditedSnapshot) -> list[str]:
     """The names of the pods that edits led to."""
-    return [asked.pod.name for asked in result.asked]
+    return [asked.pod.name for asked in result.waiting_pods]
 
 
-def running(result: Edited, node_name: str) -> list[str]:
-    return sorted(each.name for each in result.snapshot.objects.of(Pod) if each.spec.node_name == node_name)
+def running(result: EditedSnapshot, node_name: str) -> list[str]:
+    return sorted(each.name for each in result.snapshot.objects.list_all(Pod) if each.spec.node_name == node_name)
 
 
 def told(notes: Sequence[str]) -> list[str]:

@@ -8,9 +8,9 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json
 
 
@@ -24,5 +24,5 @@ def session_of(
     return Session(Snapshot(objects=found), Setup(load_configuration(config, source=""), FEATURES))
 
 
-def asking(*pods: Pod) -> list[Asked]:
-    return [Asked(pod) for pod in pods]
+def asking(*pods: Pod) -> list[PodToSchedule]:
+    return [PodToSchedule(pod) for pod in pods]

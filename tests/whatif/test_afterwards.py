@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.api.core import Pod
+from kwhatif.commands.schema_files import SCHEMAS
 from kwhatif.errors import FidelityError, InputError, UsageError
 from kwhatif.results.place import Placement, PlaceResult
+from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.placement.afterwards import cause, snapshot_after_run
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.expand.expand import Expanded
-from kwhatif.whatif.place.afterwards import afterwards
-from kwhatif.whatif.place.place import placed
-from kwhatif.whatif.place.placing import Run
-from kwhatif.whatif.place.totals import cause
-from kwhatif.whatif.schema_files import SCHEMAS
-from kwhatif.whatif.session import Session
 from tests.builders import node, pod
 from tests.device_builders import device_class, devices_of, request, template
 from tests.storage_builders import claim, storage_class, volume
@@ -33,10 +32,10 @@ from tests.whatif.test_diff_pairs import empty, running, web, worker
 
 def written(folder: Path, session: Session, *pods: Pod) -> Snapshot:
     """The cluster after these pods, from its file."""
-    covered = session.snapshot.objects.covered()
-    end = placed(session, asking(*pods)).end
+    covered = session.snapshot.objects.known_kinds()
+    end = place_pods(session, asking(*pods)).end
     path = str(folder / "after.json")
-    write_snapshot(afterwards(session.snapshot, covered, Expanded(), end), path)
+    write_snapshot(snapshot_after_run(session.snapshot, covered, ExpandedManifests(), end), path)
     return load_snapshot([path])
 
 
@@ -87,12 +86,12 @@ def test_a_question_on_the_written_cluster_answers_as_if_one_had_gone_on(
     before = [wanting(f"a{number}", each) for number, each in enumerate(first)]
     after = [wanting(f"b{number}", each) for number, each in enumerate(then)]
     going_on = session_of(nodes, objects=objects)
-    Run(going_on).all_of(asking(*before))
-    run = Run(going_on)
-    run.all_of(asking(*after))
+    PlacementRun(going_on).schedule_all(asking(*before))
+    run = PlacementRun(going_on)
+    run.schedule_all(asking(*after))
     anew = written(tmp_path_factory.getbasetemp(), session_of(nodes, objects=objects), *before)
     session = Session(anew, going_on.setup)
-    result = placed(session, asking(*after))
+    result = place_pods(session, asking(*after))
     # A volume that was free when it was chosen is bound by now, which has a message of its own.
     claiming = {one.key for one in after if one.spec.volumes}
     told, expected = (
@@ -109,7 +108,7 @@ def test_devices_that_were_given_are_not_given_again(tmp_path: Path) -> None:
     session = session_of([node("a")], objects=objects)
     anew = written(tmp_path, session, pod("p", spec=names))
     again = Session(anew, session.setup)
-    result = placed(again, asking(pod("q", spec=names), pod("r", spec=names)))
+    result = place_pods(again, asking(pod("q", spec=names), pod("r", spec=names)))
     assert [[use.device for each in one.devices for use in each.devices] for one in result.placements] == [["g1"], []]
     assert result.placements[1].node == ""
 
@@ -142,7 +141,7 @@ def test_after_an_update_the_old_pods_are_gone(tmp_path: Path, replace_all: bool
     assert first.rollouts[0].unfinished == ""
     again = kwhatif.place([update], snapshot=after)
     assert (again.placements, again.rollouts[0].unfinished) == ((), "")
-    names = [one.name for one in load_snapshot([str(after)]).objects.of(Pod)]
+    names = [one.name for one in load_snapshot([str(after)]).objects.list_all(Pod)]
     assert len(names) == (2 if replace_all else 3)
     assert any(name.startswith("web-old-") for name in names) is not replace_all
     back = kwhatif.place([web()], snapshot=after)
@@ -172,7 +171,7 @@ def test_victims_are_gone_and_run_where_they_landed(tmp_path: Path, timeline: bo
     }
     first = ask(cluster, vip, to=after, timeline=timeline)
     assert nodes_of(first) == ["a"]
-    pods = {one.name: one.spec.node_name for one in load_snapshot([str(after)]).objects.of(Pod)}
+    pods = {one.name: one.spec.node_name for one in load_snapshot([str(after)]).objects.list_all(Pod)}
     assert pods == {"vip": "a", "web-old-r1": "b", "web-old-r2": None}
     assert nodes_of(kwhatif.place(snapshot=after, with_pending=True)) == [""]
 

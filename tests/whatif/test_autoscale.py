@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kwhatif
-from kwhatif.results.autoscale import AutoscaleResult
+from kwhatif.commands.autoscale.result import AutoscaleResult
 from tests.cli.running import TESTS, refused, run
 
 SAMPLE = TESTS.parent / "samples" / "autoscaled"

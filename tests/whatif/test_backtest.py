@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.commands.backtest.result import BacktestResult
+from kwhatif.commands.backtest.run import Backtest, LastBound
 from kwhatif.errors import InputError
-from kwhatif.results.backtest import BacktestResult
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
 from kwhatif.snapshot.load import load_recording, load_snapshot
-from kwhatif.whatif.backtest.last_bound import LastBound
-from kwhatif.whatif.backtest.question import Backtest
-from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import ask
 from tests.whatif.recordings import bound_to, deleted_soon, line, node, pod, refused, told, written
 
 DAY = Path(__file__).parents[1] / "data/recorded-day.jsonl.gz"
@@ -29,7 +28,7 @@ REFUSAL = (
 
 def backtested(path: Path, need: float = 0) -> BacktestResult:
     recording, start = load_recording(str(path))
-    return ask(Backtest(recording, need), Case(Inputs(start)))
+    return ask(Backtest(recording, need), Scenario(Inputs(start)))
 
 
 def test_a_recorded_day_of_a_real_scheduler_comes_out_again() -> None:
@@ -55,8 +54,8 @@ def test_a_recording_is_recognised_as_the_cluster_it_ends_with() -> None:
             obj = read["event"]["object"]
             last[obj["metadata"]["uid"]] = None if read["event"]["type"] == "DELETED" else obj
     there = {uid: obj["spec"].get("nodeName") for uid, obj in last.items() if obj is not None}
-    assert {pod.metadata.uid: pod.spec.node_name for pod in snapshot.objects.of(Pod)} == there
-    assert len(snapshot.objects.of(Node)) > 0
+    assert {pod.metadata.uid: pod.spec.node_name for pod in snapshot.objects.list_all(Pod)} == there
+    assert len(snapshot.objects.list_all(Node)) > 0
     assert snapshot.source.endswith("(recording)")
 
 
@@ -299,7 +298,7 @@ def of_snapshot(tmp_path: Path, *pods: dict[str, Any], last: int = 100, nodes: i
     path = tmp_path / "cluster.json"
     items = [*listed, *({"apiVersion": "v1", "kind": "Pod", **each} for each in pods)]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return ask(LastBound(last), Case(Inputs(load_snapshot([str(path)]))))
+    return ask(LastBound(last), Scenario(Inputs(load_snapshot([str(path)]))))
 
 
 def bound(name: str, on: str, second: int | None, cpu: str = "1", **metadata: Any) -> dict[str, Any]:

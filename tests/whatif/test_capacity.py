@@ -14,15 +14,15 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
+from kwhatif.commands.capacity.result import CapacityResult, QuotaRoom
 from kwhatif.errors import UsageError
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.results.capacity import CapacityResult, QuotaRoom
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin
 from kwhatif.versions import features_of
-from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.session import Session
 from tests.builders import HOSTNAME, ZONE, node, pod
 from tests.storage_builders import storage_class
 from tests.whatif.answers import capacity, place

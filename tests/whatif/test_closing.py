@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kwhatif.api.kinds import READ, Kind
-from kwhatif.results.parts import Gap
+from kwhatif.api.kinds import READ_KINDS, Kind
+from kwhatif.results.base import Gap
 from kwhatif.results.place import PlaceResult
+from kwhatif.simulation.fidelity.gaps import closing_commands_of
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.fidelity.closing import closed_by
 from tests.cli.running import run
 
 
@@ -24,13 +24,13 @@ def answered(command: str, kind: str) -> dict[str, object]:
     return {"apiVersion": version, "kind": f"{kind}List", "metadata": {}, "items": []}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in READ if not kind.rare], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kind for kind in READ_KINDS if not kind.rare], ids=lambda kind: kind.name)
 def test_an_empty_list_says_that_there_is_nothing_of_the_kind(kind: Kind, tmp_path: Path) -> None:
-    (command,) = closed_by(Snapshot(kubernetes_version="v1.36.0"), kind.name)
+    (command,) = closing_commands_of(Snapshot(kubernetes_version="v1.36.0"), kind.name)
     assert command == f"kubectl get --raw {kind.path(kind.versions[0])}"
     file = tmp_path / "list.json"
     file.write_text(json.dumps(answered(command, kind.name)))
-    assert kind.name in load_snapshot([str(file)]).covered()
+    assert kind.name in load_snapshot([str(file)]).covered_kinds()
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def test_an_empty_list_says_that_there_is_nothing_of_the_kind(kind: Kind, tmp_pa
     ],
 )
 def test_a_command_asks_for_what_the_cluster_serves(version: str, kind: str, commands: tuple[str, ...]) -> None:
-    assert closed_by(Snapshot(kubernetes_version=version), kind) == commands
+    assert closing_commands_of(Snapshot(kubernetes_version=version), kind) == commands
 
 
 def test_what_a_dump_could_not_read_is_not_closed_by_a_list_beside_it() -> None:
-    assert closed_by(Snapshot(unreadable={"Service": "forbidden"}), "Service") == ()
+    assert closing_commands_of(Snapshot(unreadable={"Service": "forbidden"}), "Service") == ()
 
 
 def test_of_several_commands_the_first_is_told() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
-from kwhatif.scheduling import sampling
+from kwhatif.scheduling import node_sampling as sampling
 from tests.builders import Json, node, pod, profile_document
 from tests.storage_builders import claim, storage_class
 from tests.whatif.answers import place

@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kwhatif.results.backtest_diff import BacktestDiff
+from kwhatif.commands.backtest.day_diff import DayDiff
+from kwhatif.commands.backtest.diff_result import BacktestDiff
+from kwhatif.commands.schema_files import SCHEMAS
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.pipeline import ask
 from kwhatif.snapshot.load import load_recording
-from kwhatif.whatif.backtest.day_diff import DayDiff
-from kwhatif.whatif.schema_files import SCHEMAS
-from kwhatif.whatif.stages.inputs import Engine, Inputs
-from kwhatif.whatif.stages.sequence import ask
 from tests.cli.running import run
 from tests.whatif.recordings import node, pod, told, written
 
@@ -35,7 +35,7 @@ Spec = dict[str, Any]
 def lived(path: Path, policy: Any = "default") -> BacktestDiff:
     recording, start = load_recording(str(path))
     question = DayDiff(recording, "the other")
-    return ask(question, *question.cases(Inputs(start), Engine(), policy))
+    return ask(question, *question.cases(Inputs(start), SchedulerOptions(), policy))
 
 
 class Told:

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import OwnerReference, Resource
+from kwhatif.commands.snapshot.info.info import device_uses
+from kwhatif.commands.snapshot.info.result import DeviceUse
 from kwhatif.results.explain import Fix, PodReport
-from kwhatif.results.snapshot_info import DeviceUse
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.snapshot.load import Manifest, Origin
-from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.info.device_uses import device_uses
-from kwhatif.whatif.place.timeline import simulated
 from tests.builders import FEATURES, Json, node, pod
 from tests.device_builders import (
     claim,
@@ -168,7 +168,7 @@ def test_over_time_a_pod_gets_the_device_of_one_that_was_evicted() -> None:
     owner = OwnerReference(api_version="v1", kind="Pod", name="low", uid="uid-default-low", controller=True)
     held = replace(held, metadata=replace(held.metadata, owner_references=[owner]))
     session = session_of([node("a")], [low], [device_class(), cards("t4"), template("t", request()), held])
-    result = simulated(session, asking(pod("vip", cpu="3", priority=9), pod("waits", cpu="100m", spec=names)))
+    result = simulate_timeline(session, asking(pod("vip", cpu="3", priority=9), pod("waits", cpu="100m", spec=names)))
     bound = [(entry.time, entry.pod) for entry in result.timeline if entry.what == "bound"]
     assert bound == [(30.0, "default/vip"), (30.0, "default/waits")]
     assert [each.claim for each in result.placements[1].devices] == ["default/waits-gpu"]

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
+from kwhatif.commands.diff.diff import Side
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.results.diff import DecisionDiff, PodChange
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.replay import replay
+from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
-from kwhatif.whatif.diff.diff import Side
-from kwhatif.whatif.diff.replay import replay
-from kwhatif.whatif.session import Asked, Session
 from tests.builders import ZONE, budget, node, pod, replica_set
 from tests.whatif.answers import diff
 
@@ -48,7 +48,7 @@ def snapshot_of(*objects: Resource) -> Snapshot:
 
 
 def side(label: str, snapshot: Snapshot, setup: Setup, pods: Sequence[Pod]) -> Side:
-    return Side(label, partial(Session, snapshot, setup), [Asked(each) for each in pods])
+    return Side(label, partial(Session, snapshot, setup), [PodToSchedule(each) for each in pods])
 
 
 def compared(snapshot: Snapshot, a: Setup, b: Setup, *pods: Pod, other: Snapshot | None = None) -> DecisionDiff:
@@ -232,7 +232,7 @@ STAYS = [
 def test_replay_leaves_alone(one: Pod) -> None:
     snapshot, found = replay(snapshot_of(node("a"), one), lambda pod: True, lambda name: name == "default-scheduler")
     assert (list(found.pods), found.stay) == ([], 1)
-    assert snapshot.objects.of(Pod) == [one]
+    assert snapshot.objects.list_all(Pod) == [one]
 
 
 def test_a_replayed_pod_keeps_a_node_that_both_find_best() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwhatif
+from kwhatif.commands.diff.diff import pair_pods
 from kwhatif.results.diff import DecisionDiff
-from kwhatif.whatif.diff.pairs import pairs
 from tests.builders import node, pod
 from tests.whatif.answers import diff as kwhatif_diff
 from tests.whatif.test_diff import PACKING, setup_of, side, snapshot_of, told
@@ -49,7 +49,7 @@ PAIRS: dict[str, tuple[dict[str, str], dict[str, str], list[tuple[str, str]]]] =
 @pytest.mark.parametrize("case", PAIRS)
 def test_pairs(case: str) -> None:
     a, b, expected = PAIRS[case]
-    assert list(pairs(a, b)) == expected
+    assert list(pair_pods(a, b)) == expected
 
 
 # --- manifests
@@ -194,13 +194,13 @@ PODS = st.lists(st.tuples(st.sampled_from(["300m", "1", "1500m", "2"]), st.integ
 def test_each_side_places_the_pods_that_place_does(
     sizes: list[str], others: list[str], asked: list[tuple[str, int]], packing: bool
 ) -> None:
-    from kwhatif.whatif.session import Asked, Session
+    from kwhatif.simulation.session import PodToSchedule, Session
     from tests.whatif.answers import place
 
     pods = [pod(f"p{i}", cpu=cpu, priority=priority) for i, (cpu, priority) in enumerate(asked)]
     clusters = [snapshot_of(*(node(f"n{i}", cpu=cpu) for i, cpu in enumerate(each))) for each in (sizes, others)]
     setups = [setup_of(), setup_of(PACKING if packing else None)]
-    alone = [place(Session(*each), [Asked(one) for one in pods]) for each in zip(clusters, setups, strict=True)]
+    alone = [place(Session(*each), [PodToSchedule(one) for one in pods]) for each in zip(clusters, setups, strict=True)]
     result = kwhatif_diff(*(side("", cluster, setup, pods) for cluster, setup in zip(clusters, setups, strict=True)))
     counts = [sum(placement.outcome == "placed" for placement in each.placements) for each in alone]
     assert [result.a.placed, result.b.placed] == counts

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
-from kwhatif.api.others import PodDisruptionBudget
-from kwhatif.results.drain import DrainResult
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.drain.run import Drain
+from kwhatif.results.disruption import DrainResult
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.drain.question import Drain
-from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import ask
 from tests.builders import node, pod
 
 WEB = ("apps/v1", "ReplicaSet", "web-1")
@@ -61,7 +61,7 @@ def drained(
     known = [dict(zip(("namespace", "name"), each.split("/"), strict=True)) for each in daemon_sets or ()]
     whole = {} if daemon_sets is None else {"DaemonSet": [{"metadata": each} for each in known]}
     question = Drain(names or ("a",), **flags)
-    return ask(question, Case(Inputs(Snapshot(objects=objects, whole=whole))))
+    return ask(question, Scenario(Inputs(Snapshot(objects=objects, whole=whole))))
 
 
 def ways(result: DrainResult) -> list[tuple[str, str, int, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.results.drain import DrainResult
+from kwhatif.results.disruption import DrainResult
 from tests.whatif.test_diff_pairs import empty, running, web, worker
 
 

@@ -8,9 +8,9 @@ from unittest import mock
 from msgspec.structs import replace
 
 from benchmarks.fleet import ZONE, ZONES, write
-from kwhatif.results.drain import DrainResult
+from kwhatif.commands.questions import drain
+from kwhatif.results.disruption import DrainResult
 from kwhatif.scheduling.schedule_one import Scheduler
-from kwhatif.whatif.questions import drain
 
 
 def drained(snapshot: Path) -> DrainResult:
@@ -26,7 +26,7 @@ def test_who_moves_where_is_the_same_as_if_all_pods_were_tried_each_time(tmp_pat
     cluster = tmp_path / "cluster.json"
     write(cluster, 24, 20)
     quick = drained(cluster)
-    with mock.patch.object(Scheduler, "in_vain", return_value=False):
+    with mock.patch.object(Scheduler, "is_futile", return_value=False):
         thorough = drained(cluster)
     assert untold(quick) == untold(thorough)
     outcomes = {each.outcome for each in quick.placements}

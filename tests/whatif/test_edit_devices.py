@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from kwhatif.api.devices import ClaimConsumer, ResourceClaim
 from kwhatif.api.meta import OwnerReference
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.setup import Setup
-from kwhatif.whatif.edits.apply import Edited
-from kwhatif.whatif.session import Asked, Session
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.edits.document import EditedSnapshot
+from kwhatif.simulation.session import PodToSchedule, Session
 from tests.builders import FEATURES, Json, node, pod
 from tests.device_builders import claim, device_class, devices_of, pod_with, request, template
 from tests.whatif.answers import place
@@ -41,11 +41,11 @@ def for_group(*users: str) -> ResourceClaim:
     return replace(made, status=replace(made.status, reserved_for=[*(made.status.reserved_for or ()), group]))
 
 
-def state(result: Edited) -> dict[str, tuple[bool, list[str]]]:
+def state(result: EditedSnapshot) -> dict[str, tuple[bool, list[str]]]:
     """Of each claim: whether it has devices, and for whom it is reserved."""
     return {
         each.name: (each.status.allocation is not None, [user.name for user in each.status.reserved_for or ()])
-        for each in result.snapshot.objects.of(ResourceClaim)
+        for each in result.snapshot.objects.list_all(ResourceClaim)
     }
 
 
@@ -98,7 +98,7 @@ def test_devices_that_were_given_back_go_to_the_pod_that_wants_them() -> None:
     assert placed(after(snapshot, {"deletePods": "p"}), wanting) == {"new": ("a", ["a/g0", "a/g1"])}
 
 
-def placed(result: Edited, *more: Asked) -> dict[str, tuple[str, list[str]]]:
+def placed(result: EditedSnapshot, *more: PodToSchedule) -> dict[str, tuple[str, list[str]]]:
     """Where pods land that wait because of edits, and others, and with which devices."""
     session = Session(result.snapshot, Setup(load_configuration(None, source=""), FEATURES))
     return {
@@ -106,7 +106,7 @@ def placed(result: Edited, *more: Asked) -> dict[str, tuple[str, list[str]]]:
             each.node,
             [use.name.partition("/")[2] for one in each.devices for use in one.devices],
         )
-        for each in place(session, [*result.asked, *more]).placements
+        for each in place(session, [*result.waiting_pods, *more]).placements
     }
 
 

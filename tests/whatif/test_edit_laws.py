@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.session import Asked, Session
 from tests.builders import FEATURES, Json
-from tests.strategies import Scenario, scenarios
+from tests.strategies import GeneratedCluster, scenarios
 from tests.whatif.answers import place
 from tests.whatif.editing import after, snapshot_of
 
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.usefixtures("cluster_size")
 SETUP = Setup(load_configuration(None, source=""), FEATURES)
 
 
-def snapshot(scenario: Scenario) -> Snapshot:
+def snapshot(scenario: GeneratedCluster) -> Snapshot:
     return snapshot_of(scenario.nodes, scenario.running, scenario.objects)
 
 
 def answers(there: Snapshot, pods: Sequence[Pod]) -> list[Any]:
     """What becomes of the pods, but not where the answer says that it comes from."""
-    result = place(Session(there, SETUP), [Asked(pod) for pod in pods])
+    result = place(Session(there, SETUP), [PodToSchedule(pod) for pod in pods])
     return [msgspec.to_builtins(placement) for placement in result.placements]
 
 
@@ -51,7 +51,7 @@ def edits_of(nodes: Sequence[Node]) -> st.SearchStrategy[Json]:
 
 @given(scenarios(), st.data())
 @settings(max_examples=40, deadline=None)
-def test_a_cordon_that_is_lifted_changes_no_answer(scenario: Scenario, data: st.DataObject) -> None:
+def test_a_cordon_that_is_lifted_changes_no_answer(scenario: GeneratedCluster, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([node.name for node in scenario.nodes]))
     lifted = after(snapshot(scenario), {"uncordon": name}).snapshot
     both = after(snapshot(scenario), {"cordon": name}, {"uncordon": name}).snapshot
@@ -61,7 +61,7 @@ def test_a_cordon_that_is_lifted_changes_no_answer(scenario: Scenario, data: st.
 @given(scenarios(), st.integers(1, 4), st.data())
 @settings(max_examples=40, deadline=None)
 def test_nodes_that_are_added_and_removed_again_change_no_answer(
-    scenario: Scenario, count: int, data: st.DataObject
+    scenario: GeneratedCluster, count: int, data: st.DataObject
 ) -> None:
     there = snapshot(scenario)
     name = data.draw(st.sampled_from([node.name for node in scenario.nodes]))
@@ -72,7 +72,9 @@ def test_nodes_that_are_added_and_removed_again_change_no_answer(
 
 @given(scenarios(), st.data())
 @settings(max_examples=40, deadline=None)
-def test_a_node_that_is_removed_might_as_well_never_have_been_there(scenario: Scenario, data: st.DataObject) -> None:
+def test_a_node_that_is_removed_might_as_well_never_have_been_there(
+    scenario: GeneratedCluster, data: st.DataObject
+) -> None:
     name = data.draw(st.sampled_from([node.name for node in scenario.nodes]))
     result = after(snapshot(scenario), {"removeNodes": name}).snapshot
     nodes = [node for node in scenario.nodes if node.name != name]
@@ -84,7 +86,7 @@ def test_a_node_that_is_removed_might_as_well_never_have_been_there(scenario: Sc
 @given(scenarios(), st.data())
 @settings(max_examples=40, deadline=None)
 def test_edits_made_one_by_one_or_together_come_to_the_same_and_nothing_given_changes(
-    scenario: Scenario, data: st.DataObject
+    scenario: GeneratedCluster, data: st.DataObject
 ) -> None:
     there = snapshot(scenario)
     before = list(there.objects)

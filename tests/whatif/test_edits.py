@@ -11,10 +11,10 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.kinds import KINDS
-from kwhatif.api.others import CSINode, PersistentVolumeClaim, ReplicaSet, VolumeAttachment
+from kwhatif.api.workloads_and_storage import CSINode, PersistentVolumeClaim, ReplicaSet, VolumeAttachment
 from kwhatif.errors import InputError
+from kwhatif.simulation.edits.document import EditedSnapshot, apply_edits
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.edits.apply import Edited, edited
 from tests.builders import ZONE, Json, node, pod
 from tests.storage_builders import attachment, claim, claiming, csi_node
 from tests.whatif.editing import after, of, running, shop, snapshot_of, told, waiting, workload
@@ -22,16 +22,16 @@ from tests.whatif.editing import after, of, running, shop, snapshot_of, told, wa
 
 def dumped(snapshot: Snapshot) -> Any:
     """All that is known of the cluster, as plain values, by kind."""
-    objects = {kind: list(snapshot.objects.of(KINDS[kind])) for kind in sorted(snapshot.objects.covered())}
+    objects = {kind: list(snapshot.objects.list_all(KINDS[kind])) for kind in sorted(snapshot.objects.known_kinds())}
     return msgspec.to_builtins([objects, snapshot.whole], enc_hook=str)
 
 
-def names(result: Edited) -> list[str]:
-    return [each.name for each in result.snapshot.objects.of(Node)]
+def names(result: EditedSnapshot) -> list[str]:
+    return [each.name for each in result.snapshot.objects.list_all(Node)]
 
 
-def node_of(result: Edited, name: str) -> Node:
-    return next(each for each in result.snapshot.objects.of(Node) if each.name == name)
+def node_of(result: EditedSnapshot, name: str) -> Node:
+    return next(each for each in result.snapshot.objects.list_all(Node) if each.name == name)
 
 
 # --- what is edited, in words
@@ -94,24 +94,24 @@ def test_a_node_goes_with_its_pods_and_their_controllers_make_them_again() -> No
     result = after(shop(), {"removeNodes": "n1"})
     assert names(result) == ["n2", "n3"]
     assert waiting(result) == ["web-x-r1", "db-0", "report-r1"]
-    assert [asked.owner for asked in result.asked] == [
+    assert [asked.owner for asked in result.waiting_pods] == [
         "ReplicaSet shop/web-x",
         "StatefulSet shop/db",
         "Job shop/report",
     ]
     assert running(result, "n1") == []
     assert told(result.notes) == [NODE_GONE.replace("10", "9")]
-    assert {asked.origin for asked in result.asked} == {"edits.yaml $.edits[0]"}
-    assert all(asked.pod in result.snapshot.objects.of(Pod) for asked in result.asked)
-    assert all(asked.pod.status.phase == "Pending" and not asked.pod.spec.node_name for asked in result.asked)
+    assert {asked.origin for asked in result.waiting_pods} == {"edits.yaml $.edits[0]"}
+    assert all(asked.pod in result.snapshot.objects.list_all(Pod) for asked in result.waiting_pods)
+    assert all(asked.pod.status.phase == "Pending" and not asked.pod.spec.node_name for asked in result.waiting_pods)
 
 
 def test_what_drivers_said_of_a_node_goes_with_it() -> None:
     objects = [csi_node("n1", {"d": 3}), csi_node("n2", {"d": 3}), attachment("pv", "n1"), devices("n1"), devices("n2")]
     found = after(shop(objects=objects), {"removeNodes": "n1"}).snapshot.objects
-    assert [each.name for each in found.of(CSINode)] == ["n2"]
-    assert found.of(VolumeAttachment) == []
-    assert [each.spec.node_name for each in found.of(ResourceSlice)] == ["n2"]
+    assert [each.name for each in found.list_all(CSINode)] == ["n2"]
+    assert found.list_all(VolumeAttachment) == []
+    assert [each.spec.node_name for each in found.list_all(ResourceSlice)] == ["n2"]
 
 
 def devices(node_name: str) -> ResourceSlice:
@@ -128,7 +128,7 @@ def test_pods_that_are_deleted_are_made_again_even_by_daemon_sets_and_kubelets()
 
 def test_a_pod_that_no_controller_made_is_gone_once_it_is_deleted() -> None:
     result = after(shop(), {"deletePods": "shop/bare"})
-    assert (waiting(result), result.moves_pods) == ([], True)
+    assert (waiting(result), result.has_moved_pods) == ([], True)
     assert told(result.notes) == ["1 pod deleted: 1 gone for good, since no controller has made them (shop/bare)"]
 
 
@@ -178,7 +178,7 @@ def test_the_claims_of_a_pods_ephemeral_volumes_go_with_it() -> None:
         for name, owners in (("db-0-scratch", owner), ("data-db-0", []))
     ]
     result = after(shop(objects=claims), {"deletePods": "db-0"})
-    assert [claim.name for claim in result.snapshot.objects.of(PersistentVolumeClaim)] == ["data-db-0"]
+    assert [claim.name for claim in result.snapshot.objects.list_all(PersistentVolumeClaim)] == ["data-db-0"]
 
 
 def test_volumes_that_no_pod_of_a_node_uses_any_more_leave_it() -> None:
@@ -188,7 +188,7 @@ def test_volumes_that_no_pod_of_a_node_uses_any_more_leave_it() -> None:
     attached = [attachment(f"pv-{name}", "n1") for name in ("own", "shared", "other")]
     there = snapshot_of([node("n1")], users, [*bound, *attached])
     result = after(there, {"deletePods": "a"}, {"deletePods": "b"})
-    volumes = [each.spec.source.persistent_volume_name for each in result.snapshot.objects.of(VolumeAttachment)]
+    volumes = [each.spec.source.persistent_volume_name for each in result.snapshot.objects.list_all(VolumeAttachment)]
     assert volumes == ["pv-shared", "pv-other"]
 
 
@@ -208,7 +208,7 @@ def test_a_taint_of_effect_no_execute_drives_off_all_that_do_not_tolerate_it_for
 def test_other_taints_and_cordons_leave_pods_where_they_are() -> None:
     taint = {"nodes": "n1", "key": "a", "effect": "NoSchedule"}
     result = after(shop(), {"taint": taint}, {"cordon": "n2"})
-    assert (result.asked, result.moves_pods, result.notes) == ((), False, ())
+    assert (result.waiting_pods, result.has_moved_pods, result.notes) == ((), False, ())
 
 
 # --- new nodes
@@ -218,11 +218,11 @@ def test_new_nodes_come_with_the_pods_of_the_daemon_sets_that_want_them() -> Non
     result = after(shop(), {"addNodes": {"count": 2, "like": "n3", "in": {"zone": "a"}}})
     assert names(result)[3:] == ["n3-new-1", "n3-new-2"]
     assert (node_of(result, "n3-new-1").metadata.labels or {})[ZONE] == "a"
-    made = [each for each in result.snapshot.objects.of(Pod) if each.spec.node_name == "n3-new-1"]
+    made = [each for each in result.snapshot.objects.list_all(Pod) if each.spec.node_name == "n3-new-1"]
     assert sorted((each.metadata.labels or {})["app"] for each in made) == ["agent", "batch-agent"]
     assert all(each.status.phase == "Running" for each in made)
     assert told(result.notes) == ["new nodes n3-new-1 to n3-new-2, with 4 daemon pods"]
-    assert result.asked == ()
+    assert result.waiting_pods == ()
 
 
 def test_without_daemon_sets_new_nodes_get_the_daemon_pods_of_the_node_they_are_like() -> None:
@@ -232,7 +232,7 @@ def test_without_daemon_sets_new_nodes_get_the_daemon_pods_of_the_node_they_are_
     result = after(
         snapshot_of([node("n1")], [agent, leaving, pod("p", on="n1")]), {"addNodes": {"count": 1, "like": "n1"}}
     )
-    (made,) = (each for each in result.snapshot.objects.of(Pod) if each.spec.node_name == "n1-new-1")
+    (made,) = (each for each in result.snapshot.objects.list_all(Pod) if each.spec.node_name == "n1-new-1")
     assert (made.name, made.metadata.uid) == ("agent-n1-new-1", "uid-shop-agent-1-n1-new-1")
     assert "n1-new-1" in msgspec.json.encode(made.spec.affinity).decode()
     assert '"n1"' not in msgspec.json.encode(made.spec.affinity).decode()
@@ -246,12 +246,12 @@ def test_names_of_new_nodes_are_free() -> None:
 
 def test_volume_limits_and_devices_of_a_node_hold_for_those_like_it() -> None:
     result = after(shop(objects=[csi_node("n1", {"d": 3}), devices("n1")]), {"addNodes": {"count": 1, "like": "n1"}})
-    old, new = result.snapshot.objects.of(CSINode)
+    old, new = result.snapshot.objects.list_all(CSINode)
     assert new.name == "n1-new-1"
     assert [(d.name, d.allocatable) for d in new.spec.drivers or ()] == [
         (d.name, d.allocatable) for d in old.spec.drivers or ()
     ]
-    pieces = result.snapshot.objects.of(ResourceSlice)
+    pieces = result.snapshot.objects.list_all(ResourceSlice)
     assert [(each.name, each.spec.node_name, each.spec.pool.name) for each in pieces] == [
         ("n1-gpu", "n1", "n1"),
         ("n1-gpu-n1-new-1", "n1-new-1", "n1-new-1"),
@@ -290,7 +290,7 @@ def test_what_daemon_sets_lacked_before_is_none_of_an_edits_business() -> None:
 # --- sizes
 
 
-def sized(result: Edited, kind: str, name: str) -> int:
+def sized(result: EditedSnapshot, kind: str, name: str) -> int:
     (found,) = (obj for obj in result.snapshot.whole[kind] if obj["metadata"]["name"] == name)
     size: int = found["spec"]["replicas"]
     return size
@@ -299,10 +299,10 @@ def sized(result: Edited, kind: str, name: str) -> int:
 def test_a_deployment_grows_by_its_replica_set() -> None:
     result = after(shop(), {"scale": {"kind": "Deployment", "name": "web", "namespace": "shop", "replicas": 4}})
     assert waiting(result) == ["web-x-3", "web-x-4"]
-    assert {asked.owner for asked in result.asked} == {"Deployment shop/web"}
+    assert {asked.owner for asked in result.waiting_pods} == {"Deployment shop/web"}
     assert (sized(result, "Deployment", "web"), sized(result, "ReplicaSet", "web-x")) == (4, 4)
-    assert [each.spec.replicas for each in result.snapshot.objects.of(ReplicaSet)] == [4]
-    asked = result.asked[0].pod
+    assert [each.spec.replicas for each in result.snapshot.objects.list_all(ReplicaSet)] == [4]
+    asked = result.waiting_pods[0].pod
     assert [c.resources.requests for c in asked.spec.containers or () if c.resources] != []
     assert asked.metadata.uid
 
@@ -310,10 +310,10 @@ def test_a_deployment_grows_by_its_replica_set() -> None:
 def test_a_deployment_shrinks_by_the_pods_that_its_controller_would_choose() -> None:
     waits = of("ReplicaSet", "web-x", "web-x-9", None)
     result = after(shop(pods=[waits], whole=[]), {"scale": {"kind": "deploy", "name": "web", "replicas": 1}})
-    kept = [each.name for each in result.snapshot.objects.of(Pod) if each.metadata.labels == {"app": "web-x"}]
+    kept = [each.name for each in result.snapshot.objects.list_all(Pod) if each.metadata.labels == {"app": "web-x"}]
     assert "web-x-9" not in kept
     assert len([name for name in kept if name != "web-x-0"]) == 1
-    assert result.asked == ()
+    assert result.waiting_pods == ()
 
 
 def test_a_stateful_set_grows_and_shrinks_at_its_end_and_makes_its_claims() -> None:
@@ -327,7 +327,7 @@ def test_a_stateful_set_grows_and_shrinks_at_its_end_and_makes_its_claims() -> N
     there = shop(pods=[of("StatefulSet", "cache", "cache-0", "n1")], whole=[db])
     grown = after(there, {"scale": {"kind": "sts", "name": "cache", "replicas": 3}})
     assert waiting(grown) == ["cache-1", "cache-2"]
-    assert [claim.name for claim in grown.snapshot.objects.of(PersistentVolumeClaim)] == [
+    assert [claim.name for claim in grown.snapshot.objects.list_all(PersistentVolumeClaim)] == [
         "data-cache-1",
         "data-cache-2",
     ]
@@ -335,7 +335,7 @@ def test_a_stateful_set_grows_and_shrinks_at_its_end_and_makes_its_claims() -> N
     cached = [of("StatefulSet", "cache", f"cache-{i}", "n1") for i in range(3)]
     larger = shop(pods=cached, whole=[workload("StatefulSet", "cache", 3)])
     shrunk = after(larger, {"scale": {"kind": "sts", "name": "cache", "replicas": 1}})
-    assert [each.name for each in shrunk.snapshot.objects.of(Pod) if each.name.startswith("cache")] == ["cache-0"]
+    assert [each.name for each in shrunk.snapshot.objects.list_all(Pod) if each.name.startswith("cache")] == ["cache-0"]
     assert shrunk.notes == ()
 
 
@@ -348,7 +348,7 @@ def test_an_update_of_a_stateful_set_under_way_stands_still() -> None:
     there = snapshot_of([node("n1")], pods, whole=[db])
     result = after(there, {"scale": {"kind": "sts", "name": "db", "replicas": 3}})
     assert waiting(result) == ["db-2"]
-    assert (result.asked[0].pod.metadata.labels or {})["controller-revision-hash"] == "db-new"
+    assert (result.waiting_pods[0].pod.metadata.labels or {})["controller-revision-hash"] == "db-new"
     assert running(result, "n1") == ["db-0", "db-1"]
 
 
@@ -387,7 +387,7 @@ def test_the_present_size_changes_nothing() -> None:
     there = shop()
     result = after(there, {"scale": {"kind": "deploy", "name": "web", "replicas": 2}})
     assert dumped(result.snapshot) == dumped(there)
-    assert result.asked == ()
+    assert result.waiting_pods == ()
 
 
 def test_pods_that_the_api_server_refuses_are_told() -> None:
@@ -401,7 +401,7 @@ def test_pods_that_the_api_server_refuses_are_told() -> None:
     result = after(shop(whole=[quota]), {"scale": {"kind": "deploy", "name": "web", "replicas": 7}})
     (failed,) = result.failed
     assert (failed.owner, failed.pods, failed.origin) == ("Deployment shop/web", 3, "edits.yaml $.edits[0]")
-    assert len(result.asked) == 2
+    assert len(result.waiting_pods) == 2
     assert failed.message.startswith("Error creating: ")
     assert "exceeded quota: small" in failed.message
 
@@ -475,9 +475,9 @@ def test_a_workload_without_a_template_cannot_grow() -> None:
 
 def test_without_edits_the_snapshot_is_the_one_that_was_given() -> None:
     there = shop()
-    result = edited(there, [])
+    result = apply_edits(there, [])
     assert result.snapshot is there
-    assert result.covered == there.covered()
+    assert result.covered == there.covered_kinds()
 
 
 @pytest.mark.parametrize("text", WORDS)

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from kwhatif.errors import InputError
+from kwhatif.simulation.expansion.expand import ExpandedManifests, expand
+from kwhatif.simulation.expansion.pods import summarize_expansion
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_manifests, load_snapshot
-from kwhatif.whatif.expand.as_result import summarized
-from kwhatif.whatif.expand.expand import Expanded, expand
 from kwhatif.workloads.controllers import TemplatePath
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ def written(path: Path, objects: tuple[Json, ...]) -> str:
     return str(path)
 
 
-def expanded(tmp_path: Path, *objects: Json, cluster: tuple[Json, ...] = (), **options: Any) -> Expanded:
+def expanded(tmp_path: Path, *objects: Json, cluster: tuple[Json, ...] = (), **options: Any) -> ExpandedManifests:
     snapshot = load_snapshot([written(tmp_path / "cluster.yaml", cluster)]) if cluster else Snapshot()
     return expand(load_manifests([written(tmp_path / "manifests.yaml", objects)]), snapshot, **options)
 
@@ -70,7 +70,7 @@ def test_a_controller_that_may_not_make_its_pods_says_how_many_are_missing(tmp_p
     quota = a("ResourceQuota", "few", {"hard": {"pods": "1"}}, namespace="default")
     found = expanded(tmp_path, deployment("web", 3), cluster=(quota,))
     assert (len(found.pods), [failed.pods for failed in found.failed]) == (1, [2])
-    assert summarized(found).exit_code == 1
+    assert summarize_expansion(found).exit_code == 1
 
 
 def test_a_namespace_that_a_complete_snapshot_lacks_does_not_exist(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_priority_of_no_class_is_refused_where_classes_are_known(known: bool, 
 def test_a_workload_of_the_cluster_is_updated_and_not_created(tmp_path: Path) -> None:
     found = expanded(tmp_path, deployment("web", 4), cluster=(deployment("web", 2),))
     assert (found.pods, [rollout.name for rollout in found.rollouts]) == ([], ["Deployment default/web"])
-    result = summarized(found)
+    result = summarize_expansion(found)
     assert [pod.owner for pod in result.pods] == ["Deployment default/web"] * 4
 
 
@@ -141,4 +141,4 @@ def test_so_is_one_that_wants_less_than_no_pods(tmp_path: Path) -> None:
 def test_a_null_in_a_list_of_the_cluster_is_an_empty_item(tmp_path: Path) -> None:
     replicas = a("ReplicaSet", "web-1", deployment("web", 1)["spec"], api="apps/v1", ownerReferences=[None])
     found = expanded(tmp_path, deployment("web", 2), cluster=(deployment("web", 1), replicas))
-    assert summarized(found).exit_code == 0
+    assert summarize_expansion(found).exit_code == 0

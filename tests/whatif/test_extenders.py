@@ -15,8 +15,8 @@ import msgspec
 import pytest
 import yaml
 
+from kwhatif.results.base import Gap
 from kwhatif.results.explain import ExplainResult
-from kwhatif.results.parts import Gap
 from kwhatif.results.place import PlaceResult
 from tests.cli.running import CLUSTER, Ran, refused, run
 from tests.scheduling.extender_server import SLOW, Raw, keeps, names, scores, serving

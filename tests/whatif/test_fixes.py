@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.whatif.edits.cordon import cordoned
+from kwhatif.simulation.edits.cordon import cordon_node
 from tests.builders import node, pod
 from tests.whatif.answers import explain
 from tests.whatif.sessions import asking, session_of
@@ -16,14 +16,16 @@ FULL = pod("full", on="b", cpu="4")
 @pytest.mark.parametrize(
     ("nodes", "bound", "asked", "offered"),
     [
-        pytest.param([cordoned(node("b"))], [], pod(), ["b"], id="with the taint that goes with it"),
+        pytest.param([cordon_node(node("b"))], [], pod(), ["b"], id="with the taint that goes with it"),
         pytest.param([node("b", cordoned=True)], [], pod(), ["b"], id="without"),
-        pytest.param([cordoned(node("b", taints=["team=red:NoSchedule"]))], [], pod(), [], id="not past other taints"),
-        pytest.param([cordoned(node("b"))], [FULL], pod(cpu="1"), [], id="not where there is no room"),
-        pytest.param([cordoned(node(n)) for n in "dcb"], [], pod(), ["b", "c"], id="the first two by name"),
+        pytest.param(
+            [cordon_node(node("b", taints=["team=red:NoSchedule"]))], [], pod(), [], id="not past other taints"
+        ),
+        pytest.param([cordon_node(node("b"))], [FULL], pod(cpu="1"), [], id="not where there is no room"),
+        pytest.param([cordon_node(node(n)) for n in "dcb"], [], pod(), ["b", "c"], id="the first two by name"),
         pytest.param([node("b", cpu="0")], [], pod(cpu="1"), [], id="nobody is cordoned"),
         pytest.param(
-            [cordoned(node("b")), cordoned(node("c", labels={"disk": "ssd"}))],
+            [cordon_node(node("b")), cordon_node(node("c", labels={"disk": "ssd"}))],
             [],
             pod(node_selector={"disk": "ssd"}),
             ["c"],

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS
-from kwhatif.snapshot.format.autoscaler_command import GROUP_FLAGS, READ_FLAGS, flags_in
-from kwhatif.snapshot.format.autoscaler_info import GroupStatus, status_of
+from kwhatif.snapshot.format.autoscaler_info import GROUP_FLAGS, READ_FLAGS, GroupStatus, flags_in, status_of
 from tests.cli.running import run
 
 Json = dict[str, Any]

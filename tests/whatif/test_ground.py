@@ -7,32 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from kwhatif.commands.place.run import Place
 from kwhatif.errors import UsageError
-from kwhatif.whatif.place.placing import Run
-from kwhatif.whatif.place.question import Place
-from kwhatif.whatif.stages.ground import Ground
-from kwhatif.whatif.stages.inputs import Engine, Inputs
-from kwhatif.whatif.stages.notes import Notes
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import STAGES, Inquiry
+from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
+from kwhatif.simulation.pipeline import STAGES, PipelineState
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.study import StudyBase
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-def ground(engine: Engine | None = None) -> Ground:
+def ground(engine: SchedulerOptions | None = None) -> StudyBase:
     """That of the sample pods and the sample cluster."""
     inputs = Inputs(snapshot=[str(DATA / "cluster.json")], manifests=[str(DATA / "pods.yaml")])
-    case = Case(inputs, engine or Engine())
-    inquiry = Inquiry(Place(), [case], Notes())
+    case = Scenario(inputs, engine or SchedulerOptions())
+    inquiry = PipelineState(Place(), [case], Notes())
     for stage in STAGES[: STAGES.index(next(each for each in STAGES if each.__name__ == "session"))]:
         inquiry = stage(inquiry)
-    return Ground.of(case)
+    return StudyBase.from_scenario(case)
 
 
-def places(of: Ground) -> dict[str, str]:
+def places(of: StudyBase) -> dict[str, str]:
     """Where the pods go in a world of this."""
-    run = Run(of.fork())
-    run.all_of(of.case.asked)
+    run = PlacementRun(of.fork())
+    run.schedule_all(of.case.pods_to_schedule)
     return run.homes()
 
 
@@ -50,7 +49,7 @@ def test_a_ground_that_travelled_is_the_same() -> None:
 
 
 def test_plugins_from_files_are_found_again() -> None:
-    engine = Engine(policy=str(DATA / "with-plugin.yaml"), plugin=[f"{DATA / 'plugins.py'}:OnlyCats"])
+    engine = SchedulerOptions(policy=str(DATA / "with-plugin.yaml"), plugin=[f"{DATA / 'plugins.py'}:OnlyCats"])
     one = ground(engine)
     assert places(pickle.loads(pickle.dumps(one))) == places(one) != places(ground())
     assert one.digest != ground().digest
@@ -58,4 +57,4 @@ def test_plugins_from_files_are_found_again() -> None:
 
 def test_extenders_are_not_called_for_many_worlds() -> None:
     with pytest.raises(UsageError, match="--call-extenders"):
-        ground(Engine(call_extenders=True))
+        ground(SchedulerOptions(call_extenders=True))

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kwhatif.bounds import PODS, make_room, pods_left, pods_to_make
+from kwhatif.commands.questions import capacity, drain, expand, gate, place
 from kwhatif.errors import InputError, UsageError
-from kwhatif.whatif.questions import capacity, drain, expand, gate, place
 
 CLUSTER = str(Path(__file__).parents[1] / "fuzz" / "cluster.yaml")
 MANY = 2**31 - 1

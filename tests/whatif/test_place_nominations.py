@@ -7,10 +7,10 @@ import pytest
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.place.placing import Run
-from kwhatif.whatif.session import Session
 from tests.builders import FEATURES, Json, node, pod
 from tests.scheduling.stories import Hold, enabling
 from tests.whatif.answers import place
@@ -41,9 +41,9 @@ def test_a_pod_that_waits_for_its_permit_is_turned_away_for_one_that_comes_later
     there = Objects()
     there.add(node("a", cpu="4"))
     configuration = load_configuration(enabling("Hold"), source="", features=FEATURES)
-    run = Run(Session(Snapshot(objects=there), Setup(configuration, FEATURES, {"Hold": Hold})))
+    run = PlacementRun(Session(Snapshot(objects=there), Setup(configuration, FEATURES, {"Hold": Hold})))
     for asked in asking(pod("low", cpu="3", labels={"hold": "5"}), pod("vip", cpu="3", priority=9)):
-        info = run.ours(asked)
+        info = run.take_up(asked)
         assert info is not None
         run.schedule(asked, info)
     run.wait()

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from kwhatif.api.core import Pod
+from kwhatif.commands.questions import capacity, drain, explain, place
 from kwhatif.errors import FidelityError
 from kwhatif.results.place import Placement, PlaceResult
-from kwhatif.whatif.questions import capacity, drain, explain, place
 from tests import device_builders, storage_builders
 from tests.builders import HOSTNAME, Json, budget, node, pod, pods_like, select, spread
 from tests.whatif.snapshots import snapshot_of

@@ -10,11 +10,11 @@ import yaml
 
 from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.results.place import PlaceResult
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import features_of
-from kwhatif.whatif.expand.expand import expand
-from kwhatif.whatif.session import Session
 from tests.whatif.answers import place
 
 DATA = Path(__file__).parents[1] / "data"

@@ -131,7 +131,7 @@ def test_the_cluster_afterwards_has_the_new_nodes(tmp_path: Path) -> None:
     first = placed(KARPENTER, CATALOGUE, KARPENTER / "web.yaml", write_snapshot=later)
     assert first.scale_up is not None
     names = {node.node for node in first.scale_up.nodes}
-    assert names <= {node.name for node in kwhatif.load_snapshot([str(later)]).objects.of(kwhatif.api.core.Node)}
+    assert names <= {node.name for node in kwhatif.load_snapshot([str(later)]).objects.list_all(kwhatif.api.core.Node)}
     again = kwhatif.place(with_pending=True, snapshot=later, autoscale=CATALOGUE)
     assert again.scale_up is not None
     assert not again.scale_up.nodes, "what was bought is there"

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 import kwhatif
-from kwhatif.results.parts import Result
-from kwhatif.whatif.schema_files import SCHEMAS, schema_text
+from kwhatif.commands.schema_files import SCHEMAS, schema_text
+from kwhatif.results.base import Result
 
 ROOT = Path(__file__).parents[2]
 DIRECTORY = ROOT / "schemas"
@@ -23,7 +23,7 @@ DIRECTORY = ROOT / "schemas"
 def test_a_schema_file_is_what_the_structs_say(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMAS[name]())
     text = (DIRECTORY / f"{name}.schema.json").read_text(encoding="utf-8")
-    assert text == schema_text(name), "run: python -m kwhatif.whatif.schema_files schemas"
+    assert text == schema_text(name), "run: python -m kwhatif.commands.schema_files schemas"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

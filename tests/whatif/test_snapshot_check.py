@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import DeviceResults
 from kwhatif.api.meta import Resource
-from kwhatif.api.others import PriorityClass
+from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.commands.snapshot.validate.validate import check, validate
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.validate.validate import check, validate
 from tests.builders import FEATURES, GPU, budget, namespace, node, pod, pods_like, replica_set, select
 from tests.device_builders import claim as device_claim
 from tests.device_builders import device_class, devices_of, first_of, pod_with, request

@@ -11,12 +11,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif.commands.snapshot.validate.validate import validate
 from kwhatif.errors import InputError
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.scheduling.setup import Setup
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.session import Session
-from kwhatif.whatif.validate.validate import validate
 from tests.builders import FEATURES
 
 DATA = Path(__file__).parents[1] / "data"

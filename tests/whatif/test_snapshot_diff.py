@@ -14,8 +14,8 @@ from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import OwnerReference, Resource
-from kwhatif.results.snapshot_diff import DiffResult, FieldChange
-from kwhatif.whatif.snapshot_diff.snapshot_diff import diff, field_changes
+from kwhatif.commands.snapshot.diff.diff import diff, field_changes
+from kwhatif.commands.snapshot.diff.result import DiffResult, FieldChange
 from tests.builders import budget, container, node, pod, replica_set, select
 from tests.whatif.snapshots import snapshot_of
 

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Pod
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.report.snapshot_info_text import bar
-from kwhatif.results.amounts import lasted
-from kwhatif.results.snapshot_info import DeviceUse, InfoResult, ResourceUse
+from kwhatif.commands.snapshot.info.info import info
+from kwhatif.commands.snapshot.info.result import DeviceUse, InfoResult, ResourceUse
+from kwhatif.commands.snapshot.info.text import bar
+from kwhatif.results.amounts import format_age
+from kwhatif.simulation.node_pools import pool_of
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot
 from kwhatif.snapshot.load import load_snapshot
-from kwhatif.whatif.info.info import info
-from kwhatif.whatif.info.pools import pool_of
 from tests.builders import FEATURES, GIB, GPU, container, node, pod
 from tests.whatif.snapshots import snapshot_of
 
@@ -206,4 +206,4 @@ def test_bars_are_as_wide_as_each_other_up_to_the_percentage(part: int, whole: i
     ("seconds", "said"), [(0, "0 seconds"), (119, "119 seconds"), (7199, "119 minutes"), (2 * 86_400, "2 days")]
 )
 def test_ages(seconds: int, said: str) -> None:
-    assert lasted(seconds) == said
+    assert format_age(seconds) == said

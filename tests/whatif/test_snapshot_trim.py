@@ -12,21 +12,19 @@ import pytest
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.commands.conformance.scenario_files import read_scenarios, replay_scenario
+from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
+from kwhatif.commands.snapshot.trim.decision import decide
+from kwhatif.commands.snapshot.trim.text import trim_blocks
+from kwhatif.commands.snapshot.trim.trim import TrimmedSnapshot, build_trim_result, check_and_write, trim, unbind_pods
 from kwhatif.errors import InputError
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.report.snapshot_trim_text import trim_blocks
-from kwhatif.report.tables import text_of
-from kwhatif.scheduling.setup import Setup
+from kwhatif.render.tables import text_of
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import decode_objects
-from kwhatif.snapshot.read.items import decode
-from kwhatif.whatif.conformance.scenario_answers import Scenario
-from kwhatif.whatif.conformance.scenario_files import read_scenarios
-from kwhatif.whatif.conformance.scenario_replay import replayed
-from kwhatif.whatif.session import Asked, Session
-from kwhatif.whatif.trim.decision import decide
-from kwhatif.whatif.trim.trim import Trimmed, awaiting, trim
-from kwhatif.whatif.trim.written import check_and_write, told
+from kwhatif.snapshot.read.objects import decode
 from tests.builders import FEATURES, budget, namespace, node, pod, pods_like, select, service
 from tests.storage_builders import claim, claiming, storage_class
 from tests.whatif.snapshots import snapshot_of
@@ -38,12 +36,12 @@ SETUP = Setup(load_configuration(None, source=""), FEATURES)
 
 def trimmed(
     snapshot: Snapshot, *pods: Pod, setup: Setup = SETUP, nodes_too: bool = False, steps: int | None = None
-) -> Trimmed:
-    waiting, asked = awaiting(snapshot, [Asked(each) for each in pods])
+) -> TrimmedSnapshot:
+    waiting, asked = unbind_pods(snapshot, [PodToSchedule(each) for each in pods])
     return trim(Session(waiting, setup), asked, nodes_too=nodes_too, most_steps=steps)
 
 
-def names(result: Trimmed) -> set[str]:
+def names(result: TrimmedSnapshot) -> set[str]:
     return {f"{type(obj).__name__} {obj.name}" for obj in result.snapshot.objects}
 
 
@@ -55,7 +53,7 @@ def test_a_trimmed_recording_is_decided_as_it_was_recorded(family: str) -> None:
     # Clusters that are sampled have hundreds of nodes; two of them take as long as all others together.
     before = after = 0
     for where, scenario in islice(read_scenarios(str(RECORDED / family)), 2 if "sampling" in family else 5):
-        assert isinstance(scenario, Scenario)
+        assert isinstance(scenario, SchedulerScenario)
         snapshot, (first, *_) = Snapshot(objects=decode_objects(scenario.objects)), scenario.pods
         setup = Setup(load_configuration(scenario.config, source=where), FEATURES)
         result = trimmed(snapshot, decode(first, Pod), setup=setup)
@@ -65,13 +63,15 @@ def test_a_trimmed_recording_is_decided_as_it_was_recorded(family: str) -> None:
     assert after < 0.7 * before
 
 
-def check_against_the_recording(scenario: Scenario, result: Trimmed) -> None:
+def check_against_the_recording(scenario: SchedulerScenario, result: TrimmedSnapshot) -> None:
     """Replay what is left, in the way recordings are replayed."""
     left = [
         obj for obj in result.snapshot.objects if not (isinstance(obj, Pod) and obj.key == result.decision.pods[0][0])
     ]
     raws = [_raw(obj) for obj in left]
-    got = replayed(Scenario(scenario.name, raws, scenario.pods[:1], scenario.config))["pods"][0]["attempts"]
+    got = replay_scenario(SchedulerScenario(scenario.name, raws, scenario.pods[:1], scenario.config))["pods"][0][
+        "attempts"
+    ]
     assert scenario.expected is not None
     wanted = msgspec.to_builtins(scenario.expected.pods[0].attempts)
     assert len(got) == len(wanted)
@@ -102,7 +102,7 @@ def _added(scores: dict[str, dict[str, int]] | None) -> dict[str, dict[str, int]
 @pytest.mark.parametrize("family", FAMILIES)
 def test_with_fewer_nodes_the_outcome_is_the_recorded_one_but_for_numbers(family: str) -> None:
     for where, scenario in islice(read_scenarios(str(RECORDED / family)), 1 if "sampling" in family else 2):
-        assert isinstance(scenario, Scenario)
+        assert isinstance(scenario, SchedulerScenario)
         setup = Setup(load_configuration(scenario.config, source=where), FEATURES)
         snapshot = Snapshot(objects=decode_objects(scenario.objects))
         result = trimmed(snapshot, decode(scenario.pods[0], Pod), setup=setup, nodes_too=True)
@@ -113,9 +113,9 @@ def test_with_fewer_nodes_the_outcome_is_the_recorded_one_but_for_numbers(family
         assert [sorted(cycle.victims) for cycle in cycles] == [attempt.victims or [] for attempt in recorded]
 
 
-def _waiting(result: Trimmed) -> list[Asked]:
+def _waiting(result: TrimmedSnapshot) -> list[PodToSchedule]:
     key = result.decision.pods[0][0]
-    return [Asked(pod) for pod in result.snapshot.objects.of(Pod) if pod.key == key]
+    return [PodToSchedule(pod) for pod in result.snapshot.objects.list_all(Pod) if pod.key == key]
 
 
 # --- in the small
@@ -139,7 +139,7 @@ def test_of_the_pods_in_the_way_as_few_are_kept_as_are_in_the_way() -> None:
     snapshot = snapshot_of(node("a", cpu="2"), *crowd)
     result = trimmed(snapshot, pod("p", cpu="1500m", priority=1))
     # 1500m do not fit beside 600m; with five of them they would.
-    assert len(result.snapshot.objects.of(Pod)) == 1 + 6
+    assert len(result.snapshot.objects.list_all(Pod)) == 1 + 6
     assert [cycle.message for cycle in result.decision.cycles] == [
         cycle.message for cycle in decide(Session(result.snapshot, SETUP), result.snapshot, _waiting(result)).cycles
     ]
@@ -149,7 +149,7 @@ def test_a_message_keeps_its_nodes_unless_they_may_go_too() -> None:
     many = [node(f"n{i:02}", cpu="1") for i in range(20)] + [node("t", taints=["gpu:NoSchedule"])]
     asks = pod("p", cpu="3")
     kept = trimmed(snapshot_of(*many), asks)
-    assert len(kept.snapshot.objects.of(Node)) == 21
+    assert len(kept.snapshot.objects.list_all(Node)) == 21
     few = trimmed(snapshot_of(*many), asks, nodes_too=True)
     assert names(few) == {"Node n00", "Node t", "Pod p"}
     (cycle,) = decide(Session(few.snapshot, SETUP), few.snapshot, _waiting(few)).cycles
@@ -166,7 +166,7 @@ def test_a_pod_that_is_placed_keeps_its_rivals_unless_they_may_go_too() -> None:
 def test_a_running_pod_waits_in_the_new_snapshot() -> None:
     runs = pod("p", on="a", cpu="1", started="2026-01-01T00:00:00Z", status={"phase": "Running"})
     result = trimmed(snapshot_of(node("a"), runs), runs)
-    (left,) = result.snapshot.objects.of(Pod)
+    (left,) = result.snapshot.objects.list_all(Pod)
     assert (left.spec.node_name, left.status.phase, left.status.start_time) == (None, "Pending", None)
     assert result.decision.cycles[0].node == "a"
 
@@ -239,7 +239,7 @@ def test_a_pod_that_has_a_nomination_stays_where_it_takes_the_room(tmp_path: Pat
     assert "1 Insufficient cpu" in result.decision.cycles[0].message
     assert names(result) == {"Node a", "Pod first", "Pod p"}
     file = str(tmp_path / "small.json")
-    told_of = told(
+    told_of = build_trim_result(
         snapshot, result, check_and_write(result, Session(snapshot, SETUP), _waiting(result), file, loosely=False), file
     )
     assert told_of.others_pending == ("default/first",)

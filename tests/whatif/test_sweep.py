@@ -13,18 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwhatif
+from kwhatif.commands.sweep.measures import (
+    front_of,
+    influences_of,
+    measure_cluster,
+    objectives_of,
+    ranks_of,
+    read_prices,
+    scalars,
+)
+from kwhatif.commands.sweep.points import points_of
+from kwhatif.commands.sweep.policy_variant import apply_settings, build_variant, describe_differences
+from kwhatif.commands.sweep.result import Objective, SweepResult
+from kwhatif.commands.sweep.space_document import Axis, Space, read_space
 from kwhatif.errors import InputError, UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.results.place import Placement
-from kwhatif.results.sweep import Objective, SweepResult
-from kwhatif.scheduling.setup import Setup
-from kwhatif.whatif.sweep.chosen_points import points_of
-from kwhatif.whatif.sweep.influences import influences_of
-from kwhatif.whatif.sweep.measuring import measured, scalars
-from kwhatif.whatif.sweep.node_prices import read_prices
-from kwhatif.whatif.sweep.pareto import front_of, objectives_of, ranks_of
-from kwhatif.whatif.sweep.policy_variant import in_words, variant, varied
-from kwhatif.whatif.sweep.space_document import Axis, Space, read_space
+from kwhatif.scheduling.driver import Setup
 from tests.builders import FEATURES, node, pod
 from tests.cli.running import TESTS, run
 from tests.whatif.sessions import session_of
@@ -125,7 +130,7 @@ def test_measures_of_a_small_cluster_by_hand() -> None:
     ]
     session = session_of(nodes, pods)
     today = {"default/one": "a", "default/two": "b"}
-    found = measured(session.cluster, placements, 3, today, {"a": 0.5, "b": 0.25})
+    found = measure_cluster(session.cluster, placements, 3, today, {"a": 0.5, "b": 0.25})
     assert scalars([found]) == {
         "pending": 2,
         "evictions": 3,
@@ -230,20 +235,20 @@ def test_a_policy_is_todays_but_for_its_settings(
     settings: dict[str, Any], scores: dict[str, int | None], words: str
 ) -> None:
     space = space_of(scoringStrategies={"pack": PACK})
-    changed = varied(SETUP, space, settings)
+    changed = apply_settings(SETUP, space, settings)
     profile = changed.profile(changed.configuration.profiles[0])
     weights = {plugin.name: weight for plugin, weight in profile.framework.scorers}
     assert {plugin: weights.get(plugin) for plugin in scores} == scores
     filters = {plugin.name for plugin in profile.framework.filters}
     assert ("PodTopologySpread" in filters) == settings.get("PodTopologySpread.enabled", True)
-    assert in_words(SETUP, space)(settings) == words
+    assert describe_differences(SETUP, space)(settings) == words
     assert profile.percentage == settings.get("percentageOfNodesToScore", 0)
 
 
 def test_a_variant_leaves_todays_policy_as_it_is() -> None:
     space = space_of(weights={"ImageLocality": [3]})
     before = repr(SETUP.configuration)
-    variant(SETUP, space, {"ImageLocality.weight": 3})
+    build_variant(SETUP, space, {"ImageLocality.weight": 3})
     assert repr(SETUP.configuration) == before
 
 

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kwhatif.admission.answer import Answer, Created, Object, Refused
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import ApiResponse, Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
-from kwhatif.workloads.controllers import Made, TemplatePath, reconcile
-from kwhatif.workloads.naming import template_hash
+from kwhatif.workloads.controllers import CreatedObjects, TemplatePath, reconcile
+from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import name_of, section
 from kwhatif.workloads.rollout import Plan
 
@@ -106,15 +106,15 @@ class Stubborn:
     """A server that lets in so many pods and no more."""
 
     def __init__(self, pods: int) -> None:
-        self._server = ApiServer(World())
+        self._server = ApiServer(ObjectStore())
         self._left = pods
         self.world = self._server.world
 
-    def create(self, obj: Object) -> Answer:
+    def create(self, obj: Object) -> ApiResponse:
         if obj["kind"] == "Pod":
             self._left -= 1
             if self._left < 0:
-                return Refused(403, "Forbidden", f'pods "{name_of(obj) or "new"}" is forbidden: no more')
+                return RequestRefusal(403, "Forbidden", f'pods "{name_of(obj) or "new"}" is forbidden: no more')
         return self._server.create(obj)
 
 
@@ -125,11 +125,11 @@ def make(
     ready: bool = True,
     pods: int = 10_000,
     templates: Iterable[TemplatePath] = (),
-) -> Made:
+) -> CreatedObjects:
     """Create an object and let its controllers work; at most so many pods are let in."""
     server = Stubborn(pods)
     answer = server.create(obj)
-    assert isinstance(answer, Created), answer
+    assert isinstance(answer, StoredObject), answer
     return reconcile(server, answer.object, list(nodes), ready=ready, templates=list(templates))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
 from kwhatif.workloads.controllers import makes_pods, reconcile
 from kwhatif.workloads.objects import controller_of
 from tests.workloads.builders import Json, deployment, hash_of, job, make, names, node, template, workload
@@ -237,6 +237,6 @@ def test_a_pod_stays_what_it_is_and_gets_the_claims_of_its_ephemeral_volumes() -
 
 def test_of_a_kind_that_makes_no_pods_nothing_is_made() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
-    assert reconcile(ApiServer(World()), service, []).pods == ()
+    assert reconcile(ApiServer(ObjectStore()), service, []).pods == ()
     assert not makes_pods(service)
     assert not makes_pods({"apiVersion": "serving.example/v1", "kind": "Deployment"})

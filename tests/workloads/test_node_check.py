@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwhatif.workloads.node_check import NodeCheck, Wanted, taints_of
+from kwhatif.workloads.daemon_set import DaemonDecision, NodeCheck, taints_of
 from tests.workloads.builders import Json, node, template
 
-NO, YES, STAY = Wanted(False, False), Wanted(True, True), Wanted(False, True)
+NO, YES, STAY = DaemonDecision(False, False), DaemonDecision(True, True), DaemonDecision(False, True)
 
 
 def taint(effect: str, key: str = "k") -> Json:
@@ -46,7 +46,7 @@ IN_A = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]
         ),
     ],
 )
-def test_what_is_wanted_of_a_node(pod: Json, spec: Json, wanted: Wanted) -> None:
+def test_what_is_wanted_of_a_node(pod: Json, spec: Json, wanted: DaemonDecision) -> None:
     assert NodeCheck(template(**pod))(node("n", labels={"zone": "a"}, **spec)) == wanted
 
 
@@ -59,7 +59,7 @@ def test_what_is_wanted_of_a_node(pod: Json, spec: Json, wanted: Wanted) -> None
         ({"DiskPressure": "True"}, YES),
     ],
 )
-def test_a_nodes_state_counts_as_the_taint_it_leads_to(conditions: dict[str, str], wanted: Wanted) -> None:
+def test_a_nodes_state_counts_as_the_taint_it_leads_to(conditions: dict[str, str], wanted: DaemonDecision) -> None:
     listed: list[Any] = [{"type": kind, "status": status} for kind, status in conditions.items()]
     assert NodeCheck(template())(node("n") | {"status": {"conditions": listed}}) == wanted
 

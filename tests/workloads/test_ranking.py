@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kwhatif.workloads.pod_status import is_ready
-from kwhatif.workloads.ranking import first_to_go
-from kwhatif.workloads.rollout import plan
+from kwhatif.workloads.objects import is_ready
+from kwhatif.workloads.replica_set import first_to_go
+from kwhatif.workloads.rollout import plan_rollout
 from tests.workloads.builders import Json, owned, web_pods, workload
 
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
@@ -96,20 +96,20 @@ def test_a_replica_set_that_shrinks_removes_the_pods_that_a_real_one_would() -> 
         pod("pending", ""),
     ]
     old, new = (workload("ReplicaSet", replicas=n) for n in (5, 2))
-    (step,) = plan(old, new, pods, now=NOW)
+    (step,) = plan_rollout(old, new, pods, now=NOW)
     assert step.removes == ("pending", "broken", "fresh")
     assert (step.live.old, step.terminating.old) == (2, 2)
 
 
 def test_a_deployment_that_shrinks_thins_out_crowded_nodes() -> None:
     old, new = (workload("Deployment", replicas=n) for n in (4, 3))
-    assert [step.removes for step in plan(old, new, web_pods(4, "abcb"))] == [("web-old-4",)]
+    assert [step.removes for step in plan_rollout(old, new, web_pods(4, "abcb"))] == [("web-old-4",)]
 
 
 def test_a_replica_set_with_another_template_makes_new_pods_only_when_it_grows() -> None:
     pods = [pod("x", "a")]
     old, new = workload("ReplicaSet", replicas=1), workload("ReplicaSet", "two", replicas=1)
-    assert list(plan(old, new, pods)) == []
+    assert list(plan_rollout(old, new, pods)) == []
     new["spec"]["replicas"] = 2
-    (step,) = plan(old, new, pods)
+    (step,) = plan_rollout(old, new, pods)
     assert (step.live.old, step.live.new) == (1, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.workloads.rollout import plan
+from kwhatif.workloads.rollout import plan_rollout
 from tests.workloads.builders import Json, changed, deployment, web_pods, workload
 
 
@@ -32,7 +32,7 @@ def in_the_middle() -> tuple[Json, list[Json], list[Json]]:
 def test_a_deployment_that_grows_in_the_middle_of_a_rollout_grows_in_proportion() -> None:
     old, sets, pods = in_the_middle()
     new = changed(old, replicas=20)
-    step = next(plan(old, new, pods, replica_sets=sets))
+    step = next(plan_rollout(old, new, pods, replica_sets=sets))
     assert (step.live.old, step.live.new) == (14, 9)
     assert sum(pod["metadata"]["generateName"] == "web-old-" for pod in step.creates) == 6
 
@@ -40,7 +40,7 @@ def test_a_deployment_that_grows_in_the_middle_of_a_rollout_grows_in_proportion(
 def test_a_deployment_that_shrinks_in_the_middle_of_a_rollout_shrinks_in_proportion() -> None:
     old, sets, pods = in_the_middle()
     new = changed(old, replicas=5)
-    step = next(plan(old, new, pods, replica_sets=sets))
+    step = next(plan_rollout(old, new, pods, replica_sets=sets))
     # Five and three by proportion; then the rollout itself goes on, with the two that may be missing.
     assert (step.live.old, step.live.new) == (3, 5)
     assert sum(name.startswith("web-next-") for name in step.removes) == 2
@@ -48,15 +48,15 @@ def test_a_deployment_that_shrinks_in_the_middle_of_a_rollout_shrinks_in_proport
 
 def test_going_back_to_a_revision_whose_pods_are_still_there_needs_no_new_replica_set() -> None:
     old, sets, pods = in_the_middle()
-    rollout = plan(old, changed(old, "one"), pods, replica_sets=sets)
+    rollout = plan_rollout(old, changed(old, "one"), pods, replica_sets=sets)
     assert [(step.live.old, step.live.new) for step in rollout] == [(0, 10)]
-    assert {name.rpartition("-")[0] for name in rollout.removed} == {"web-next"}
-    assert [pod["metadata"]["generateName"] for pod in rollout.created] == ["web-old-", "web-old-"]
+    assert {name.rpartition("-")[0] for name in rollout.removed_pods} == {"web-next"}
+    assert [pod["metadata"]["generateName"] for pod in rollout.created_pods] == ["web-old-", "web-old-"]
 
 
 def test_a_second_change_before_the_first_is_done_replaces_both() -> None:
     old, sets, pods = in_the_middle()
-    rollout = plan(old, changed(old, "three"), pods, replica_sets=sets)
+    rollout = plan_rollout(old, changed(old, "three"), pods, replica_sets=sets)
     first = next(rollout)
     assert (first.live.old, first.live.new) == (8, 5)
     assert {name.rpartition("-")[0] for name in first.removes} == {"web-next"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.admission.answer import Created
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.admission.world import World
-from kwhatif.workloads.rollout import plan
+from kwhatif.workloads.rollout import plan_rollout
 from kwhatif.workloads.stateful_set import revision_of
 from tests.workloads.builders import Json, Slots, changed, owned, workload
 
@@ -29,7 +29,7 @@ def test_pods_are_replaced_one_by_one_from_the_highest_ordinal_down() -> None:
     old = stateful_set()
     pods = db_pods(old, "012")
     slots = Slots(pods)
-    rollout = plan(old, changed(old), pods, ready=slots.ready)
+    rollout = plan_rollout(old, changed(old), pods, ready=slots.ready)
     assert slots.follow(rollout) == [
         "2 old 0 new (1 old going): -db-2",
         "2 old 1 new: +db-2",
@@ -38,22 +38,22 @@ def test_pods_are_replaced_one_by_one_from_the_highest_ordinal_down() -> None:
         "0 old 2 new (1 old going): -db-0",
         "0 old 3 new: +db-0",
     ]
-    assert not rollout.unfinished
+    assert not rollout.remaining_work
 
 
 def test_pods_below_the_partition_stay_as_they_are() -> None:
     old = stateful_set(updateStrategy=partitioned(2))
     pods = db_pods(old, "012")
     slots = Slots(pods)
-    rollout = plan(old, changed(old), pods, ready=slots.ready)
+    rollout = plan_rollout(old, changed(old), pods, ready=slots.ready)
     assert slots.follow(rollout) == ["2 old 0 new (1 old going): -db-2", "2 old 1 new: +db-2"]
-    assert not rollout.unfinished
-    assert rollout.kept == ("db-0", "db-1")
+    assert not rollout.remaining_work
+    assert rollout.kept_pods == ("db-0", "db-1")
 
 
 def test_a_pod_below_the_partition_that_is_missing_comes_back_with_the_old_template() -> None:
     old = stateful_set(updateStrategy=partitioned(2))
-    rollout = plan(old, changed(old), db_pods(old, "02"))
+    rollout = plan_rollout(old, changed(old), db_pods(old, "02"))
     made = next(rollout).creates
     assert [(pod["metadata"]["name"], pod["spec"]["containers"][0]["image"]) for pod in made] == [("db-1", "one")]
 
@@ -61,67 +61,71 @@ def test_a_pod_below_the_partition_that_is_missing_comes_back_with_the_old_templ
 def test_an_updated_pod_that_never_gets_ready_stops_the_update_where_it_is() -> None:
     old = stateful_set()
     pods = db_pods(old, "012")
-    rollout = plan(old, changed(old), pods, ready=lambda pod: False)
+    rollout = plan_rollout(old, changed(old), pods, ready=lambda pod: False)
     assert [step.removes or step.creates[0]["metadata"]["name"] for step in rollout] == [("db-2",), "db-2"]
-    assert rollout.unfinished == "not updated and available: db-0, db-1, db-2"
+    assert rollout.remaining_work == "not updated and available: db-0, db-1, db-2"
 
 
 def test_an_ordered_set_with_a_broken_pod_does_not_even_begin() -> None:
     old = stateful_set()
-    rollout = plan(old, changed(old), db_pods(old, "012", unready="0"))
+    rollout = plan_rollout(old, changed(old), db_pods(old, "012", unready="0"))
     assert list(rollout) == []
-    assert rollout.unfinished
+    assert rollout.remaining_work
 
 
 def test_an_ordered_set_grows_one_ready_pod_at_a_time() -> None:
     old = stateful_set(replicas=1)
-    rollout = plan(old, stateful_set(replicas=3), db_pods(old, "0"))
+    rollout = plan_rollout(old, stateful_set(replicas=3), db_pods(old, "0"))
     assert [[pod["metadata"]["name"] for pod in step.creates] for step in rollout] == [["db-1"], ["db-2"]]
 
 
 def test_an_ordered_set_shrinks_from_the_highest_ordinal_and_waits_for_each() -> None:
     old = stateful_set(replicas=3)
-    rollout = plan(old, stateful_set(replicas=1), db_pods(old, "012"))
+    rollout = plan_rollout(old, stateful_set(replicas=1), db_pods(old, "012"))
     assert [step.removes for step in rollout] == [("db-2",), ("db-1",)]
-    assert not rollout.unfinished
+    assert not rollout.remaining_work
 
 
 def test_a_parallel_set_grows_and_shrinks_at_once() -> None:
     small, large = (stateful_set(replicas=n, podManagementPolicy="Parallel") for n in (1, 3))
-    assert [len(step.creates) for step in plan(small, large, db_pods(small, "0"))] == [2]
-    assert [step.removes for step in plan(large, small, db_pods(large, "012"))] == [("db-2", "db-1")]
+    assert [len(step.creates) for step in plan_rollout(small, large, db_pods(small, "0"))] == [2]
+    assert [step.removes for step in plan_rollout(large, small, db_pods(large, "012"))] == [("db-2", "db-1")]
 
 
 def test_new_ordinals_bring_their_claims() -> None:
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
     old = stateful_set(replicas=1, volumeClaimTemplates=[claim])
-    step = next(plan(old, changed(old, "one", replicas=2), db_pods(old, "0")))
+    step = next(plan_rollout(old, changed(old, "one", replicas=2), db_pods(old, "0")))
     assert [claim["metadata"]["name"] for claim in step.claims] == ["data-db-1"]
 
 
 def test_on_delete_leaves_the_pods_to_whoever_deletes_them() -> None:
     old = stateful_set(updateStrategy={"type": "OnDelete"})
-    rollout = plan(old, changed(old), db_pods(old, "012"))
+    rollout = plan_rollout(old, changed(old), db_pods(old, "012"))
     assert list(rollout) == []
-    assert not rollout.unfinished
+    assert not rollout.remaining_work
 
 
 def test_max_unavailable_counts_only_with_its_feature_gate() -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 2}}
     old = stateful_set(updateStrategy=strategy, podManagementPolicy="Parallel")
     pods = db_pods(old, "012")
-    assert [step.removes for step in plan(old, changed(old), pods) if step.removes] == [("db-2",), ("db-1",), ("db-0",)]
-    gated = plan(old, changed(old), pods, max_unavailable_stateful_set=True)
+    assert [step.removes for step in plan_rollout(old, changed(old), pods) if step.removes] == [
+        ("db-2",),
+        ("db-1",),
+        ("db-0",),
+    ]
+    gated = plan_rollout(old, changed(old), pods, max_unavailable_stateful_set=True)
     assert [step.removes for step in gated if step.removes] == [("db-2", "db-1"), ("db-0",)]
 
 
 def test_a_start_that_moves_condemns_the_pods_outside() -> None:
     old = stateful_set(replicas=2, podManagementPolicy="Parallel")
     new = changed(old, "one", ordinals={"start": 1})
-    rollout = plan(old, new, db_pods(old, "01"))
+    rollout = plan_rollout(old, new, db_pods(old, "01"))
     steps = list(rollout)
-    assert [pod["metadata"]["name"] for pod in rollout.created] == ["db-2"]
-    assert rollout.removed == ("db-0",)
+    assert [pod["metadata"]["name"] for pod in rollout.created_pods] == ["db-2"]
+    assert rollout.removed_pods == ("db-0",)
     assert len(steps) == 1
 
 
@@ -129,28 +133,28 @@ def test_an_update_in_the_middle_goes_on_from_where_it_is() -> None:
     old = stateful_set("two")
     old["status"] = {"currentRevision": revision_of(stateful_set("one")), "updateRevision": revision_of(old)}
     pods = db_pods(stateful_set("one"), "01") + db_pods(old, "2")
-    rollout = plan(old, old, pods)
+    rollout = plan_rollout(old, old, pods)
     assert [step.removes for step in rollout if step.removes] == [("db-1",), ("db-0",)]
-    assert not rollout.unfinished
+    assert not rollout.remaining_work
 
 
 def test_an_api_server_that_hears_which_pods_are_gone_lets_them_back_under_their_names() -> None:
     old = stateful_set(replicas=2)
     pods = db_pods(old, "01")
-    server = ApiServer(World(pods))
+    server = ApiServer(ObjectStore(pods))
 
     def admit(pod: Json) -> Json | None:
         answer = server.create(pod)
-        return answer.object if isinstance(answer, Created) else None
+        return answer.object if isinstance(answer, StoredObject) else None
 
     def gone(pod: Json) -> None:
         server.world.remove("Pod", "default", pod["metadata"]["name"])
 
-    rollout = plan(old, changed(old), pods, admit=admit, gone=gone)
+    rollout = plan_rollout(old, changed(old), pods, admit=admit, gone=gone)
     assert [step.live.new for step in rollout] == [0, 1, 1, 2]
-    assert not rollout.unfinished
+    assert not rollout.remaining_work
     images = [pod["spec"]["containers"][0]["image"] for pod in server.world.all("Pod")]
     assert images == ["two", "two"]
-    deaf = plan(old, changed(old), pods, admit=admit)
+    deaf = plan_rollout(old, changed(old), pods, admit=admit)
     assert [step.removes for step in deaf] == [("db-1",)]
-    assert deaf.refused == ("db-1",)
+    assert deaf.refused_pods == ("db-1",)

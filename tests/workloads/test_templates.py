@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from kwhatif.workloads.naming import pod_prefix, within
-from kwhatif.workloads.objects import scaled
-from kwhatif.workloads.proportions import proportional
-from kwhatif.workloads.templates import fits, same_template
+from kwhatif.workloads.deployment_rollout import proportional
+from kwhatif.workloads.object_creation import pod_prefix, truncate_name
+from kwhatif.workloads.objects import get_scaled_value, matches_template, same_template
 from tests.workloads.builders import Json, template
 
 
@@ -56,10 +55,10 @@ def test_templates_that_do_not(one: Json, other: Json) -> None:
 def test_a_pod_fits_its_template_whatever_was_added() -> None:
     own = template(tolerations=[{"key": "a"}])
     pod = template(tolerations=[{"key": "b"}, {"key": "a"}], priority=5, labels={"app": "web", "x": "y"})
-    assert fits(pod, own)
-    assert not fits(own, pod)
-    assert not fits(pod, template("two"))
-    assert not fits(pod, template(labels={"app": "other"}))
+    assert matches_template(pod, own)
+    assert not matches_template(own, pod)
+    assert not matches_template(pod, template("two"))
+    assert not matches_template(pod, template(labels={"app": "other"}))
 
 
 @dataclass
@@ -95,10 +94,10 @@ def test_a_replica_set_that_knows_no_maximum_is_measured_by_the_pods() -> None:
     [(3, True, 3), ("25%", True, 3), ("25%", False, 2), ("0%", True, 0), ("100%", False, 10), (None, True, 0)],
 )
 def test_a_share_of_ten(value: int | str | None, up: bool, expected: int) -> None:
-    assert scaled(value, 10, up=up) == expected
+    assert get_scaled_value(value, 10, up=up) == expected
 
 
 def test_a_name_that_is_too_long_is_cut_before_its_suffix() -> None:
-    assert within("a" * 300, "-x") == "a" * 251 + "-x"
+    assert truncate_name("a" * 300, "-x") == "a" * 251 + "-x"
     assert pod_prefix("a" * 253) == "a" * 253
     assert pod_prefix("web") == "web-"

@@ -1,22 +1,26 @@
 """Which definition serves a kind, and how a custom resource is read by it.
 
 Upstream: apiextensions-apiserver/pkg/apiserver (customresource_handler.go, schema/pruning, schema/defaulting).
+
+Paths to fields of custom resources, as definitions write them: ``.spec.items['a.b']``.
+
+Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (ValidFieldPath).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.request import copied
-from kwhatif.admission.schema.strict_decoding import Misfit, unknown_fields
-from kwhatif.admission.sent import Sent, apply_refusal
-from kwhatif.admission.world import World
-from kwhatif.api.field_types import FieldType, Served, Types
+from kwhatif.admission.manifest import FieldTypeError, UserRequest, apply_refusal, unknown_fields
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.request import deep_copy_json
+from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.api.field_types import ApiResource, FieldType, Types
 
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
@@ -38,7 +42,7 @@ class Definition:
         return found
 
     @property
-    def namespaced(self) -> bool:
+    def is_namespaced(self) -> bool:
         return bool(self.spec.get("scope") == "Namespaced")
 
     @property
@@ -56,12 +60,12 @@ class Definition:
         """Whether one of its rules compares an object with what it was."""
         return b"oldSelf" in msgspec.json.encode(self.schema)
 
-    def served(self) -> Served:
+    def to_api_resource(self) -> ApiResource:
         names = self.spec.get("names") or {}
-        return Served("", str(names.get("plural") or ""), self.namespaced)
+        return ApiResource("", str(names.get("plural") or ""), self.is_namespaced)
 
 
-def definition_of(world: World, api_version: str, kind: str) -> Definition | None:
+def definition_of(world: ObjectStore, api_version: str, kind: str) -> Definition | None:
     """What serves a kind in a version; None if no definition does."""
     group, _, wanted = api_version.rpartition("/")
     for crd in world.all("CustomResourceDefinition"):
@@ -74,7 +78,7 @@ def definition_of(world: World, api_version: str, kind: str) -> Definition | Non
     return None
 
 
-def may_be_aggregated(group: str, world: World) -> bool:
+def may_be_aggregated(group: str, world: ObjectStore) -> bool:
     """Whether another server may serve a group, as far as anybody can tell."""
     if world.knows("APIService"):
         specs = (service.get("spec") or {} for service in world.all("APIService"))
@@ -84,18 +88,18 @@ def may_be_aggregated(group: str, world: World) -> bool:
     return group.endswith(_AGGREGATED)
 
 
-def read_custom(sent: Sent, definition: Definition, types: Types) -> Refused | Served:
+def read_custom(sent: UserRequest, definition: Definition, types: Types) -> RequestRefusal | ApiResource:
     """A request for a custom resource, read strictly."""
     address = sent.path or sent.group_version
     if address != sent.group_version:
         why = f"the API version in the data ({sent.group_version}) does not match the expected API version ({address})"
-        return Refused(400, "BadRequest", why)
-    served = definition.served()
+        return RequestRefusal(400, "BadRequest", why)
+    served = definition.to_api_resource()
     if sent.verb == "apply":
         return apply_refusal(sent, served, SchemaTypes(definition, types)) or served
     try:
         wrong = [f"metadata.{f.path}" for f in unknown_fields(sent.object.get("metadata") or {}, _METADATA, types)]
-    except Misfit as error:
+    except FieldTypeError as error:
         return sent.bad(str(error))
     if not definition.free:
         wrong += _unknown(sent.object, definition.schema, "", root=True)
@@ -163,7 +167,7 @@ def fill_defaults(value: Any, schema: Object | None) -> None:
         for key, inner in (schema.get("properties") or {}).items():
             default = inner.get("default")
             if default is not None and (key not in value or (value[key] is None and not _nullable(inner))):
-                value[key] = copied(default)
+                value[key] = deep_copy_json(default)
         for key in value:
             known, found = _inner(schema, key)
             if known:
@@ -220,3 +224,45 @@ class SchemaTypes(Types):
             case "boolean":
                 return FieldType("scalar", "bool")
         return FieldType("scalar", "any")
+
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
+
+
+class FieldNotFound(Exception):
+    """A path that leads nowhere; ``str`` says why."""
+
+
+def field_at(text: str, schema: Object, *, brackets: bool = True) -> tuple[tuple[str, ...], Object]:
+    """The names on a path and the schema of the field there. Raises NoField."""
+    names: list[str] = []
+    at = 0
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if text[at] == "[" and not brackets:
+            raise FieldNotFound("array notation is not allowed")
+        if step is None:
+            raise FieldNotFound(_unlike(text[at:]))
+        name = step[1] if step[1] is not None else re.sub(r"\\(.)", r"\1", step[2])
+        properties, more = schema.get("properties"), schema.get("additionalProperties")
+        if properties and name in properties:
+            schema = properties[name] or {}
+        elif not properties and isinstance(more, dict):
+            schema = more
+        else:
+            raise FieldNotFound("does not refer to a valid field")
+        names.append(name)
+        at = step.end()
+    return tuple(names), schema
+
+
+def _unlike(rest: str) -> str:
+    token = re.match(r"[^.\[\]]+|.", rest, re.DOTALL)
+    if rest[0] not in ".[":
+        return f"expected [ or . but got: {token[0] if token else ''}"
+    if len(rest) == 1:
+        return "unexpected end of JSON path"
+    if rest[0] == ".":
+        return "does not refer to a valid field"
+    inner = re.match(r"\[([^.\[\]]*)", rest)
+    return f"expected single quoted string but got {inner[1] if inner else ''}"

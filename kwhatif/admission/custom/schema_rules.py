@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.custom.schemas import MISSING, Wrong, same
-from kwhatif.admission.validation.named_formats import FORMATS
-from kwhatif.cel.expression_types import BOOL, DYN, INT, STRING, Kind, fits, list_of, map_of, optional_of
-from kwhatif.cel.faults import CompileError, Fault, OverBudget
+from kwhatif.admission.custom.formats import FORMATS
+from kwhatif.admission.custom.schemas import MISSING, SchemaError, same
+from kwhatif.admission.response import Object
+from kwhatif.cel.declarations import BOOL, DYN, INT, STRING, Kind, fits, list_of, map_of, optional_of
 from kwhatif.cel.operators import NO_OVERLOAD
 from kwhatif.cel.program import Program
 from kwhatif.cel.standard import duration_of, timestamp_of
-from kwhatif.cel.values import Optional
+from kwhatif.cel.values import CompileError, Fault, Optional, OverBudget
 
 _LIMIT = 1_000_000
 # fmt: off
@@ -39,7 +38,7 @@ _TEXT_FORMATS = {
 }
 
 
-def _escaped(name: str) -> str:
+def _escape_field_name(name: str) -> str:
     """A field as expressions call it."""
     if name in _KEYWORDS:
         return f"__{name}__"
@@ -48,7 +47,7 @@ def _escaped(name: str) -> str:
 
 def _names(name: str) -> set[str]:
     """All that a field is called: words of the language are also taken as they are, behind a dot."""
-    return {_escaped(name), name} if name in _KEYWORDS else {_escaped(name)}
+    return {_escape_field_name(name), name} if name in _KEYWORDS else {_escape_field_name(name)}
 
 
 class _Types:
@@ -57,14 +56,14 @@ class _Types:
     def __init__(self) -> None:
         self.fields: dict[str, dict[str, Kind]] = {}
 
-    def of(self, schema: Object, *, root: bool = False) -> Kind:
+    def kind_of_schema(self, schema: Object, *, root: bool = False) -> Kind:
         if schema.get("x-kubernetes-int-or-string"):
             return DYN
         match schema.get("type"):
             case "object":
                 return self._object(schema, root)
             case "array":
-                return list_of(self.of(schema.get("items") or {}))
+                return list_of(self.kind_of_schema(schema.get("items") or {}))
             case "string":
                 return _TEXT_FORMATS.get(str(schema.get("format")), STRING)
             case "integer":
@@ -76,12 +75,12 @@ class _Types:
         return DYN
 
     def _fields(self, properties: Object) -> dict[str, Kind]:
-        return {name: self.of(inner) for key, inner in properties.items() for name in _names(key)}
+        return {name: self.kind_of_schema(inner) for key, inner in properties.items() for name in _names(key)}
 
     def _object(self, schema: Object, root: bool) -> Kind:
         more = schema.get("additionalProperties")
         if isinstance(more, dict) and not schema.get("properties"):
-            return map_of(STRING, self.of(more))
+            return map_of(STRING, self.kind_of_schema(more))
         if schema.get("x-kubernetes-preserve-unknown-fields") and not schema.get("properties"):
             return DYN
         fields = self._fields(schema.get("properties") or {})
@@ -140,9 +139,9 @@ def _read_text(value: str, name: str) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str, shown: str, root: bool, optional: bool) -> Program | str:
+def _compile_rule(text: str, shown: str, root: bool, optional: bool) -> Program | str:
     types = _Types()
-    kind = types.of(json.loads(shown), root=root)
+    kind = types.kind_of_schema(json.loads(shown), root=root)
     variables = {"self": kind, "oldSelf": optional_of(kind) if optional else kind}
     try:
         return Program(text, variables, types.fields, FORMATS)
@@ -154,7 +153,7 @@ def rule_program(
     text: str, schema: Object, wanted: Kind, *, root: bool = False, optional: bool = False
 ) -> Program | str:
     """The expression of a rule or of its message, or what is wrong with it."""
-    program = _compiled(text, json.dumps(schema, sort_keys=True), root, optional)
+    program = _compile_rule(text, json.dumps(schema, sort_keys=True), root, optional)
     if isinstance(program, Program) and not program.kind.loose and not fits(program.kind, wanted, {}):
         return "cel expression must evaluate to a bool" if wanted == BOOL else "must evaluate to a string"
     return program
@@ -177,7 +176,7 @@ def has_rules(schema: Any) -> bool:
 
 def broken_rules(
     value: Any, schema: Object, path: str = "", old: Any = MISSING, *, root: bool = True
-) -> Iterator[Wrong]:
+) -> Iterator[SchemaError]:
     """The rules that do not hold for a value and what is in it."""
     if value is None:
         return
@@ -211,7 +210,7 @@ def _matching(schema: Object, old: Any) -> Callable[[Any], Any]:
     return lambda item: found.get(json.dumps([item.get(key) for key in keys]), MISSING)
 
 
-def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iterator[Wrong]:
+def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iterator[SchemaError]:
     kind = str(schema.get("type") or "")
     shape = {key: item for key, item in schema.items() if key != "x-kubernetes-validations"}
     seen = _value(value, schema, root=root)
@@ -238,15 +237,15 @@ def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iter
             if str(fault).startswith(NO_OVERLOAD):
                 why = "call arguments did not match a supported operator, function or macro signature for rule"
                 told = f"'{fault}': {why}: {name}"
-            yield Wrong("invalid", path, (kind, told))
+            yield SchemaError("invalid", path, (kind, told))
             continue
         except OverBudget as over:
             why = "no further validation rules will be run due to call cost exceeds limit for rule"
-            yield Wrong("invalid", path, (kind, f"'{over}': {why}: {name}"))
+            yield SchemaError("invalid", path, (kind, f"'{over}': {why}: {name}"))
             return
         if not transition and old is not MISSING and same(value, old):
             continue
-        yield _said(rule, _message(rule, shape, values, root=root), value, kind, path)
+        yield _build_error(rule, _message(rule, shape, values, root=root), value, kind, path)
 
 
 def _message(rule: Object, schema: Object, values: dict[str, Any], *, root: bool) -> str:
@@ -264,13 +263,17 @@ def _message(rule: Object, schema: Object, values: dict[str, Any], *, root: bool
     return message or f"failed rule: {str(rule.get('rule') or '').strip()}"
 
 
-def _said(rule: Object, message: str, value: Any, kind: str, path: str) -> Wrong:
+def _build_error(rule: Object, message: str, value: Any, kind: str, path: str) -> SchemaError:
     path += str(rule.get("fieldPath") or "")
     match rule.get("reason"):
         case "FieldValueForbidden":
-            return Wrong("forbidden", path, (message,))
+            return SchemaError("forbidden", path, (message,))
         case "FieldValueRequired":
-            return Wrong("required", path, (message,))
+            return SchemaError("required", path, (message,))
         case "FieldValueDuplicate":
-            return Wrong("duplicate", path, (value,))
-    return Wrong("wrong", path, (message,)) if kind in ("object", "array") else Wrong("invalid", path, (value, message))
+            return SchemaError("duplicate", path, (value,))
+    return (
+        SchemaError("wrong", path, (message,))
+        if kind in ("object", "array")
+        else SchemaError("invalid", path, (value, message))
+    )

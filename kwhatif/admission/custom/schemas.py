@@ -2,21 +2,26 @@
 
 Upstream: kube-openapi/pkg/validation/validate and errors, apiextensions-apiserver/pkg/apiserver/validation. What an
 update leaves as it was is not refused.
+
+Lists whose items must differ, and objects within objects.
+
+Upstream: apiextensions-apiserver/pkg/apiserver/schema (listtype/validation.go, objectmeta/validation.go).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.custom.text_formats import fits_format
+from kwhatif.admission.custom.formats import fits_format
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import dns_1035_label
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.cel.faults import Fault
-from kwhatif.cel.formatting import text_of
 from kwhatif.cel.patterns import search
+from kwhatif.cel.standard import text_of
+from kwhatif.cel.values import Fault
 
 MISSING: Any = object()
 """The old value of what is new."""
@@ -32,7 +37,7 @@ _NUMERIC = ("integer", "number")
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class SchemaError:
     """One thing that is wrong: ``what`` is a method of Problems or ``type``, ``values`` are what it takes."""
 
     what: str
@@ -49,7 +54,7 @@ class Wrong:
 class _Result:
     """What is wrong, and how many checks were made."""
 
-    wrong: list[Wrong] = field(default_factory=list)
+    wrong: list[SchemaError] = field(default_factory=list)
     count: int = 0
 
     def add(self, other: _Result) -> None:
@@ -57,7 +62,7 @@ class _Result:
         self.count += other.count
 
 
-def note(problems: Problems, wrongs: Iterable[Wrong]) -> bool:
+def note(problems: Problems, wrongs: Iterable[SchemaError]) -> bool:
     """Note what is wrong; whether rules may still be asked."""
     free = True
     for wrong in wrongs:
@@ -73,12 +78,12 @@ def same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def against_schema(value: Any, schema: Object, path: str = "", old: Any = MISSING) -> list[Wrong]:
+def against_schema(value: Any, schema: Object, path: str = "", old: Any = MISSING) -> list[SchemaError]:
     """All that is wrong with a value."""
-    return _checked(value, schema, path, old).wrong
+    return _check_value(value, schema, path, old).wrong
 
 
-def _checked(value: Any, schema: Object, path: str, old: Any) -> _Result:
+def _check_value(value: Any, schema: Object, path: str, old: Any) -> _Result:
     result = _all(value, schema, path, old)
     if result.wrong and old is not MISSING and same(value, old):
         return _Result(count=result.count)
@@ -91,7 +96,7 @@ def _all(value: Any, schema: Object, path: str, old: Any) -> _Result:
         result.wrong += _enum(value, schema, path)
         return result
     result.count += 1
-    result.add(_combined(value, schema, path))
+    result.add(_check_combinators(value, schema, path))
     match value:
         case str():
             result.wrong += _text(value, schema, path)
@@ -110,16 +115,16 @@ def _all(value: Any, schema: Object, path: str, old: Any) -> _Result:
     return result
 
 
-def _misfit(path: str, wanted: str, found: str) -> Wrong:
+def _misfit(path: str, wanted: str, found: str) -> SchemaError:
     text = f"{path.removeprefix('.')} in body must be of type {wanted}: {json.dumps(found)}"
-    return Wrong("type", path, (found, text))
+    return SchemaError("type", path, (found, text))
 
 
 def _body(path: str, text: str) -> str:
     return f"{path.removeprefix('.')} in body {text}"
 
 
-def _type(value: Any, schema: Object, path: str) -> list[Wrong]:
+def _type(value: Any, schema: Object, path: str) -> list[SchemaError]:
     types = [schema["type"]] if schema.get("type") else []
     if schema.get("x-kubernetes-int-or-string"):
         types = ["integer", "string"]
@@ -140,59 +145,59 @@ def _type(value: Any, schema: Object, path: str) -> list[Wrong]:
     return [] if fits else [_misfit(path, ",".join(types), kind)]
 
 
-def _combined(value: Any, schema: Object, path: str) -> _Result:
+def _check_combinators(value: Any, schema: Object, path: str) -> _Result:
     """``anyOf``, ``oneOf``, ``allOf`` and ``not``."""
     result = _Result(count=1)
     where = json.dumps(path.removeprefix("."))
 
-    def told(text: str) -> None:
-        result.wrong.append(Wrong("invalid", None, ("", f"{where} {text}")))
+    def add_error(text: str) -> None:
+        result.wrong.append(SchemaError("invalid", None, ("", f"{where} {text}")))
 
-    anyof = [_checked(value, inner, path, MISSING) for inner in schema.get("anyOf") or ()]
+    anyof = [_check_value(value, inner, path, MISSING) for inner in schema.get("anyOf") or ()]
     if anyof:
         good = next((one for one in anyof if not one.wrong), None)
         if good is None:
-            told("must validate at least one schema (anyOf)")
+            add_error("must validate at least one schema (anyOf)")
         result.add(good or max(anyof, key=lambda one: one.count))
-    oneof = [_checked(value, inner, path, MISSING) for inner in schema.get("oneOf") or ()]
+    oneof = [_check_value(value, inner, path, MISSING) for inner in schema.get("oneOf") or ()]
     valid = [one for one in oneof if not one.wrong]
     if oneof and len(valid) == 1:
         result.add(valid[0])
     elif oneof:
         found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-        told(f"must validate one and only one schema (oneOf). {found}")
+        add_error(f"must validate one and only one schema (oneOf). {found}")
         if not valid:
             result.add(max(oneof, key=lambda one: one.count))
-    allof = [_checked(value, inner, path, MISSING) for inner in schema.get("allOf") or ()]
+    allof = [_check_value(value, inner, path, MISSING) for inner in schema.get("allOf") or ()]
     for one in allof:
         result.add(one)
     if any(one.wrong for one in allof):
         none = all(one.wrong for one in allof)
-        told(f"must validate all the schemas (allOf){'. None validated' if none else ''}")
-    if isinstance(schema.get("not"), dict) and not _checked(value, schema["not"], path, MISSING).wrong:
-        told("must not validate the schema (not)")
+        add_error(f"must validate all the schemas (allOf){'. None validated' if none else ''}")
+    if isinstance(schema.get("not"), dict) and not _check_value(value, schema["not"], path, MISSING).wrong:
+        add_error("must not validate the schema (not)")
     return result
 
 
-def _text(value: str, schema: Object, path: str) -> list[Wrong]:
+def _text(value: str, schema: Object, path: str) -> list[SchemaError]:
     most, least, pattern = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
     if most is not None and len(value) > most:
-        return [Wrong("too_long", path, (most,))]
+        return [SchemaError("too_long", path, (most,))]
     if least is not None and len(value) < least:
-        return [Wrong("invalid", path, (value, _body(path, f"should be at least {least} chars long")))]
+        return [SchemaError("invalid", path, (value, _body(path, f"should be at least {least} chars long")))]
     if pattern:
         try:
             fits = search(value, pattern)
         except Fault as fault:
             why = f"should match '{pattern}, but pattern is invalid: {fault}'"
-            return [Wrong("invalid", path, (value, _body(path, why)))]
+            return [SchemaError("invalid", path, (value, _body(path, why)))]
         if not fits:
-            return [Wrong("invalid", path, (value, _body(path, f"should match '{pattern}'")))]
+            return [SchemaError("invalid", path, (value, _body(path, f"should match '{pattern}'")))]
     return []
 
 
-def _number(value: float, schema: Object, path: str) -> list[Wrong]:
-    wrong: list[Wrong] = []
+def _number(value: float, schema: Object, path: str) -> list[SchemaError]:
+    wrong: list[SchemaError] = []
     whole = isinstance(value, int)
 
     def own(limit: float) -> float:
@@ -205,16 +210,16 @@ def _number(value: float, schema: Object, path: str) -> list[Wrong]:
         size = f"format {name}" if name in ("int32", "int64") else ""
         told = f"with {size}" if size else "(default format)"
         text = f"Checked value must be of type integer {told} in {path.removeprefix('.')}"
-        wrong.append(Wrong("invalid", None, ("", text)))
+        wrong.append(SchemaError("invalid", None, ("", text)))
     factor = schema.get("multipleOf")
     if factor is not None:
         unit = own(factor)
         if unit <= 0:
             shown = text_of(unit)
             text = f"factor MultipleOf declared for {path.removeprefix('.')} must be positive: {shown}"
-            wrong.append(Wrong("invalid", path, (unit, text)))
+            wrong.append(SchemaError("invalid", path, (unit, text)))
         elif not _is_multiple(value, unit):
-            wrong.append(Wrong("invalid", path, (value, _body(path, f"should be a multiple of {text_of(unit)}"))))
+            wrong.append(SchemaError("invalid", path, (value, _body(path, f"should be a multiple of {text_of(unit)}"))))
     for key, exclusive, beyond, side in (
         ("minimum", "exclusiveMinimum", -1, "greater"),
         ("maximum", "exclusiveMaximum", 1, "less"),
@@ -226,7 +231,7 @@ def _number(value: float, schema: Object, path: str) -> list[Wrong]:
         distance = (value - limit) * beyond
         if distance > 0 or (strict and distance == 0):
             than = f"{side} than" if strict else f"{side} than or equal to"
-            wrong.append(Wrong("invalid", path, (value, _body(path, f"should be {than} {text_of(limit)}"))))
+            wrong.append(SchemaError("invalid", path, (value, _body(path, f"should be {than} {text_of(limit)}"))))
     return wrong
 
 
@@ -237,29 +242,31 @@ def _is_multiple(value: float, unit: float) -> bool:
     return abs(times - round(times)) < 1e-9 * max(1.0, abs(times))
 
 
-def _enum(value: Any, schema: Object, path: str) -> list[Wrong]:
+def _enum(value: Any, schema: Object, path: str) -> list[SchemaError]:
     allowed = schema.get("enum") or []
     if not allowed or any(same(value, one) for one in allowed if one is not None):
         return []
     shown = [one if isinstance(one, str) else json.dumps(one) for one in allowed]
-    return [Wrong("unsupported", path, (value, shown))]
+    return [SchemaError("unsupported", path, (value, shown))]
 
 
 def _list(value: list[Any], schema: Object, path: str, old: Any) -> _Result:
     result = _Result(count=1)
-    items, before = schema.get("items"), _correlated(schema, old)
+    items, before = schema.get("items"), _correlate_items(schema, old)
     if isinstance(items, dict):
         for i, item in enumerate(value):
-            result.add(_checked(item, items, f"{path}[{i}]", before(item)))
+            result.add(_check_value(item, items, f"{path}[{i}]", before(item)))
     least, most = schema.get("minItems"), schema.get("maxItems")
     if least is not None and len(value) < least:
-        result.wrong.append(Wrong("invalid", path, (len(value), _body(path, f"should have at least {least} items"))))
+        result.wrong.append(
+            SchemaError("invalid", path, (len(value), _body(path, f"should have at least {least} items")))
+        )
     if most is not None and len(value) > most:
-        result.wrong.append(Wrong("too_many", path, (len(value), most)))
+        result.wrong.append(SchemaError("too_many", path, (len(value), most)))
     return result
 
 
-def _correlated(schema: Object, old: Any) -> Any:
+def _correlate_items(schema: Object, old: Any) -> Any:
     """What an item of a list was before: known where keys tell the items apart."""
     keys = schema.get("x-kubernetes-list-map-keys") or ()
     if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
@@ -277,16 +284,66 @@ def _object(value: Object, schema: Object, path: str, old: Any) -> _Result:
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     if least is not None and len(value) < least:
         text = _body(path, f"should have at least {least} properties")
-        result.wrong.append(Wrong("invalid", path, (len(value), text)))
+        result.wrong.append(SchemaError("invalid", path, (len(value), text)))
     if most is not None and len(value) > most:
-        result.wrong.append(Wrong("too_many", path, (len(value), most)))
+        result.wrong.append(SchemaError("too_many", path, (len(value), most)))
     properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
     before = old if isinstance(old, dict) else {}
     for key, item in value.items():
         inner = properties.get(key) or (more if isinstance(more, dict) else None)
         if inner is not None:
-            result.add(_checked(item, inner, f"{path}.{key}", before.get(key, MISSING)))
+            result.add(_check_value(item, inner, f"{path}.{key}", before.get(key, MISSING)))
     for key in schema.get("required") or ():
         if key not in value:
-            result.wrong.append(Wrong("required", f"{path}.{key}"))
+            result.wrong.append(SchemaError("required", f"{path}.{key}"))
     return result
+
+
+def _within(value: Any, schema: Object, path: str) -> Iterator[tuple[Any, Object, str]]:
+    """The values in a value with their schemas and paths."""
+    if isinstance(value, dict):
+        properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        for key, item in value.items():
+            if key in properties:
+                yield item, properties[key], f"{path}.{key}"
+            elif isinstance(more, dict):
+                yield item, more, f"{path}[{key}]"
+    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        for i, item in enumerate(value):
+            yield item, schema["items"], f"{path}[{i}]"
+
+
+def find_duplicate_items(value: Any, schema: Object, path: str = "") -> Iterator[SchemaError]:
+    """Items of sets and of lists with keys that are there twice."""
+    kind = schema.get("x-kubernetes-list-type")
+    if isinstance(value, list) and kind in ("set", "map"):
+        keys = schema.get("x-kubernetes-list-map-keys") or ()
+        shown = [item if kind == "set" else {k: item[k] for k in keys if k in (item or {})} for item in value]
+        seen: dict[str, int] = {}
+        for i, item in enumerate(shown):
+            text = json.dumps(item, sort_keys=True)
+            seen[text] = seen.get(text, 0) + 1
+            if seen[text] == 2:
+                yield SchemaError("duplicate", f"{path}[{i}]", (item,))
+    for inner in _within(value, schema, path):
+        yield from find_duplicate_items(*inner)
+
+
+def find_embedded_errors(value: Any, schema: Object, path: str = "") -> Iterator[SchemaError]:
+    """What is wrong with objects that a schema says are whole ones."""
+    if isinstance(value, dict) and schema.get("x-kubernetes-embedded-resource"):
+        for key in ("apiVersion", "kind"):
+            found, where = value.get(key), f"{path}.{key}"
+            if key not in value:
+                yield SchemaError("required", where)
+            elif not isinstance(found, str):
+                yield SchemaError("invalid", where, (found, "must be a string"))
+            elif not found:
+                yield SchemaError("invalid", where, (found, "must not be empty"))
+            elif key == "kind" and (wrong := dns_1035_label(found.lower())):
+                why = "may have mixed case, but should otherwise match: " + ",".join(wrong)
+                yield SchemaError("invalid", where, (found, why))
+            elif key == "apiVersion" and found.count("/") > 1:
+                yield SchemaError("invalid", where, (found, f"unexpected GroupVersion string: {found}"))
+    for inner in _within(value, schema, path):
+        yield from find_embedded_errors(*inner)

@@ -2,15 +2,26 @@
 
 Upstream: pkg/apis/core/v1/defaults.go and zz_generated.defaults.go. A template's pod gets less: requests from
 limits, pod-level requests and host ports are filled in only once the pod itself is created.
+
+What the API server fills in when it reads a workload.
+
+Upstream: pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go, pkg/apis/core/v1/defaults.go.
+
+The annotation that once asked for an AppArmor profile becomes a field.
+
+Upstream: pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.plugins.container_amounts import amounts, of_containers, pod_level_resource
-from kwhatif.admission.request import Request, each, within
+from kwhatif.admission.container_amounts import amounts, of_containers, pod_level_resource
+from kwhatif.admission.request import Request, containers_of, deep_copy_json, each, within
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.security_context import APP_ARMOR, check_profile
 from kwhatif.api.quantity import Quantity
 
 STEP = "Defaults"
@@ -66,7 +77,7 @@ def _requests_from_limits(request: Request, container: Object, path: str) -> Non
     missing = [name for name in limits if name not in requests]
     if missing:
         requests.update({name: limits[name] for name in missing})
-        request.changed(STEP, path, f"requests of {', '.join(sorted(missing))} from the limits")
+        request.record_change(STEP, path, f"requests of {', '.join(sorted(missing))} from the limits")
 
 
 def _huge_page_limits(request: Request, spec: Object) -> None:
@@ -78,7 +89,7 @@ def _huge_page_limits(request: Request, spec: Object) -> None:
     for name, amount in of_containers(spec, "limits").items():
         if name.startswith("hugepages-") and name not in requests and name not in limits:
             limits[name] = str(amount)
-            request.changed(STEP, "spec.resources.limits", f"{name}={amount} from the containers' limits")
+            request.record_change(STEP, "spec.resources.limits", f"{name}={amount} from the containers' limits")
     if limits:
         whole["limits"] = limits
 
@@ -93,11 +104,11 @@ def _pod_requests(request: Request, spec: Object) -> None:
     for name, amount in of_containers(spec, "requests").items():
         if name in ("cpu", "memory") and name not in requests:
             requests[name] = str(amount)
-            request.changed(STEP, path, f"{name}={amount} from the containers' requests")
+            request.record_change(STEP, path, f"{name}={amount} from the containers' requests")
     for name, amount in amounts(whole["limits"]).items():
         if pod_level_resource(name) and name not in requests:
             requests[name] = whole["limits"][name]
-            request.changed(STEP, path, f"{name}={amount} from the pod's limits")
+            request.record_change(STEP, path, f"{name}={amount} from the pod's limits")
     if requests:
         whole["requests"] = requests
 
@@ -109,7 +120,7 @@ def _host_ports(request: Request, spec: Object) -> None:
                 if not port.get("hostPort") and port.get("containerPort"):
                     port["hostPort"] = port["containerPort"]
                     where = f"spec.{key}[{i}].ports[{k}].hostPort"
-                    request.changed(STEP, where, f"{port['hostPort']}, because of hostNetwork")
+                    request.record_change(STEP, where, f"{port['hostPort']}, because of hostNetwork")
 
 
 def _whole_thousandths_of(owner: Object) -> None:
@@ -121,15 +132,173 @@ def _whole_thousandths_of(owner: Object) -> None:
 def _whole_thousandths(listed: Object | None) -> None:
     """Round up what is finer than a thousandth."""
     for name, value in (listed or {}).items():
-        rounded = _rounded(value)
+        rounded = _round_to_milli(value)
         if listed is not None and rounded:
             listed[name] = rounded
 
 
 @lru_cache(maxsize=1 << 12)
-def _rounded(value: object) -> str:
+def _round_to_milli(value: object) -> str:
     """An amount in thousandths, empty if it can stay as it is."""
     amount = Quantity.from_json(value)
     thousandths = amount.milli_value()
     fine = abs(thousandths) >= _FEW or Quantity.from_milli(thousandths) == amount
     return "" if fine else f"{thousandths}m"
+
+
+_MANY = 2**31 - 1
+_ROLLING = "RollingUpdate"
+
+
+def _deployment(request: Request, spec: Object) -> None:
+    _one_replica(request, spec)
+    strategy = within(spec, "strategy")
+    strategy["type"] = strategy.get("type") or _ROLLING
+    if strategy["type"] == _ROLLING:
+        _fill(request, within(strategy, "rollingUpdate"), "spec.strategy.rollingUpdate", "maxSurge", "25%")
+        _fill(request, within(strategy, "rollingUpdate"), "spec.strategy.rollingUpdate", "maxUnavailable", "25%")
+    _template(spec)
+
+
+def _replica_set(request: Request, spec: Object) -> None:
+    _one_replica(request, spec)
+    _template(spec)
+
+
+def _replication_controller(request: Request, spec: Object) -> None:
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if labels:
+        if not spec.get("selector"):
+            spec["selector"] = deep_copy_json(labels)
+            request.record_change(STEP, "spec.selector", "the template's labels")
+        metadata = within(request.object, "metadata")
+        metadata["labels"] = metadata.get("labels") or deep_copy_json(labels)
+    _one_replica(request, spec)
+    _template(spec)
+
+
+def _stateful_set(request: Request, spec: Object) -> None:
+    spec["podManagementPolicy"] = spec.get("podManagementPolicy") or "OrderedReady"
+    strategy = within(spec, "updateStrategy")
+    if not strategy.get("type"):
+        strategy["type"] = _ROLLING
+        within(strategy, "rollingUpdate")
+    if strategy["type"] == _ROLLING and isinstance(strategy.get("rollingUpdate"), dict):
+        _quietly(strategy["rollingUpdate"], "partition", 0)
+    retention = within(spec, "persistentVolumeClaimRetentionPolicy")
+    for key in ("whenDeleted", "whenScaled"):
+        retention[key] = retention.get(key) or "Retain"
+    _one_replica(request, spec)
+    _template(spec)
+    for claim in each(spec, "volumeClaimTemplates"):
+        _quietly(within(claim, "spec"), "volumeMode", "Filesystem")
+
+
+def _daemon_set(request: Request, spec: Object) -> None:
+    strategy = within(spec, "updateStrategy")
+    strategy["type"] = strategy.get("type") or _ROLLING
+    if strategy["type"] == _ROLLING:
+        rolling = within(strategy, "rollingUpdate")
+        _fill(request, rolling, "spec.updateStrategy.rollingUpdate", "maxUnavailable", 1)
+        _quietly(rolling, "maxSurge", 0)
+    _template(spec)
+
+
+def _job(request: Request, spec: Object) -> None:
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    _quietly(spec, "parallelism", 1)
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if labels and request.kind == "Job":
+        metadata = within(request.object, "metadata")
+        metadata["labels"] = metadata.get("labels") or deep_copy_json(labels)
+    _quietly(spec, "backoffLimit", 6 if spec.get("backoffLimitPerIndex") is None else _MANY)
+    _quietly(spec, "completionMode", "NonIndexed")
+    _quietly(spec, "suspend", False)
+    _quietly(spec, "manualSelector", False)
+    replacement = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
+    _quietly(spec, "podReplacementPolicy", replacement)
+    _template(spec)
+
+
+def _cron_job(request: Request, spec: Object) -> None:
+    """A job template gets what its pods get, but nothing of a job's own: that comes with each job."""
+    spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
+    _quietly(spec, "suspend", False)
+    _template(within(within(spec, "jobTemplate"), "spec"))
+
+
+def _namespace(request: Request, spec: Object) -> None:
+    metadata = within(request.object, "metadata")
+    within(metadata, "labels")["kubernetes.io/metadata.name"] = metadata.get("name") or ""
+
+
+def _template(spec: Object) -> None:
+    template = within(spec, "template")
+    within(template, "metadata")
+    default_pod_spec(within(template, "spec"))
+
+
+def _one_replica(request: Request, spec: Object) -> None:
+    _fill(request, spec, "spec", "replicas", 1)
+
+
+def _fill(request: Request, owner: Object, path: str, key: str, value: Any) -> None:
+    if owner.get(key) is None:
+        owner[key] = value
+        request.record_change(STEP, f"{path}.{key}", f"{value} by default")
+
+
+def _quietly(owner: Object, key: str, value: Any) -> None:
+    if owner.get(key) is None:
+        owner[key] = value
+
+
+FILLERS = {
+    "Pod": lambda request, spec: default_pod(request),
+    "Deployment": _deployment,
+    "ReplicaSet": _replica_set,
+    "ReplicationController": _replication_controller,
+    "StatefulSet": _stateful_set,
+    "DaemonSet": _daemon_set,
+    "Job": _job,
+    "CronJob": _cron_job,
+    "Namespace": _namespace,
+    "PodTemplate": lambda request, obj: _template(obj),
+    "ControllerRevision": lambda request, obj: None,
+}
+
+
+_NAMES = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
+_LOCAL = "localhost/"
+
+
+def copy_app_armor(request: Request) -> None:
+    """Of a new pod; the server tells of every annotation that it copies or cannot read."""
+    annotations = (request.object.get("metadata") or {}).get("annotations")
+    spec = request.object.get("spec") or {}
+    if not annotations or request.old is not None or (spec.get("os") or {}).get("name") == "windows":
+        return
+    own = (spec.get("securityContext") or {}).get("appArmorProfile")
+    for _, container in containers_of(spec, ""):
+        key = f"{APP_ARMOR}{container.get('name')}"
+        if key not in annotations or (container.get("securityContext") or {}).get("appArmorProfile") is not None:
+            continue
+        profile = profile_of(annotations[key] or "")
+        if profile is not None and profile != own:
+            within(container, "securityContext")["appArmorProfile"] = profile
+        if profile is None or profile != own:
+            told = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+            request.warnings.append(f"metadata.annotations[{key}]: {told}")
+
+
+def profile_of(annotation: str) -> Object | None:
+    """The field that says what an annotation says, None if none can."""
+    if annotation in _NAMES:
+        return {"type": _NAMES[annotation]}
+    local = annotation.removeprefix(_LOCAL)
+    if local == annotation or not local:
+        return None
+    profile, problems = {"type": "Localhost", "localhostProfile": local}, Problems()
+    check_profile(problems, profile, "AppArmor", "")
+    return None if problems.causes else profile

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from base64 import b64decode
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request
-from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain, path_segment, port_number
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdomain, path_segment, port_number
+from kwhatif.admission.validation.metadata import check_named
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_named
 
 
 def _service_defaults(request: Request, spec: Object) -> None:

@@ -10,12 +10,12 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Callable
 
-from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request
-from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain
+from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain
+from kwhatif.admission.validation.metadata import check_named
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_named
 
 _USAGES = (
     *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
@@ -37,9 +37,9 @@ def _request_defaults(request: Request, spec: Object) -> None:
         request.object.pop("status", None)
 
 
-def _unread(request: Request) -> Refused | None:
+def _unread(request: Request) -> RequestRefusal | None:
     effect = "a server refuses what is no sound request, or is not signed by its own key"
-    request.doubt("Validation", f"what CertificateSigningRequest {request.named_as} asks for is not read", effect)
+    request.doubt("Validation", f"what CertificateSigningRequest {request.requested_name} asks for is not read", effect)
     return None
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.kinds.deprecated_labels import DEPRECATED_LABELS
+from kwhatif.admission.kinds.nodes import DEPRECATED_LABELS
 from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.validation.choices import check_choice
-from kwhatif.admission.validation.name_rules import check_label_key, check_labels, dns_label, label_key
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import check_choice, check_label_key, check_labels, dns_label, label_key
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.validation.validate_resources import check_overhead
-from kwhatif.admission.validation.validate_tolerations import check_tolerations
-from kwhatif.admission.world import name_of
+from kwhatif.admission.validation.resources import check_overhead
+from kwhatif.admission.validation.scheduling_constraints import check_tolerations
 
 _MOST_PARAMETERS, _LONGEST_PARAMETERS = 512, 256 * 1024
 _HIGHEST_OF_USERS = 1_000_000_000

@@ -12,12 +12,12 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, within
-from kwhatif.admission.validation.name_rules import config_key
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import config_key
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
 
 _LARGEST = 1024 * 1024
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"

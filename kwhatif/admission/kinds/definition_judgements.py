@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
+from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.cel.faults import Fault
 from kwhatif.cel.patterns import search
+from kwhatif.cel.values import Fault
 
 _EITHER = [{"type": "integer"}, {"type": "string"}]
 _FORBIDDEN = (

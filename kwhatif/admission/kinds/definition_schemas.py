@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.custom.field_paths import NoField, field_at
+from kwhatif.admission.custom.definition import FieldNotFound, field_at
+from kwhatif.admission.custom.formats import is_recognised
 from kwhatif.admission.custom.schema_rules import asks_for_old, rule_program
 from kwhatif.admission.custom.schemas import against_schema, note
-from kwhatif.admission.custom.text_formats import is_recognised
 from kwhatif.admission.kinds.definition_judgements import check_judgements, judgements
 from kwhatif.admission.request import each
+from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.cel.expression_types import BOOL, STRING
+from kwhatif.cel.declarations import BOOL, STRING
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
@@ -246,7 +246,7 @@ def _check_rule_fields(problems: Problems, schema: Object, path: str) -> None:
 def _leads_somewhere(path: str, schema: Object) -> bool:
     try:
         field_at(path, schema)
-    except NoField:
+    except FieldNotFound:
         return False
     return True
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each
+from kwhatif.admission.response import Object
 from kwhatif.admission.validation.addresses import (
     address_warnings,
     ip_rules,
@@ -18,9 +18,9 @@ from kwhatif.admission.validation.addresses import (
     special_address_rules,
     standard_ip_rules,
 )
-from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain, label_key, label_value, port_number
+from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain, label_key, label_value, port_number
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _TYPES = ("FQDN", "IPv4", "IPv6")
@@ -86,7 +86,7 @@ def _protocols(problems: Problems, port: Object, path: str) -> None:
 
 
 def _endpoints_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    if _managed(obj):
+    if _is_managed(obj):
         return
     for i, subset in enumerate(each(obj, "subsets")):
         for key in ("addresses", "notReadyAddresses"):
@@ -94,7 +94,7 @@ def _endpoints_warnings(obj: Object, old: Object | None) -> Iterator[str]:
                 yield from address_warnings(f"subsets[{i}].{key}[{j}].ip", address.get("ip") or "")
 
 
-def _managed(obj: Object) -> bool:
+def _is_managed(obj: Object) -> bool:
     labels = (obj.get("metadata") or {}).get("labels") or {}
     return any(labels.get(key) in names for key, names in _MANAGED_BY.items())
 
@@ -206,7 +206,7 @@ def _hints(problems: Problems, hints: list[Object], path: str, *, zones: bool) -
 def _slice_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     if old is None and obj.get("addressType") == "FQDN":
         yield "spec.addressType: FQDN endpoints are deprecated"
-    if _managed(obj):
+    if _is_managed(obj):
         return
     for i, endpoint in enumerate(each(obj, "endpoints")):
         for j, address in enumerate(endpoint.get("addresses") or ()):

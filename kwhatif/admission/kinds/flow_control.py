@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, log2
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.validation.name_rules import dns_label, dns_subdomain
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.world import name_of
 
 _EXEMPT, _HIGHEST, _MOST_QUEUES, _MOST_BITS = "exempt", 10_000, 10_000_000, 60
 _METHODS = ("ByNamespace", "ByUser")
@@ -63,7 +63,7 @@ def _rule(problems: Problems, rule: Object, path: str) -> None:
         where = f"{path}.nonResourceRules[{i}]"
         _verbs(problems, inner, where)
         addresses = inner.get("nonResourceURLs") or []
-        if _starred(problems, addresses, f"{where}.nonResourceURLs", "non-resource URLs", "nonResourceURLs"):
+        if _check_wildcard(problems, addresses, f"{where}.nonResourceURLs", "non-resource URLs", "nonResourceURLs"):
             for j, address in enumerate(addresses):
                 _address(problems, address, f"{where}.nonResourceURLs[{j}]")
 
@@ -78,14 +78,14 @@ def _subject(problems: Problems, subject: Object, path: str) -> None:
     if told is None:
         problems.required(where, f"{own} is required when subject kind is '{kind}'")
     else:
-        _named(problems, told, where, account=kind == "ServiceAccount")
+        _check_subject_name(problems, told, where, account=kind == "ServiceAccount")
     for other in ("ServiceAccount", "User", "Group"):
         key = _SUBJECTS[other]
         if other != kind and subject.get(key) is not None:
             problems.forbidden(f"{path}.{key}", f"{key} is forbidden when subject kind is not '{other}'")
 
 
-def _named(problems: Problems, told: Object, path: str, *, account: bool) -> None:
+def _check_subject_name(problems: Problems, told: Object, path: str, *, account: bool) -> None:
     name, namespace = told.get("name") or "", told.get("namespace") or ""
     if not name:
         problems.required(f"{path}.name")
@@ -118,11 +118,11 @@ def _resources(problems: Problems, rule: Object, path: str) -> None:
 
 def _verbs(problems: Problems, rule: Object, path: str) -> None:
     verbs = rule.get("verbs") or []
-    if _starred(problems, verbs, f"{path}.verbs", "verbs", "verbs") and not set(verbs) <= set(_VERBS):
+    if _check_wildcard(problems, verbs, f"{path}.verbs", "verbs", "verbs") and not set(verbs) <= set(_VERBS):
         problems.unsupported(f"{path}.verbs", verbs, _VERBS)
 
 
-def _starred(problems: Problems, values: Sequence[str], path: str, what: str, key: str) -> bool:
+def _check_wildcard(problems: Problems, values: Sequence[str], path: str, what: str, key: str) -> bool:
     """Whether there are values that are judged one by one: a star stands alone."""
     if not values:
         problems.required(path, f"{key} must contain at least one value")
@@ -182,7 +182,7 @@ def _check_level(problems: Problems, obj: Object) -> None:
             if limited is None:
                 problems.required("spec.limited", "must not be empty when type is Limited")
             else:
-                _limited(problems, limited, "spec.limited")
+                _check_limited(problems, limited, "spec.limited")
         case _:
             problems.unsupported("spec.type", kind, ("Exempt", "Limited"))
 
@@ -203,7 +203,7 @@ def _lendable(problems: Problems, told: Object, path: str) -> None:
         problems.invalid(f"{path}.lendablePercent", told["lendablePercent"], "must be between 0 and 100, inclusive")
 
 
-def _limited(problems: Problems, limited: Object, path: str) -> None:
+def _check_limited(problems: Problems, limited: Object, path: str) -> None:
     _share_count(problems, limited, path)
     response, where = limited.get("limitResponse") or {}, f"{path}.limitResponse"
     kind, queuing = response.get("type") or "", response.get("queuing")

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.request import Request, copied, each
-from kwhatif.admission.validation.choices import check_choice, check_name_in_path
-from kwhatif.admission.validation.name_rules import dns_label, path_segment
+from kwhatif.admission.request import Request, deep_copy_json, each
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import check_choice, check_name_in_path, dns_label, path_segment
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.validation.validate_resources import check_container_resource_name
+from kwhatif.admission.validation.resources import check_container_resource_name
 from kwhatif.api.quantity import Quantity
 
 _USUAL_METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
@@ -51,7 +50,7 @@ def _defaults(request: Request, spec: Object) -> None:
         return
     for direction, usual in _RULES.items():
         given = {key: value for key, value in (behavior.get(direction) or {}).items() if value is not None}
-        behavior[direction] = {**copied(usual), **given}
+        behavior[direction] = {**deep_copy_json(usual), **given}
 
 
 def _check(problems: Problems, obj: Object) -> None:
@@ -89,7 +88,7 @@ def _first_version(obj: Object) -> bool:
 
 
 def _on_cpu(percentage: int) -> Object:
-    metric: Object = copied(_USUAL_METRIC)
+    metric: Object = deep_copy_json(_USUAL_METRIC)
     metric["resource"]["target"]["averageUtilization"] = percentage
     return metric
 

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.admission.answer import Object
+from kwhatif.admission.container_amounts import Amounts, amounts
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.plugins.container_amounts import Amounts, amounts
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.validation.name_rules import label_key
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import is_standard, label_key, may_overcommit
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.resource_names import is_standard, may_overcommit
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.validation.validate_resources import (
-    check_container_resource_name,
-    check_quantity,
-    check_resource_name,
-)
+from kwhatif.admission.validation.resources import check_container_resource_name, check_quantity, check_resource_name
 from kwhatif.api.quantity import Quantity
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
@@ -121,7 +116,7 @@ def _check_quota(problems: Problems, obj: Object) -> None:
     for name, amount in sorted(hard.items()):
         where = f"spec.hard[{name}]"
         check_resource_name(problems, name, where)
-        if "/" not in name and not _counted(name):
+        if "/" not in name and not _is_standard_quota_name(name):
             problems.invalid(where, name, "must be a standard resource for quota")
         check_quantity(problems, name, amount, where)
     scopes = spec.get("scopes") or []
@@ -160,7 +155,7 @@ def _scope_selector(problems: Problems, selector: Object, hard: Amounts, scopes:
     _opposites(problems, [item.get("scopeName") or "" for item in items], scopes)
 
 
-def _counted(name: str) -> bool:
+def _is_standard_quota_name(name: str) -> bool:
     return is_standard(name) and name != "storage"
 
 
@@ -175,7 +170,7 @@ def _without(scope: str, hard: Amounts) -> list[str]:
             fitting = _OF_PODS
         case _:
             return []
-    return [name for name in sorted(hard) if _counted(name) and name not in fitting]
+    return [name for name in sorted(hard) if _is_standard_quota_name(name) and name not in fitting]
 
 
 def _opposites(problems: Problems, given: list[str], shown: list[str]) -> None:

@@ -5,12 +5,12 @@ Upstream: pkg/apis/policy/validation/validation.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.validation.choices import check_choice, check_share, check_share_at_most_all
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import check_choice, check_share, check_share_at_most_all
+from kwhatif.admission.validation.metadata import check_usual_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_affinity import check_label_selector
-from kwhatif.admission.validation.validate_metadata import check_usual_metadata
+from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 
 
 def _check(problems: Problems, obj: Object) -> None:

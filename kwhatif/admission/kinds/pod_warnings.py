@@ -1,22 +1,78 @@
 """What the server says of pods and of pod templates that it takes: what is deprecated, or hardly what is meant.
 
 Upstream: pkg/api/pod/warnings.go and, for names, the strategies of pkg/registry.
+
+Files in one volume of a pod that stand in each other's way.
+
+Upstream: pkg/api/pod/warnings.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.defaulting.app_armor import profile_of
-from kwhatif.admission.kinds.deprecated_labels import DEPRECATED_LABELS, term_warnings
-from kwhatif.admission.kinds.path_overlaps import overlaps
-from kwhatif.admission.plugins.container_amounts import amounts
+from kwhatif.admission.container_amounts import amounts
+from kwhatif.admission.defaulting.pod_defaults import profile_of
+from kwhatif.admission.kinds.nodes import DEPRECATED_LABELS, term_warnings
 from kwhatif.admission.request import containers_of, each
+from kwhatif.admission.response import Object
 from kwhatif.admission.validation.addresses import address_warnings
-from kwhatif.admission.validation.name_rules import dns_label
-from kwhatif.admission.validation.validate_profiles import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+from kwhatif.admission.validation.field_rules import dns_label
+from kwhatif.admission.validation.security_context import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+
+_File = tuple[str, str]
+"""A path in a volume, and what it comes from where a volume has several sources."""
+
+
+def overlap_warnings(volume: Object) -> Iterator[str]:
+    """What the server says of a volume's files."""
+    name = json.dumps(volume.get("name") or "")
+    for key, what, by in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
+        source = volume.get(key)
+        if source:
+            where = f'{name} ({what} "{source.get(by) or ""}")'
+            yield from _find_overlaps(where, ((item.get("path") or "", "") for item in each(source, "items")))
+    items = each(volume.get("downwardAPI"), "items")
+    yield from _find_overlaps(f"{name} (DownwardAPI)", ((item.get("path") or "", "") for item in items))
+    sources = each(volume.get("projected"), "sources")
+    for source in sources:
+        if not any(value is not None for value in source.values()):
+            yield f"volume {name} (Projected) has no sources provided"
+    yield from _find_overlaps(
+        f"{name} (Projected)", (file for source in sources for file in _list_projected_files(source))
+    )
+
+
+def _list_projected_files(source: Object) -> Iterator[_File]:
+    for key, what in (("configMap", "ConfigMap"), ("secret", "Secret")):
+        for item in each(source.get(key), "items"):
+            yield item.get("path") or "", f'{what} "{source[key].get("name") or ""}"'
+    for item in each(source.get("downwardAPI"), "items"):
+        yield item.get("path") or "", "DownwardAPI"
+    if source.get("serviceAccountToken"):
+        yield source["serviceAccountToken"].get("path") or "", "ServiceAccountToken"
+
+
+def _find_overlaps(where: str, files: Iterable[_File]) -> Iterator[str]:
+    before: list[_File] = []
+    for path, source in files:
+        file = path.rstrip("/"), source
+        for other in before if file[0] else ():
+            if other[0] and _overlap(file[0], other[0]):
+                yield f"volume {where}: overlapping paths: {_format_file(file)} with {_format_file(other)}"
+        before.append(file)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _format_file(file: _File) -> str:
+    path, source = file
+    return f"{json.dumps(path)} ({source})" if source else json.dumps(path)
+
 
 _ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
@@ -121,7 +177,7 @@ def _volume(volume: Object, path: str) -> Iterator[str]:
     template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
     if template:
         yield from claim_warnings(template.get("spec"), f"{path}.ephemeral.volumeClaimTemplate.spec")
-    yield from overlaps(volume)
+    yield from overlap_warnings(volume)
 
 
 def _twice(spec: Object, key: str, told: str, path: str) -> Iterator[str]:
@@ -176,7 +232,7 @@ def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
         for i, port in enumerate(each(container, "ports")):
             where, name = f"{path}.ports[{i}]", port.get("name") or ""
             if port.get("hostIP") and not port.get("hostPort"):
-                yield f"{where}: hostIP set without hostPort: {_spelt(port)}"
+                yield f"{where}: hostIP set without hostPort: {_format_port(port)}"
             others = taken.setdefault((port.get("containerPort") or 0, port.get("protocol") or "TCP"), [])
             for place, other in others:
                 how = _clash(port, other)
@@ -201,7 +257,7 @@ def _clash(one: Object, other: Object) -> str:
     return "dangerously ambiguous" if port == other_port and bool(host) != bool(other_host) else ""
 
 
-def _spelt(port: Object) -> str:
+def _format_port(port: Object) -> str:
     """A port as Go prints it."""
     keys = (("Name", "name", ""), ("HostPort", "hostPort", 0), ("ContainerPort", "containerPort", 0))
     told = [f"{go}:{port.get(key) or none}" for go, key, none in keys]

@@ -9,16 +9,16 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy, static_suffix
-from kwhatif.admission.policies.policy_expressions import Scenery, asks_authorizer, compiled
+from kwhatif.admission.object_store import name_of
+from kwhatif.admission.policies.policy_expressions import ExpressionEnvironment, asks_authorizer, compile_expression
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain, label_key, path_segment
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdomain, label_key, path_segment
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_affinity import check_label_selector
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.world import name_of
-from kwhatif.cel.expression_types import Kind
+from kwhatif.admission.validation.scheduling_constraints import check_label_selector
+from kwhatif.cel.declarations import Kind
 
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _MUTABLE = ("CREATE", "UPDATE")
@@ -181,10 +181,12 @@ def _check_param_ref(problems: Problems, ref: Object, path: str) -> None:
 # --- expressions
 
 
-def _check_expression(problems: Problems, text: str, path: str, wanted: str, scenery: Scenery, shown: str = "") -> None:
+def _check_expression(
+    problems: Problems, text: str, path: str, wanted: str, scenery: ExpressionEnvironment, shown: str = ""
+) -> None:
     if asks_authorizer(text):
         return
-    found = compiled(text, wanted, scenery)
+    found = compile_expression(text, wanted, scenery)
     if isinstance(found, str):
         problems.invalid(path, shown or text, found)
 
@@ -200,7 +202,7 @@ def check_conditions(problems: Problems, conditions: Sequence[Object], path: str
         if not text:
             problems.required(f"{where}.expression")
         else:
-            _check_expression(problems, text, f"{where}.expression", "bool", Scenery(params))
+            _check_expression(problems, text, f"{where}.expression", "bool", ExpressionEnvironment(params))
         if not name:
             problems.required(f"{where}.name")
         else:
@@ -210,7 +212,7 @@ def check_conditions(problems: Problems, conditions: Sequence[Object], path: str
             names.add(name)
 
 
-def _check_variables(problems: Problems, spec: Object, scenery: Scenery) -> Scenery:
+def _check_variables(problems: Problems, spec: Object, scenery: ExpressionEnvironment) -> ExpressionEnvironment:
     """What an expression after all variables can speak of."""
     known: list[tuple[str, Kind]] = []
     for i, variable in enumerate(each(spec, "variables")):
@@ -226,19 +228,22 @@ def _check_variables(problems: Problems, spec: Object, scenery: Scenery) -> Scen
         if asks_authorizer(text):
             known.append((name, Kind("dyn")))
             continue
-        found = compiled(text, "any", Scenery(scenery.params, scenery.patches, tuple(known)))
+        found = compile_expression(text, "any", ExpressionEnvironment(scenery.params, scenery.patches, tuple(known)))
         if isinstance(found, str):
             problems.invalid(f"{where}.expression", text, found)
         else:
             known.append((name, found.kind))
-    return Scenery(scenery.params, scenery.patches, tuple(known) if known or scenery.patches else None)
+    return ExpressionEnvironment(scenery.params, scenery.patches, tuple(known) if known or scenery.patches else None)
 
 
 # --- policies
 
 
 def _check_policy(
-    rest: Callable[[Problems, Object, Object, Scenery], None], patches: bool, problems: Problems, obj: Object
+    rest: Callable[[Problems, Object, Object, ExpressionEnvironment], None],
+    patches: bool,
+    problems: Problems,
+    obj: Object,
 ) -> None:
     check_metadata(problems, obj)
     spec = within(obj, "spec")
@@ -255,7 +260,7 @@ def _check_policy(
         if patches:
             _check_mutable(problems, constraints, "spec.matchConstraints")
     check_conditions(problems, each(spec, "matchConditions"), "spec.matchConditions", params=params)
-    rest(problems, obj, spec, _check_variables(problems, spec, Scenery(params, patches)))
+    rest(problems, obj, spec, _check_variables(problems, spec, ExpressionEnvironment(params, patches)))
 
 
 def _check_mutable(problems: Problems, constraints: Object, path: str) -> None:
@@ -265,7 +270,7 @@ def _check_mutable(problems: Problems, constraints: Object, path: str) -> None:
                 problems.unsupported(f"{path}.resourceRules.operations", operation, _MUTABLE)
 
 
-def _check_validations(problems: Problems, obj: Object, spec: Object, scenery: Scenery) -> None:
+def _check_validations(problems: Problems, obj: Object, spec: Object, scenery: ExpressionEnvironment) -> None:
     validations, annotations = each(spec, "validations"), each(spec, "auditAnnotations")
     if not validations and not annotations:
         for key in ("validations", "auditAnnotations"):
@@ -290,7 +295,7 @@ def _check_validations(problems: Problems, obj: Object, spec: Object, scenery: S
         seen.add(key)
 
 
-def _check_validation(problems: Problems, validation: Object, path: str, scenery: Scenery) -> None:
+def _check_validation(problems: Problems, validation: Object, path: str, scenery: ExpressionEnvironment) -> None:
     text, message = str(validation.get("expression") or ""), str(validation.get("message") or "")
     if not text.strip():
         problems.required(f"{path}.expression", _NOT_GIVEN)
@@ -310,7 +315,7 @@ def _check_validation(problems: Problems, validation: Object, path: str, scenery
         problems.unsupported(f"{path}.reason", reason, _REASONS)
 
 
-def _check_mutations(problems: Problems, obj: Object, spec: Object, scenery: Scenery) -> None:
+def _check_mutations(problems: Problems, obj: Object, spec: Object, scenery: ExpressionEnvironment) -> None:
     mutations = each(spec, "mutations")
     if not mutations:
         problems.required("spec.mutations", "mutations must contain at least one item")
@@ -327,7 +332,7 @@ _PATCHES = {
 """The type of a patch -> the field that describes it, the one that must not be there, and what is made."""
 
 
-def _check_mutation(problems: Problems, mutation: Object, path: str, scenery: Scenery) -> None:
+def _check_mutation(problems: Problems, mutation: Object, path: str, scenery: ExpressionEnvironment) -> None:
     type_ = str(mutation.get("patchType") or "")
     if type_ not in _PATCHES:
         _check_choice(problems, {"patchType": type_ or None}, "patchType", path, sorted(_PATCHES))

@@ -1,23 +1,68 @@
 """Claims of devices, their templates, and classes of devices.
 
 Upstream: pkg/apis/resource/validation/validation.go, pkg/apis/resource/v1/defaults.go.
+
+Expressions that choose devices: whether they can be compiled. Asking them is the business of ``devices/``.
+
+Upstream: pkg/apis/resource/validation/validation.go, dynamic-resource-allocation/cel/compile.go.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.validation.choices import check_choice
-from kwhatif.admission.validation.device_selectors import check_selectors
-from kwhatif.admission.validation.name_rules import check_label_key, dns_label, dns_subdomain, label_value
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import (
+    check_choice,
+    check_label_key,
+    dns_label,
+    dns_subdomain,
+    label_value,
+)
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.validation.validate_volume_sources import check_driver_name
-from kwhatif.golang.spelling import go_json
+from kwhatif.admission.validation.volume_sources import check_driver_name
+from kwhatif.cel.declarations import ANY, BOOL, QUANTITY, STRING, Kind, map_of
+from kwhatif.cel.program import Program
+from kwhatif.cel.values import CompileError
+from kwhatif.golang.formatting import go_json
+
+_LONGEST = 10 * 1024
+_DEVICE = "kubernetes.DRADevice"
+_FIELDS = {
+    "driver": STRING,
+    "attributes": map_of(STRING, map_of(STRING, ANY)),
+    "capacity": map_of(STRING, map_of(STRING, QUANTITY)),
+    "allowMultipleAllocations": BOOL,
+}
+
+
+def check_selectors(problems: Problems, selectors: list[Object], path: str) -> None:
+    for i, selector in enumerate(selectors):
+        cel, where = selector.get("cel"), f"{path}[{i}].cel"
+        if cel is None:
+            problems.required(where)
+            continue
+        text = cel.get("expression") or ""
+        if len(text.encode()) > _LONGEST:
+            problems.too_long(f"{where}.expression", _LONGEST)
+        else:
+            wrong = _problem(text)
+            problems.invalid(f"{where}.expression", text, *([wrong] if wrong else []))
+
+
+@lru_cache(maxsize=1024)
+def _problem(text: str) -> str:
+    try:
+        kind = Program(text, {"device": Kind(_DEVICE)}, {_DEVICE: _FIELDS}).kind
+    except CompileError as error:
+        return f"compilation failed: {error}"
+    return "" if kind in (BOOL, ANY) or kind.loose else f"must evaluate to bool or the unknown type, not {kind}"
+
 
 _MOST, _MOST_ALTERNATIVES = 32, 8
 _LONGEST_NAME, _LONGEST_PARAMETERS = 32, 10 * 1024
@@ -98,16 +143,16 @@ def _request(problems: Problems, request: Object, path: str) -> None:
     elif exactly is not None and others:
         problems.invalid(path, None, f"{_ONE}, but multiple fields are set")
     elif exactly is not None:
-        _asked(problems, exactly, f"{path}.exactly")
+        _check_exact_request(problems, exactly, f"{path}.exactly")
     elif check_few(problems, others, f"{path}.firstAvailable", _MOST_ALTERNATIVES):
         for i, sub in enumerate(others):
             where, own = f"{path}.firstAvailable[{i}]", sub.get("name") or ""
             problems.invalid(f"{where}.name", own, *dns_label(own))
-            _asked(problems, sub, where)
+            _check_exact_request(problems, sub, where)
         check_unique(problems, [sub.get("name") or "" for sub in others], f"{path}.firstAvailable")
 
 
-def _asked(problems: Problems, asked: Object, path: str) -> None:
+def _check_exact_request(problems: Problems, asked: Object, path: str) -> None:
     its_class = asked.get("deviceClassName") or ""
     if not its_class:
         problems.required(f"{path}.deviceClassName")

@@ -9,16 +9,21 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.resource_claims import check_few, check_qualified, check_unique
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import each
-from kwhatif.admission.validation.choices import check_choice
-from kwhatif.admission.validation.name_rules import check_label_key, dns_label, dns_subdomain, label_value
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import (
+    check_choice,
+    check_label_key,
+    dns_label,
+    dns_subdomain,
+    label_value,
+)
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_affinity import check_node_selector
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.validation.validate_volume_sources import check_driver_name
+from kwhatif.admission.validation.scheduling_constraints import check_node_selector
+from kwhatif.admission.validation.volume_sources import check_driver_name
 from kwhatif.api.quantity import Quantity
 
 _MOST_DEVICES, _MOST_ADVANCED, _MOST_SETS, _MOST_COUNTERS, _MOST_CONSUMED = 128, 64, 8, 32, 2

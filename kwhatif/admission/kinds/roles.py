@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.validation.choices import check_choice, check_name_in_path
-from kwhatif.admission.validation.name_rules import dns_subdomain
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import check_choice, check_name_in_path, dns_subdomain
+from kwhatif.admission.validation.metadata import check_usual_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_affinity import check_label_selector
-from kwhatif.admission.validation.validate_metadata import check_usual_metadata
+from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 
 _GROUP = "rbac.authorization.k8s.io"
 _BOTH = "rules cannot apply to both regular resources and non-resource URLs"

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 
-from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.object_store import group_of, name_of
 from kwhatif.admission.request import Request
-from kwhatif.admission.resources import group_of
+from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.admission.validation.metadata import check_metadata, check_usual_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_metadata import check_metadata, check_usual_metadata
-from kwhatif.admission.world import name_of
 
 _STATIC = ".static.k8s.io"
 
@@ -25,7 +24,7 @@ def _nothing(*given: object) -> None:
     """What a kind does that needs nothing of its own."""
 
 
-def _nothing_taken(request: Request) -> Refused | None:
+def _nothing_taken(request: Request) -> RequestRefusal | None:
     return None
 
 
@@ -53,7 +52,7 @@ class Strategy:
     defaults: Callable[[Request, Object], None] = _nothing
     check: Callable[[Problems, Object], None] = check_metadata
     warnings: Callable[[Object, Object | None], Iterable[str]] = _no_warnings
-    allocate: Callable[[Request], Refused | None] = _nothing_taken
+    allocate: Callable[[Request], RequestRefusal | None] = _nothing_taken
     has_spec: bool = True
 
 
@@ -116,11 +115,11 @@ _HOMES = {kind: module for module, kinds in _MODULES.items() for kind in kinds}
 
 def strategy_of(obj: Object) -> Strategy:
     """The strategy of an object's kind; of a kind that has none of its own, only metadata are judged."""
-    return _found(group_of(obj), str(obj.get("kind") or ""))
+    return _load_strategy(group_of(obj), str(obj.get("kind") or ""))
 
 
 @lru_cache(maxsize=256)
-def _found(group: str, kind: str) -> Strategy:
+def _load_strategy(group: str, kind: str) -> Strategy:
     home = _HOMES.get((group, kind))
     if home is None:
         return _FREELY_NAMED if group in _FREE_GROUPS or (group, kind) in _FREE_KINDS else _USUAL

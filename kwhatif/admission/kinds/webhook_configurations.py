@@ -9,15 +9,20 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import urlsplit
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.kinds.policy_kinds import check_conditions, check_rule
 from kwhatif.admission.kinds.strategy import Strategy, static_suffix
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.validation.choices import check_choice
-from kwhatif.admission.validation.name_rules import dns_1035_label, dns_subdomain, port_number, within_range
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import (
+    check_choice,
+    dns_1035_label,
+    dns_subdomain,
+    port_number,
+    within_range,
+)
+from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.validate_affinity import check_label_selector
-from kwhatif.admission.validation.validate_metadata import check_metadata
+from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _REVIEWS = ("v1", "v1beta1")

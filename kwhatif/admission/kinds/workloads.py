@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.defaulting.app_armor import copy_app_armor
-from kwhatif.admission.defaulting.workload_defaults import FILLERS
+from kwhatif.admission.defaulting.pod_defaults import FILLERS, copy_app_armor
 from kwhatif.admission.kinds.pod_warnings import claim_warnings, name_warnings, pod_warnings
 from kwhatif.admission.kinds.strategy import Strategy
+from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import each
-from kwhatif.admission.validation.validate_metadata import check_metadata
-from kwhatif.admission.validation.validate_workload import CHECKERS
-from kwhatif.admission.world import name_of
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.metadata import check_metadata
+from kwhatif.admission.validation.workloads import CHECKERS
 
 _MANY_COMPLETIONS, _MANY_AT_ONCE = 100_000, 10_000
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"

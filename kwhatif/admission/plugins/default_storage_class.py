@@ -5,35 +5,35 @@ Upstream: plugin/pkg/admission/storage/storageclass/setdefault/admission.go and 
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.object_store import ObjectStore, name_of
 from kwhatif.admission.request import Request, within
-from kwhatif.admission.world import World, name_of
+from kwhatif.admission.response import Object, RequestRefusal
 
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "PersistentVolumeClaim" or request.old is not None:
         return None
     metadata, spec = request.object.get("metadata") or {}, within(request.object, "spec")
     if _BETA_CLASS in (metadata.get("annotations") or {}) or spec.get("storageClassName") is not None:
         return None
-    found = _default_class(request.world)
+    found = _default_class(request.store)
     if found:
         spec["storageClassName"] = found
-        request.changed("DefaultStorageClass", "spec.storageClassName", f"{found}, the default class")
+        request.record_change("DefaultStorageClass", "spec.storageClassName", f"{found}, the default class")
     return None
 
 
-def _default_class(world: World) -> str:
+def _default_class(world: ObjectStore) -> str:
     """The newest of the default classes, and of equally old ones the first by name."""
     defaults = sorted(filter(_is_default, world.all("StorageClass")), key=name_of)
-    defaults.sort(key=_created, reverse=True)
+    defaults.sort(key=_creation_time_of, reverse=True)
     return name_of(defaults[0]) if defaults else ""
 
 
-def _created(storage_class: Object) -> str:
+def _creation_time_of(storage_class: Object) -> str:
     return str((storage_class.get("metadata") or {}).get("creationTimestamp") or "")
 
 

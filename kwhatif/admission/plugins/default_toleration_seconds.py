@@ -5,14 +5,14 @@ Upstream: plugin/pkg/admission/defaulttolerationseconds/admission.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request, each, within
+from kwhatif.admission.response import RequestRefusal
 
 _KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS = 300
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod":
         return None
     spec = within(request.object, "spec")
@@ -27,5 +27,5 @@ def admit(request: Request) -> Refused | None:
         ]
         spec["tolerations"] = [*given, *added]
         text = f"{' and '.join(missing)} tolerated for {_SECONDS} s"
-        request.changed("DefaultTolerationSeconds", "spec.tolerations", text)
+        request.record_change("DefaultTolerationSeconds", "spec.tolerations", text)
     return None

@@ -5,13 +5,13 @@ Upstream: plugin/pkg/admission/extendedresourcetoleration/admission.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Refused
 from kwhatif.admission.plugins.toleration_merging import with_toleration
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.validation.resource_names import is_extended
+from kwhatif.admission.response import RequestRefusal
+from kwhatif.admission.validation.field_rules import is_extended
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod":
         return None
     spec = within(request.object, "spec")
@@ -24,5 +24,5 @@ def admit(request: Request) -> Refused | None:
         if added not in before:
             spec["tolerations"] = with_toleration(before, added)
             text = f"{name}:NoSchedule tolerated, because it is asked for"
-            request.changed("ExtendedResourceToleration", "spec.tolerations", text)
+            request.record_change("ExtendedResourceToleration", "spec.tolerations", text)
     return None

@@ -1,6 +1,10 @@
 """LimitRanger: defaults for containers, and bounds for containers, pods and claims of a namespace.
 
 Upstream: plugin/pkg/admission/limitranger/admission.go; the limits' own defaults: pkg/apis/core/v1/defaults.go.
+
+The bounds of one item of a limit range, held against one set of requests and limits.
+
+Upstream: plugin/pkg/admission/limitranger/admission.go.
 """
 
 from __future__ import annotations
@@ -8,21 +12,93 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.plugins.container_amounts import Amounts, amounts, of_containers
-from kwhatif.admission.plugins.limit_rules import broken_rules
+from kwhatif.admission.container_amounts import Amounts, amounts, of_containers
+from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.world import name_of
+from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.api.quantity import Quantity
+
+_MAX_MILLI = (2**63 - 1) // 1000
+_NOTHING = Quantity.from_units(0)
+
+
+def broken_rules(limit: Object, requests: Amounts, limits: Amounts | None) -> Iterator[str]:
+    """What is wrong, minima first, then maxima, then ratios, each by name. ``limits`` is None for a claim."""
+    kind = limit["type"]
+    for name, bound in sorted(amounts(limit.get("min")).items()):
+        yield from _below(kind, name, bound, requests.get(name), (limits or {}).get(name))
+    for name, bound in sorted(amounts(limit.get("max")).items()):
+        if limits is None:
+            yield from _request_above(kind, name, bound, requests.get(name))
+        else:
+            yield from _above(kind, name, bound, requests.get(name), limits.get(name))
+    if limits is not None:
+        for name, bound in sorted(amounts(limit.get("maxLimitRequestRatio")).items()):
+            yield from _ratio(kind, name, bound, requests.get(name), limits.get(name))
+
+
+def _below(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterator[str]:
+    said = f"minimum {name} usage per {kind} is {bound}"
+    asked, capped, least = _comparable(request, limit, bound)
+    if request is None:
+        yield f"{said}.  No request is specified"
+    elif asked < least:
+        yield f"{said}, but request is {request}"
+    elif limit is not None and capped < least:
+        yield f"{said}, but limit is {limit}"
+
+
+def _above(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterator[str]:
+    said = f"maximum {name} usage per {kind} is {bound}"
+    asked, capped, most = _comparable(request, limit, bound)
+    if limit is None:
+        yield f"{said}.  No limit is specified"
+    elif capped > most:
+        yield f"{said}, but limit is {limit}"
+    elif request is not None and asked > most:
+        yield f"{said}, but request is {request}"
+
+
+def _request_above(kind: str, name: str, bound: Quantity, request: Quantity | None) -> Iterator[str]:
+    said = f"maximum {name} usage per {kind} is {bound}"
+    asked, _, most = _comparable(request, None, bound)
+    if request is None:
+        yield f"{said}.  No request is specified"
+    elif asked > most:
+        yield f"{said}, but request is {request}"
+
+
+def _ratio(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterator[str]:
+    said = f"{name} max limit to request ratio per {kind} is {bound}"
+    asked, capped, _ = _comparable(request, limit, bound)
+    if request is None or not asked:
+        yield f"{said}, but no request is specified or request is 0"
+        return
+    if limit is None or not capped:
+        yield f"{said}, but no limit is specified or limit is 0"
+        return
+    ratio = capped / asked
+    fine = bound.value() <= _MAX_MILLI
+    if (ratio * 1000 > bound.milli_value()) if fine else (ratio > bound.value()):
+        yield f"{said}, but provided ratio is {ratio:f}"
+
+
+def _comparable(*quantities: Quantity | None) -> tuple[int, ...]:
+    """Thousandths, or whole units if one of them is too large for that."""
+    given = [_NOTHING if quantity is None else quantity for quantity in quantities]
+    units = tuple(quantity.value() for quantity in given)
+    return tuple(quantity.milli_value() for quantity in given) if max(units) <= _MAX_MILLI else units
+
 
 _CONTAINERS = {"containers": "container", "initContainers": "init container"}
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     """Give containers the requests and limits that they lack."""
     if request.kind != "Pod" or request.old is not None:
         return None
     spec = within(request.object, "spec")
-    for limit_range in request.world.all("LimitRange", request.namespace):
+    for limit_range in request.store.all("LimitRange", request.namespace):
         requests, limits = _defaults(limit_range)
         if not requests and not limits:
             continue
@@ -34,11 +110,11 @@ def admit(request: Request) -> Refused | None:
     return None
 
 
-def validate(request: Request) -> Refused | None:
+def validate(request: Request) -> RequestRefusal | None:
     """Refuse what is beyond the bounds of the first limit range that has any objection."""
     if request.kind not in ("Pod", "PersistentVolumeClaim") or (request.kind == "Pod" and request.old is not None):
         return None
-    for limit_range in request.world.all("LimitRange", request.namespace):
+    for limit_range in request.store.all("LimitRange", request.namespace):
         problems = list(dict.fromkeys(_problems(limit_range, request)))
         if problems:
             return request.forbidden(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
@@ -60,14 +136,14 @@ def _defaults(limit_range: Object) -> tuple[dict[str, Any], dict[str, Any]]:
 def _complete(
     request: Request, container: Object, which: str, given: dict[str, Any], path: str, limit_range: str
 ) -> None:
-    missing = {name: value for name, value in given.items() if name not in _listed(container, which)}
+    missing = {name: value for name, value in given.items() if name not in _resources_of(container, which)}
     if missing:
         within(within(container, "resources"), which).update(missing)
         what = ", ".join(f"{name}={value}" for name, value in sorted(missing.items()))
-        request.changed("LimitRanger", f"{path}.{which}", f"{what} from LimitRange {limit_range}")
+        request.record_change("LimitRanger", f"{path}.{which}", f"{what} from LimitRange {limit_range}")
 
 
-def _listed(container: Object, which: str) -> dict[str, Any]:
+def _resources_of(container: Object, which: str) -> dict[str, Any]:
     return (container.get("resources") or {}).get(which) or {}
 
 
@@ -77,12 +153,14 @@ def _problems(limit_range: Object, request: Request) -> Iterator[str]:
         kind = limit.get("type")
         if request.kind == "PersistentVolumeClaim":
             if kind == request.kind:
-                yield from broken_rules(limit, amounts(_listed(spec, "requests")), None)
+                yield from broken_rules(limit, amounts(_resources_of(spec, "requests")), None)
         elif kind == "Container":
             for key in _CONTAINERS:
                 for container in each(spec, key):
                     yield from broken_rules(
-                        limit, amounts(_listed(container, "requests")), amounts(_listed(container, "limits"))
+                        limit,
+                        amounts(_resources_of(container, "requests")),
+                        amounts(_resources_of(container, "limits")),
                     )
         elif kind == "Pod":
             yield from broken_rules(limit, _whole(spec, "requests"), _whole(spec, "limits"))
@@ -91,6 +169,6 @@ def _problems(limit_range: Object, request: Request) -> Iterator[str]:
 def _whole(spec: Object, which: str) -> Amounts:
     """A pod's sum; of what it says as a whole only cpu and memory count here, and overhead does not."""
     total = of_containers(spec, which)
-    whole = amounts(_listed(spec, which))
+    whole = amounts(_resources_of(spec, which))
     total.update({name: whole[name] for name in ("cpu", "memory") if name in whole})
     return total

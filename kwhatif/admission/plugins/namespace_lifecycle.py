@@ -5,18 +5,18 @@ Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Cause, Refused
 from kwhatif.admission.request import Request
+from kwhatif.admission.response import Cause, RequestRefusal
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     """A world in which no namespace was ever seen says nothing about them, and neither do we."""
     home = request.namespace
-    if not home or request.old is not None or not request.world.knows("Namespace"):
+    if not home or request.old is not None or not request.store.knows("Namespace"):
         return None
-    namespace = request.world.get("Namespace", "", home)
+    namespace = request.store.get("Namespace", "", home)
     if namespace is None:
-        return Refused(404, "NotFound", f'namespaces "{home}" not found')
+        return RequestRefusal(404, "NotFound", f'namespaces "{home}" not found')
     metadata, status = namespace.get("metadata") or {}, namespace.get("status") or {}
     if metadata.get("deletionTimestamp") or status.get("phase") == "Terminating":
         why = f"unable to create new content in namespace {home} because it is being terminated"

@@ -6,17 +6,17 @@ a whitelist for each namespace, is not read: only the namespace's annotation cou
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request, within
+from kwhatif.admission.response import RequestRefusal
 
 _ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 _CONFLICT = "pod node label selector conflicts with its namespace node label selector"
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod" or request.old is not None:
         return None
-    namespace = request.world.get("Namespace", "", request.namespace) or {}
+    namespace = request.store.get("Namespace", "", request.namespace) or {}
     text = ((namespace.get("metadata") or {}).get("annotations") or {}).get(_ANNOTATION)
     if not text:
         return None
@@ -29,7 +29,7 @@ def admit(request: Request) -> Refused | None:
         return request.forbidden(_CONFLICT)
     if selector.items() - own.items():
         spec["nodeSelector"] = {**selector, **own}
-        request.changed("PodNodeSelector", "spec.nodeSelector", f"{text} from namespace {request.namespace}")
+        request.record_change("PodNodeSelector", "spec.nodeSelector", f"{text} from namespace {request.namespace}")
     return None
 
 

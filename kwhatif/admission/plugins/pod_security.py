@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.object_store import name_of
 from kwhatif.admission.plugins.pod_security_checks import Violation, violations
 from kwhatif.admission.request import Request, each
+from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.world import name_of
 from kwhatif.api.kinds import kind_named
 
 LABEL = "pod-security.kubernetes.io/"
@@ -34,7 +34,7 @@ class Level:
     def __str__(self) -> str:
         return f"{self.name}:{'latest' if self.version is None else f'v1.{self.version}'}"
 
-    def of(self, metadata: Object | None, spec: Object | None) -> list[Violation]:
+    def violations_of(self, metadata: Object | None, spec: Object | None) -> list[Violation]:
         """What a pod breaks."""
         return violations(self.name, self.version, metadata or {}, spec or {})
 
@@ -57,12 +57,12 @@ def _version(text: str | None) -> int | None:
     return int(found[1]) if found else None
 
 
-def validate(request: Request) -> Refused | None:
+def validate(request: Request) -> RequestRefusal | None:
     if request.kind == "Namespace":
         return _namespace(request)
-    if not request.kind or not request.world.knows("Namespace"):
+    if not request.kind or not request.store.knows("Namespace"):
         return None
-    namespace = request.world.get("Namespace", "", request.namespace)
+    namespace = request.store.get("Namespace", "", request.namespace)
     labels = ((namespace or {}).get("metadata") or {}).get("labels")
     if request.kind == "Pod":
         return _pod(request, labels)
@@ -72,12 +72,12 @@ def validate(request: Request) -> Refused | None:
     return None
 
 
-def _pod(request: Request, labels: Object | None) -> Refused | None:
+def _pod(request: Request, labels: Object | None) -> RequestRefusal | None:
     pod = request.object
     if request.old is not None and not _significant(pod.get("spec") or {}, request.old.get("spec") or {}):
         return None
     enforced = level_of(labels, "enforce")
-    broken = enforced.of(pod.get("metadata"), pod.get("spec"))
+    broken = enforced.violations_of(pod.get("metadata"), pod.get("spec"))
     if broken:
         return request.forbidden(f'violates PodSecurity "{enforced}": {", ".join(map(str, broken))}')
     _warn(request, labels, pod.get("metadata"), pod.get("spec"))
@@ -86,7 +86,7 @@ def _pod(request: Request, labels: Object | None) -> Refused | None:
 
 def _warn(request: Request, labels: Object | None, metadata: Any, spec: Any) -> None:
     level = level_of(labels, "warn")
-    broken = level.of(metadata, spec)
+    broken = level.violations_of(metadata, spec)
     if broken:
         request.warnings.append(f'would violate PodSecurity "{level}": {", ".join(map(str, broken))}')
 
@@ -114,14 +114,14 @@ def _significant(new: Object, old: Object) -> bool:
 # --- namespaces
 
 
-def _namespace(request: Request) -> Refused | None:
+def _namespace(request: Request) -> RequestRefusal | None:
     labels = (request.object.get("metadata") or {}).get("labels")
     old = None if request.old is None else (request.old.get("metadata") or {}).get("labels")
     problems = _wrong(labels)
     if problems.causes and (request.old is None or problems.causes != _wrong(old).causes):
         return problems.refusal(request.object)
     if request.old is not None:
-        request.warnings += _tightened(request, level_of(old, "enforce"), level_of(labels, "enforce"))
+        request.warnings += _warn_about_pods(request, level_of(old, "enforce"), level_of(labels, "enforce"))
     return None
 
 
@@ -139,15 +139,15 @@ def _wrong(labels: Object | None) -> Problems:
     return problems
 
 
-def _tightened(request: Request, old: Level, new: Level) -> Iterator[str]:
+def _warn_about_pods(request: Request, old: Level, new: Level) -> Iterator[str]:
     """What the server says of the pods that are there when a namespace asks for more than before."""
     relaxed = new.version == old.version and LEVELS.index(new.name) <= LEVELS.index(old.name)
     if new == old or relaxed:
         return
     home = name_of(request.object)
     found: dict[str, list[str]] = {}
-    for pod in request.world.all("Pod", home):
-        broken = new.of(pod.get("metadata"), pod.get("spec"))
+    for pod in request.store.all("Pod", home):
+        broken = new.violations_of(pod.get("metadata"), pod.get("spec"))
         if broken:
             found.setdefault(", ".join(violation.reason for violation in broken), []).append(name_of(pod))
     if not found:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.request import each
+from kwhatif.admission.response import Object
 
 NEWEST = 35
 """The last minor that changed a check."""
@@ -79,41 +79,41 @@ def violations(level: str, version: Version | None, metadata: Object, spec: Obje
 @lru_cache(maxsize=256)
 def _checks(level: str, version: Version) -> tuple[Check, ...]:
     """The checks of a level: those of baseline first, each by name; restricted ones stand in for some of them."""
-    baseline = {name: check for name, versions in _BASELINE.items() if (check := _at(versions, version))}
+    baseline = {name: check for name, versions in _BASELINE.items() if (check := _check_for_version(versions, version))}
     if level == "baseline":
         return tuple(baseline[name] for name in sorted(baseline))
     restricted = {}
     for name, (replaced, versions) in _RESTRICTED.items():
-        check = _at(versions, version)
+        check = _check_for_version(versions, version)
         if check is not None:
             restricted[name] = check
             baseline.pop(replaced, None)
     return (*(baseline[name] for name in sorted(baseline)), *(restricted[name] for name in sorted(restricted)))
 
 
-def _at(versions: Sequence[tuple[Version, Check]], version: Version) -> Check | None:
+def _check_for_version(versions: Sequence[tuple[Version, Check]], version: Version) -> Check | None:
     return next((check for since, check in reversed(versions) if since <= version), None)
 
 
 # --- words
 
 
-def _counted(number: int, one: str, many: str) -> str:
+def _pluralize(number: int, one: str, many: str) -> str:
     return one if number == 1 else many
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
-def _named(names: Sequence[str]) -> str:
+def _name_containers(names: Sequence[str]) -> str:
     """``container "a"``, ``containers "a", "b"``."""
-    return f"{_counted(len(names), 'container', 'containers')} {_quoted(names)}"
+    return f"{_pluralize(len(names), 'container', 'containers')} {_quote_names(names)}"
 
 
 def _setters(pod: bool, names: Sequence[str]) -> str:
     """``pod and container "a"``: who set something."""
-    return " and ".join([*(["pod"] if pod else []), *([_named(names)] if names else [])])
+    return " and ".join([*(["pod"] if pod else []), *([_name_containers(names)] if names else [])])
 
 
 # --- baseline
@@ -137,12 +137,12 @@ def _app_armor(pod: _Pod) -> Violation | None:
         and not value.startswith("localhost/")
     )
     setters = [text for text in (_setters(bad(pod.context) is not None, names),) if text]
-    setters += [_counted(len(annotations), "annotation", "annotations")] if annotations else []
+    setters += [_pluralize(len(annotations), "annotation", "annotations")] if annotations else []
     if not setters:
         return None
     told = [*sorted(values), *annotations]
-    reason = _counted(len(told), "forbidden AppArmor profile", "forbidden AppArmor profiles")
-    return Violation(reason, f"{' and '.join(setters)} must not set AppArmor profile type to {_quoted(told)}")
+    reason = _pluralize(len(told), "forbidden AppArmor profile", "forbidden AppArmor profiles")
+    return Violation(reason, f"{' and '.join(setters)} must not set AppArmor profile type to {_quote_names(told)}")
 
 
 _DEFAULT_CAPABILITIES = frozenset(
@@ -153,17 +153,17 @@ _DEFAULT_CAPABILITIES = frozenset(
 )
 
 
-def _added(context: Object) -> Sequence[str]:
+def _added_capabilities_of(context: Object) -> Sequence[str]:
     return (context.get("capabilities") or {}).get("add") or ()
 
 
 def _capabilities(pod: _Pod) -> Violation | None:
-    bad = {name: set(_added(context)) - _DEFAULT_CAPABILITIES for name, context in pod.contexts}
-    names = [name for name, context in pod.contexts if set(_added(context)) - _DEFAULT_CAPABILITIES]
+    bad = {name: set(_added_capabilities_of(context)) - _DEFAULT_CAPABILITIES for name, context in pod.contexts}
+    names = [name for name, context in pod.contexts if set(_added_capabilities_of(context)) - _DEFAULT_CAPABILITIES]
     if not names:
         return None
-    told = _quoted(sorted(set().union(*bad.values())))
-    detail = f"{_named(names)} must not include {told} in securityContext.capabilities.add"
+    told = _quote_names(sorted(set().union(*bad.values())))
+    detail = f"{_name_containers(names)} must not include {told} in securityContext.capabilities.add"
     return Violation("non-default capabilities", detail)
 
 
@@ -176,7 +176,7 @@ def _host_path(pod: _Pod) -> Violation | None:
     names = [volume.get("name") or "" for volume in each(pod.spec, "volumes") if volume.get("hostPath") is not None]
     if not names:
         return None
-    return Violation("hostPath volumes", f"{_counted(len(names), 'volume', 'volumes')} {_quoted(names)}")
+    return Violation("hostPath volumes", f"{_pluralize(len(names), 'volume', 'volumes')} {_quote_names(names)}")
 
 
 def _host_ports(pod: _Pod) -> Violation | None:
@@ -187,8 +187,8 @@ def _host_ports(pod: _Pod) -> Violation | None:
     if not names:
         return None
     told = sorted({str(port) for found in ports.values() for port in found})
-    verb, noun = _counted(len(names), "uses", "use"), _counted(len(told), "hostPort", "hostPorts")
-    return Violation("hostPort", f"{_named(names)} {verb} {noun} {', '.join(told)}")
+    verb, noun = _pluralize(len(names), "uses", "use"), _pluralize(len(told), "hostPort", "hostPorts")
+    return Violation("hostPort", f"{_name_containers(names)} {verb} {noun} {', '.join(told)}")
 
 
 def _handler_hosts(pod: _Pod) -> Violation | None:
@@ -206,13 +206,17 @@ def _handler_hosts(pod: _Pod) -> Violation | None:
     if not names:
         return None
     what = "probe or lifecycle host"
-    told = f"{_counted(len(names), 'uses', 'use')} {_counted(len(hosts), what, what + 's')} {_quoted(sorted(hosts))}"
-    return Violation(what, f"{_named(sorted(names))} {told}")
+    told = f"{_pluralize(len(names), 'uses', 'use')} {_pluralize(len(hosts), what, what + 's')} {_quote_names(sorted(hosts))}"
+    return Violation(what, f"{_name_containers(sorted(names))} {told}")
 
 
-def _privileged(pod: _Pod) -> Violation | None:
+def _check_privileged(pod: _Pod) -> Violation | None:
     names = [name for name, context in pod.contexts if context.get("privileged")]
-    return Violation("privileged", f"{_named(names)} must not set securityContext.privileged=true") if names else None
+    return (
+        Violation("privileged", f"{_name_containers(names)} must not set securityContext.privileged=true")
+        if names
+        else None
+    )
 
 
 def _proc_mount(pod: _Pod) -> Violation | None:
@@ -220,8 +224,10 @@ def _proc_mount(pod: _Pod) -> Violation | None:
     bad = [(name, mount) for name, mount in found if mount != "Default"]
     if not bad:
         return None
-    told = _quoted(sorted({mount for _, mount in bad}))
-    return Violation("procMount", f"{_named([n for n, _ in bad])} must not set securityContext.procMount to {told}")
+    told = _quote_names(sorted({mount for _, mount in bad}))
+    return Violation(
+        "procMount", f"{_name_containers([n for n, _ in bad])} must not set securityContext.procMount to {told}"
+    )
 
 
 _SELINUX_TYPES = frozenset({"", "container_t", "container_init_t", "container_kvm_t"})
@@ -238,7 +244,7 @@ def _selinux(types: frozenset[str], pod: _Pod) -> Violation | None:
         return None
     options = [context.get("seLinuxOptions") or {} for context in (pod.context, *(c for _, c in pod.contexts))]
     bad = sorted({option.get("type") or "" for option in options} - types)
-    told = [f"{_counted(len(bad), 'type', 'types')} {_quoted(bad)}"] if bad else []
+    told = [f"{_pluralize(len(bad), 'type', 'types')} {_quote_names(bad)}"] if bad else []
     told += [f"{key} may not be set" for key in ("user", "role") if any(option.get(key) for option in options)]
     return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(told)}")
 
@@ -258,7 +264,7 @@ def _seccomp_annotations(pod: _Pod) -> Violation | None:
             bad.add(f'{key}="{value}"')
     if not bad:
         return None
-    told = f"forbidden {_counted(len(bad), 'annotation', 'annotations')} {', '.join(sorted(bad))}"
+    told = f"forbidden {_pluralize(len(bad), 'annotation', 'annotations')} {', '.join(sorted(bad))}"
     return Violation("seccompProfile", told)
 
 
@@ -277,7 +283,7 @@ def _seccomp(pod: _Pod) -> Violation | None:
         return None
     values = sorted({kind for _, kind in bad if kind is not None} | ({own} if wrong and own is not None else set()))
     return Violation(
-        "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {_quoted(values)}"
+        "seccompProfile", f"{setters} must not set securityContext.seccompProfile.type to {_quote_names(values)}"
     )
 
 
@@ -318,19 +324,23 @@ def _escalation(pod: _Pod) -> Violation | None:
     names = [name for name, context in pod.contexts if context.get("allowPrivilegeEscalation") is not False]
     if not names:
         return None
-    detail = f"{_named(names)} must set securityContext.allowPrivilegeEscalation=false"
+    detail = f"{_name_containers(names)} must set securityContext.allowPrivilegeEscalation=false"
     return Violation("allowPrivilegeEscalation != false", detail)
 
 
-def _dropped(pod: _Pod) -> Violation | None:
+def _check_restricted_capabilities(pod: _Pod) -> Violation | None:
     keeping = [
         name for name, context in pod.contexts if "ALL" not in ((context.get("capabilities") or {}).get("drop") or ())
     ]
-    adding = [name for name, context in pod.contexts if set(_added(context)) - {"NET_BIND_SERVICE"}]
-    told = [f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    adding = [name for name, context in pod.contexts if set(_added_capabilities_of(context)) - {"NET_BIND_SERVICE"}]
+    told = [f'{_name_containers(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
-        bad = sorted(set().union(*(_added(context) for _, context in pod.contexts)) - {"NET_BIND_SERVICE"})
-        told.append(f"{_named(adding)} must not include {_quoted(bad)} in securityContext.capabilities.add")
+        bad = sorted(
+            set().union(*(_added_capabilities_of(context) for _, context in pod.contexts)) - {"NET_BIND_SERVICE"}
+        )
+        told.append(
+            f"{_name_containers(adding)} must not include {_quote_names(bad)} in securityContext.capabilities.add"
+        )
     return Violation("unrestricted capabilities", "; ".join(told)) if told else None
 
 
@@ -355,8 +365,8 @@ def _volumes(pod: _Pod) -> Violation | None:
     names = [volume.get("name") or "" for volume in bad]
     kinds = sorted({has(volume, _OTHER_VOLUMES) or "unknown" for volume in bad})
     what = "restricted volume type"
-    told = f"{_counted(len(bad), 'uses', 'use')} {_counted(len(kinds), what, what + 's')} {_quoted(kinds)}"
-    return Violation(what + "s", f"{_counted(len(bad), 'volume', 'volumes')} {_quoted(names)} {told}")
+    told = f"{_pluralize(len(bad), 'uses', 'use')} {_pluralize(len(kinds), what, what + 's')} {_quote_names(kinds)}"
+    return Violation(what + "s", f"{_pluralize(len(bad), 'volume', 'volumes')} {_quote_names(names)} {told}")
 
 
 def _non_root(pod: _Pod) -> Violation | None:
@@ -368,7 +378,7 @@ def _non_root(pod: _Pod) -> Violation | None:
     silent = [name for name, context in pod.contexts if context.get("runAsNonRoot") is None and not own]
     if not silent:
         return None
-    return Violation(reason, f"pod or {_named(silent)} must set securityContext.runAsNonRoot=true")
+    return Violation(reason, f"pod or {_name_containers(silent)} must set securityContext.runAsNonRoot=true")
 
 
 def _user(pod: _Pod) -> Violation | None:
@@ -385,7 +395,7 @@ def _seccomp_set(pod: _Pod) -> Violation | None:
     if not silent:
         return None
     what = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return Violation("seccompProfile", f"pod or {_named(silent)} {what}")
+    return Violation("seccompProfile", f"pod or {_name_containers(silent)} {what}")
 
 
 def _unless(exempt: str, check: Check) -> Check:
@@ -404,7 +414,7 @@ _BASELINE: dict[str, Sequence[tuple[Version, Check]]] = {
     "hostPathVolumes": [(0, _host_path)],
     "hostPorts": [(0, _host_ports)],
     "hostProbesAndHostLifecycle": [(34, _handler_hosts)],
-    "privileged": [(0, _privileged)],
+    "privileged": [(0, _check_privileged)],
     "procMount": [(0, _proc_mount), (35, _unless("own_users", _proc_mount))],
     "seLinuxOptions": [
         (0, partial(_selinux, _SELINUX_TYPES)),
@@ -423,7 +433,10 @@ _BASELINE: dict[str, Sequence[tuple[Version, Check]]] = {
 
 _RESTRICTED: dict[str, tuple[str, Sequence[tuple[Version, Check]]]] = {
     "allowPrivilegeEscalation": ("", [(8, _escalation), (25, _unless("windows", _escalation))]),
-    "capabilities_restricted": ("capabilities_baseline", [(22, _dropped), (25, _unless("windows", _dropped))]),
+    "capabilities_restricted": (
+        "capabilities_baseline",
+        [(22, _check_restricted_capabilities), (25, _unless("windows", _check_restricted_capabilities))],
+    ),
     "procMount_restricted": ("procMount", [(35, _proc_mount)]),
     "restrictedVolumes": ("hostPathVolumes", [(0, _volumes)]),
     "runAsNonRoot": ("", [(0, _non_root), (35, _unless("own_users", _non_root))]),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 
-from kwhatif.admission.answer import Object, Refused
 from kwhatif.admission.plugins.quota_scopes import best_effort
-from kwhatif.admission.plugins.toleration_merging import merged, within_whitelist
-from kwhatif.admission.request import Request, copied, each, within
+from kwhatif.admission.plugins.toleration_merging import merge_tolerations, within_whitelist
+from kwhatif.admission.request import Request, deep_copy_json, each, within
+from kwhatif.admission.response import Object, RequestRefusal
 
 _STEP = "PodTolerationRestriction"
 _DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
@@ -20,41 +20,43 @@ _PRESSURE = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", 
 _CONFLICT = "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist"
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     """Add the namespace's tolerations, and one for memory pressure to a pod that asks for resources."""
     if request.kind != "Pod":
         return None
     spec = within(request.object, "spec")
-    added = _annotated(request, _DEFAULTS) if request.old is None else []
+    added = _read_tolerations(request, _DEFAULTS) if request.old is None else []
     if added is None:
         return _unreadable(request, _DEFAULTS)
     if added:
         text = f"{len(added)} default tolerations of namespace {request.namespace}"
-        request.changed(_STEP, "spec.tolerations", text)
+        request.record_change(_STEP, "spec.tolerations", text)
     if not best_effort(spec):
-        added = [*added, copied(_PRESSURE)]
-        request.changed(_STEP, "spec.tolerations", "memory pressure tolerated, because the pod is not best effort")
+        added = [*added, deep_copy_json(_PRESSURE)]
+        request.record_change(
+            _STEP, "spec.tolerations", "memory pressure tolerated, because the pod is not best effort"
+        )
     if added:
-        spec["tolerations"] = merged(each(spec, "tolerations"), added)
+        spec["tolerations"] = merge_tolerations(each(spec, "tolerations"), added)
     return validate(request)
 
 
-def validate(request: Request) -> Refused | None:
+def validate(request: Request) -> RequestRefusal | None:
     """Refuse a toleration that the namespace does not allow."""
     if request.kind != "Pod":
         return None
     tolerations = each(request.object.get("spec"), "tolerations")
-    allowed = _annotated(request, _WHITELIST)
+    allowed = _read_tolerations(request, _WHITELIST)
     if allowed is None:
         return _unreadable(request, _WHITELIST)
     if allowed and not within_whitelist(tolerations, allowed):
-        return Refused(500, "Unknown", _CONFLICT)  # upstream forgets to say that this is forbidden
+        return RequestRefusal(500, "Unknown", _CONFLICT)  # upstream forgets to say that this is forbidden
     return None
 
 
-def _annotated(request: Request, annotation: str) -> list[Object] | None:
+def _read_tolerations(request: Request, annotation: str) -> list[Object] | None:
     """The tolerations of an annotation, none if it is absent; None if it cannot be read."""
-    namespace = request.world.get("Namespace", "", request.namespace) or {}
+    namespace = request.store.get("Namespace", "", request.namespace) or {}
     text = ((namespace.get("metadata") or {}).get("annotations") or {}).get(annotation)
     if not text:
         return []
@@ -65,5 +67,5 @@ def _annotated(request: Request, annotation: str) -> list[Object] | None:
     return found if isinstance(found, list) and all(isinstance(item, dict) for item in found) else None
 
 
-def _unreadable(request: Request, annotation: str) -> Refused:
+def _unreadable(request: Request, annotation: str) -> RequestRefusal:
     return request.forbidden(f"annotation {annotation} of namespace {request.namespace} cannot be read")

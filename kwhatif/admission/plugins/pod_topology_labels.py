@@ -6,21 +6,21 @@ that is created with a node's name in it.
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Refused
 from kwhatif.admission.request import Request, within
+from kwhatif.admission.response import RequestRefusal
 
 _KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod" or request.old is not None:
         return None
     name = (request.object.get("spec") or {}).get("nodeName")
-    node = request.world.get("Node", "", name) if name else None
+    node = request.store.get("Node", "", name) if name else None
     of_node = ((node or {}).get("metadata") or {}).get("labels") or {}
     copied = {key: of_node[key] for key in _KEYS if key in of_node}
     if copied:
         within(within(request.object, "metadata"), "labels").update(copied)
         text = f"{', '.join(f'{key}={value}' for key, value in copied.items())} from node {name}"
-        request.changed("PodTopologyLabels", "metadata.labels", text)
+        request.record_change("PodTopologyLabels", "metadata.labels", text)
     return None

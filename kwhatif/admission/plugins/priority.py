@@ -7,33 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.object_store import ObjectStore, name_of
 from kwhatif.admission.request import Request, within
-from kwhatif.admission.world import World, name_of
+from kwhatif.admission.response import Object, RequestRefusal
 
 _STEP = "Priority"
 _LOWER = "PreemptLowerPriority"
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod" or request.old is not None:
         return None
     spec = within(request.object, "spec")
     wanted = spec.get("priorityClassName") or ""
-    found = _named(request.world, wanted) if wanted else _global_default(request.world)
+    found = _find_class(request.store, wanted) if wanted else _global_default(request.store)
     if found is None and wanted:
-        if request.world.knows("PriorityClass"):
+        if request.store.knows("PriorityClass"):
             return request.forbidden(f"no PriorityClass with name {wanted} was found")
         text = f"no PriorityClass is known: {wanted} counts as priority {spec.get('priority') or 0}"
-        request.changed(_STEP, "spec.priorityClassName", text)
+        request.record_change(_STEP, "spec.priorityClassName", text)
         spec["priority"] = spec.get("priority") or 0
         spec["preemptionPolicy"] = spec.get("preemptionPolicy") or _LOWER
         return None
     name, priority, policy = found or ("", 0, _LOWER)
     given = spec.get("priority")
-    if given and not request.world.knows("PriorityClass"):
-        request.changed(_STEP, "spec.priority", f"no PriorityClass is known: {given} is taken as it is given")
+    if given and not request.store.knows("PriorityClass"):
+        request.record_change(_STEP, "spec.priority", f"no PriorityClass is known: {given} is taken as it is given")
         spec["preemptionPolicy"] = spec.get("preemptionPolicy") or _LOWER
         return None
     if given is not None and given != priority:
@@ -51,34 +51,34 @@ def admit(request: Request) -> Refused | None:
     if name:
         spec["priorityClassName"] = name
         default = "" if wanted else ", the global default"
-        request.changed(_STEP, "spec.priority", f"{priority} from PriorityClass {name}{default}")
+        request.record_change(_STEP, "spec.priority", f"{priority} from PriorityClass {name}{default}")
     return None
 
 
-def validate(request: Request) -> Refused | None:
+def validate(request: Request) -> RequestRefusal | None:
     """There is one global default at most."""
     if request.kind != "PriorityClass" or not request.object.get("globalDefault"):
         return None
-    found = _global_default(request.world)
+    found = _global_default(request.store)
     if found is None or (request.old is not None and found[0] == name_of(request.object)):
         return None
     return request.forbidden(f"PriorityClass {found[0]} is already marked as default. Only one default can exist")
 
 
-def _named(world: World, name: str) -> tuple[str, int, str] | None:
+def _find_class(world: ObjectStore, name: str) -> tuple[str, int, str] | None:
     for found in _classes(world):
         if name_of(found) == name:
             return _values(found)
     return (name, SYSTEM_CLASSES[name], _LOWER) if name in SYSTEM_CLASSES else None
 
 
-def _global_default(world: World) -> tuple[str, int, str] | None:
+def _global_default(world: ObjectStore) -> tuple[str, int, str] | None:
     """Of several defaults the one with the lowest value."""
     defaults = [_values(found) for found in _classes(world) if found.get("globalDefault")]
     return min(defaults, key=lambda values: values[1], default=None)
 
 
-def _classes(world: World) -> Iterator[Object]:
+def _classes(world: ObjectStore) -> Iterator[Object]:
     return world.all("PriorityClass")
 
 

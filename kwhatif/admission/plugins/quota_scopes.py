@@ -5,10 +5,10 @@ Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go).
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.plugins.container_amounts import amounts
+from kwhatif.admission.container_amounts import amounts
+from kwhatif.admission.object_store import known_kind
 from kwhatif.admission.request import each
-from kwhatif.admission.resources import known_kind
+from kwhatif.admission.response import Object
 from kwhatif.api.quantity import Quantity
 
 _NOTHING = Quantity.from_units(0)
@@ -50,7 +50,7 @@ def _pod_in(scope: Object, spec: Object) -> bool:
         case "NotBestEffort":
             return not best_effort(spec)
         case "PriorityClass":
-            return _selected(scope, {spec["priorityClassName"]} if spec.get("priorityClassName") else set())
+            return _meets_operator(scope, {spec["priorityClassName"]} if spec.get("priorityClassName") else set())
         case "CrossNamespacePodAffinity":
             return any(term.get("namespaces") or term.get("namespaceSelector") is not None for term in _terms(spec))
     return False
@@ -65,10 +65,10 @@ def _claim_in(scope: Object, claim: Object) -> bool:
         status.get("currentVolumeAttributesClassName"),
         (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
     )
-    return _selected(scope, {name for name in named if name})
+    return _meets_operator(scope, {name for name in named if name})
 
 
-def _selected(scope: Object, names: set[str]) -> bool:
+def _meets_operator(scope: Object, names: set[str]) -> bool:
     """Whether any of the names meets the scope's operator; without a name only the absent is met."""
     values = set(scope.get("values") or ())
     match scope.get("operator"):

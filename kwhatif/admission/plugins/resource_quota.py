@@ -2,22 +2,180 @@
 
 Upstream: apiserver/pkg/admission/plugin/resourcequota/controller.go. What is used is counted from the objects of
 the world; only of kinds that were never looked at the quota's own status is believed.
+
+What one object counts for under a resource quota, and which quotas it falls under.
+
+Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go, resource_claims.go, services.go) and
+apiserver/pkg/quota/v1/generic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.plugins.container_amounts import Amounts, amounts
+from kwhatif.admission.container_amounts import Amounts, amounts, of_pod
+from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
 from kwhatif.admission.plugins.quota_scopes import in_scope
-from kwhatif.admission.plugins.quota_usage import OF_WHOLE_SERVICES, counted_names, must_specify, usage
-from kwhatif.admission.request import Request
-from kwhatif.admission.resources import known_kind
-from kwhatif.admission.world import World, name_of, namespace_of
+from kwhatif.admission.request import Request, each
+from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.admission.validation.field_rules import is_extended, is_native
 from kwhatif.api.quantity import Quantity
 from kwhatif.versions import Features
+
+_NONE: Mapping[str, str] = {}
+_ONE = Quantity.from_units(1)
+_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
+_BY_CLASS = ".storageclass.storage.k8s.io/"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_BY_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
+_MOST_DEVICES = 32
+"""So many a claim can have at most; one that asks for all is taken to have them."""
+_NODE_PORTS, _BALANCERS = "services.nodeports", "services.loadbalancers"
+OF_WHOLE_SERVICES = frozenset({_NODE_PORTS, _BALANCERS})
+"""What services count for by fields that scheduling never reads."""
+_CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_POD_NAMES = frozenset(
+    {"pods", "count/pods", *_COMPUTE, *(f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE)}
+)
+# Whoever bounds one of these obliges every container to name it.
+_REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+_COUNTED_BY_NAME = frozenset({"services", "secrets", "configmaps", "replicationcontrollers", "resourcequotas"})
+
+
+def counted_names(obj: Object, hard: Iterable[str], served: Mapping[str, str] = _NONE) -> list[str]:
+    """Those of a quota's names that objects of this kind count for.
+
+    ``served``: by class of devices, the extended resource that pods may ask for instead.
+    """
+    match known_kind(obj):
+        case "Pod":
+            return [name for name in hard if name in _POD_NAMES or _is_pod_name(name)]
+        case "PersistentVolumeClaim":
+            return [name for name in hard if name == "count/persistentvolumeclaims" or _is_claim_name(name)]
+    resource = resource_name(obj)
+    own = {f"count/{resource}", *({resource} & _COUNTED_BY_NAME)}
+    match known_kind(obj):
+        case "Service":
+            own |= {_NODE_PORTS, _BALANCERS}
+        case "ResourceClaim":
+            own |= {name for name in hard if name.endswith(_BY_DEVICE_CLASS)}
+            own |= {alias for name, resource in served.items() for alias in _aliases(name, resource)}
+    return [name for name in hard if name in own]
+
+
+def usage(obj: Object, served: Mapping[str, str] = _NONE) -> Amounts:
+    """What an object uses up; ``served`` as above."""
+    match known_kind(obj):
+        case "Pod":
+            return _of_pod(obj)
+        case "PersistentVolumeClaim":
+            return _of_claim(obj)
+    resource = resource_name(obj)
+    found = {f"count/{resource}": _ONE, resource: _ONE}
+    match known_kind(obj):
+        case "Service":
+            found |= _of_service(obj.get("spec") or {})
+        case "ResourceClaim":
+            found |= _of_devices(obj.get("spec") or {}, served)
+    return found
+
+
+def must_specify(pod: Object, names: Iterable[str]) -> str:
+    """Upstream's complaint about containers that do not name what the quota bounds, else nothing."""
+    spec = pod.get("spec") or {}
+    whole = spec.get("resources") or {}
+    if whole.get("requests") or whole.get("limits"):
+        return ""
+    lacking: dict[str, set[str]] = {}
+    for container in [*each(spec, "containers"), *each(spec, "initContainers")]:
+        resources = container.get("resources") or {}
+        named = _compute(amounts(resources.get("requests")), amounts(resources.get("limits")))
+        for name in _REQUIRED.intersection(names).difference(named):
+            lacking.setdefault(name, set()).add(str(container.get("name") or ""))
+    if not lacking:
+        return ""
+    return "must specify " + "; ".join(f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
+
+
+def _is_pod_name(name: str) -> bool:
+    if name.startswith(("hugepages-", "requests.hugepages-")):
+        return True
+    return name.startswith("requests.") and (not is_native(name) or name.startswith(f"requests.{_DEVICE_CLASS}"))
+
+
+def _is_claim_name(name: str) -> bool:
+    return name in _CLAIM_NAMES or name.endswith(tuple(_BY_CLASS + suffix for suffix in _CLAIM_NAMES))
+
+
+def _of_pod(pod: Object) -> Amounts:
+    """A pod that has ended is still an object, but no pod."""
+    counted: Amounts = {"count/pods": _ONE}
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return counted
+    spec = pod.get("spec") or {}
+    return {**counted, "pods": _ONE, **_compute(of_pod(spec, "requests"), of_pod(spec, "limits"))}
+
+
+def _compute(requests: Amounts, limits: Amounts) -> Amounts:
+    found: Amounts = {}
+    for name, amount in requests.items():
+        if name in _COMPUTE or name.startswith("hugepages-"):
+            found[name] = found[f"requests.{name}"] = amount
+        elif is_extended(name) or name.startswith(_DEVICE_CLASS):
+            found[f"requests.{name}"] = amount
+    found.update({f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE})
+    return found
+
+
+def _of_service(spec: Object) -> Amounts:
+    """Ports of nodes count as they are wished for: they have not been given out yet."""
+    kind, ports = spec.get("type"), each(spec, "ports")
+    if kind not in ("NodePort", "LoadBalancer"):
+        return {}
+    if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
+        ports = [port for port in ports if port.get("nodePort")]
+    found = {_NODE_PORTS: Quantity.from_units(len(ports))}
+    return found | {_BALANCERS: _ONE} if kind == "LoadBalancer" else found
+
+
+def _aliases(name: str, resource: str) -> tuple[str, str]:
+    """What devices of a class are called as resources of pods."""
+    return f"requests.{_DEVICE_CLASS}{name}", f"requests.{resource}"
+
+
+def _of_devices(spec: Object, served: Mapping[str, str]) -> Amounts:
+    """Devices by class; of requests that are each other's substitutes, the most of each class."""
+    numbers: Counter[str] = Counter()
+    for request in each(spec.get("devices"), "requests"):
+        most: dict[str, int] = {}
+        for one in each(request, "firstAvailable") or [request.get("exactly") or {}]:
+            name, everything = str(one.get("deviceClassName") or ""), one.get("allocationMode") == "All"
+            number = _MOST_DEVICES if everything else int(one.get("count") or 1)
+            most[name] = max(most.get(name, 0), number)
+        numbers.update(most)
+    found = {f"{name}{_BY_DEVICE_CLASS}": Quantity.from_units(number) for name, number in numbers.items()}
+    for name in numbers.keys() & served.keys():
+        found.update(dict.fromkeys(_aliases(name, served[name]), Quantity.from_units(numbers[name])))
+    return found
+
+
+def _of_claim(claim: Object) -> Amounts:
+    spec, annotations = claim.get("spec") or {}, (claim.get("metadata") or {}).get("annotations") or {}
+    found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
+    asked = amounts((spec.get("resources") or {}).get("requests")).get("storage")
+    allocated = amounts((claim.get("status") or {}).get("allocatedResources")).get("storage")
+    if asked is not None:
+        largest = max(asked, allocated) if allocated is not None else asked
+        whole = Quantity.from_units(largest.value())
+        found["requests.storage"] = largest if whole == largest else whole
+    storage_class = annotations.get(_BETA_CLASS) or spec.get("storageClassName")
+    if storage_class:
+        found.update({f"{storage_class}{_BY_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found})
+    return found
+
 
 _NOTHING = Quantity.from_units(0)
 _FOR_POD = "resource.kubernetes.io/extended-resource-claim"
@@ -37,13 +195,13 @@ class _Ledger:
 class Quotas:
     """Keeps count of what is used while objects come and go."""
 
-    def __init__(self, world: World, features: Features) -> None:
+    def __init__(self, world: ObjectStore, features: Features) -> None:
         self._world, self._features = world, features
         self._ledgers: dict[tuple[str, str], _Ledger] = {}
         self._seen_later: dict[str, bool] = {}
         world.watch(self._observe)
 
-    def _served(self, obj: Object) -> dict[str, str]:
+    def _resources_by_class(self, obj: Object) -> dict[str, str]:
         """By class of devices, the extended resource that pods may ask for instead; claims count for that, too.
 
         Not those that the scheduler makes for such pods: the pods count already.
@@ -56,12 +214,12 @@ class Quotas:
         return {name: spec["extendedResourceName"] for name, spec in classes if spec.get("extendedResourceName")}
 
     def _governs(self, quota: Object, obj: Object) -> bool:
-        return bool(counted_names(obj, _hard(quota), self._served(obj))) and in_scope(quota, obj)
+        return bool(counted_names(obj, _hard(quota), self._resources_by_class(obj))) and in_scope(quota, obj)
 
     def _usage(self, obj: Object) -> Amounts:
-        return usage(obj, self._served(obj))
+        return usage(obj, self._resources_by_class(obj))
 
-    def check(self, request: Request) -> Refused | None:
+    def check(self, request: Request) -> RequestRefusal | None:
         """Refuse a request that would go beyond any quota of its namespace."""
         obj, kind = request.object, request.kind
         found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if self._governs(quota, obj)]
@@ -74,8 +232,8 @@ class Quotas:
         more = {name: amount for name, amount in self._usage(obj).items() if not amount.is_zero}
         before = self._usage(request.old) if request.old is not None else {}
         for quota in found:
-            names = [name for name in counted_names(obj, _hard(quota), self._served(obj)) if name in more]
-            problem = self._exceeded(quota, obj, {name: more[name] for name in names}, before)
+            names = [name for name in counted_names(obj, _hard(quota), self._resources_by_class(obj)) if name in more]
+            problem = self._describe_excess(quota, obj, {name: more[name] for name in names}, before)
             if problem:
                 return request.forbidden(f"exceeded quota: {name_of(quota)}, {problem}")
         return None
@@ -91,16 +249,16 @@ class Quotas:
             for quota in self._world.all("ResourceQuota", namespace_of(obj)):
                 if not self._governs(quota, obj):
                     continue
-                hard, used = _hard(quota), self._used(quota, obj)
-                for name in counted_names(obj, hard, self._served(obj)):
+                hard, used = _hard(quota), self._usage_of(quota, obj)
+                for name in counted_names(obj, hard, self._resources_by_class(obj)):
                     if name in shares:
                         key = (f"{namespace_of(quota)}/{name_of(quota)}", name)
                         before = asked.get(key, (_NOTHING, 0))[0]
                         asked[key] = (before + shares[name], (hard[name] - used.get(name, _NOTHING)).nano())
         return {key: max(left // share.nano(), 0) for key, (share, left) in asked.items()}
 
-    def _exceeded(self, quota: Object, obj: Object, more: Amounts, before: Amounts) -> str:
-        hard, used = _hard(quota), self._used(quota, obj)
+    def _describe_excess(self, quota: Object, obj: Object, more: Amounts, before: Amounts) -> str:
+        hard, used = _hard(quota), self._usage_of(quota, obj)
         over = []
         for name, amount in sorted(more.items()):
             grows = amount > before.get(name, _NOTHING)
@@ -110,28 +268,28 @@ class Quotas:
         if not over:
             return ""
         asked = {name: _difference(more[name], before.get(name)) for name in over}
-        return f"requested: {_listed(asked)}, used: {_listed(used, over)}, limited: {_listed(hard, over)}"
+        return f"requested: {_format_amounts(asked)}, used: {_format_amounts(used, over)}, limited: {_format_amounts(hard, over)}"
 
-    def _used(self, quota: Object, obj: Object) -> Amounts:
+    def _usage_of(self, quota: Object, obj: Object) -> Amounts:
         """What counts for a quota: pods and claims of devices may count for the same.
 
         Where not all of both are known, the quota's status tells of both.
         """
-        used, other = self._used_alike(quota, obj), _BESIDE.get(known_kind(obj))
-        if other is None or not self._served(_CLAIM) or not all(map(self._world.knows, _BESIDE)):
+        used, other = self._usage_of_kind(quota, obj), _BESIDE.get(known_kind(obj))
+        if other is None or not self._resources_by_class(_CLAIM) or not all(map(self._world.knows, _BESIDE)):
             return used
-        beside = self._used_alike(quota, {**other, "metadata": {"namespace": namespace_of(quota)}})
+        beside = self._usage_of_kind(quota, {**other, "metadata": {"namespace": namespace_of(quota)}})
         return {name: amount + beside.get(name, _NOTHING) for name, amount in used.items()}
 
-    def _used_alike(self, quota: Object, obj: Object) -> Amounts:
+    def _usage_of_kind(self, quota: Object, obj: Object) -> Amounts:
         ledger = self._ledger(obj["kind"], namespace_of(quota))
         name = name_of(quota)
         if name not in ledger.sums:
-            ledger.sums[name] = self._counted(quota, obj, ledger)
+            ledger.sums[name] = self._count_usage(quota, obj, ledger)
         return ledger.sums[name]
 
-    def _counted(self, quota: Object, obj: Object, ledger: _Ledger) -> Amounts:
-        names = counted_names(obj, _hard(quota), self._served(obj))
+    def _count_usage(self, quota: Object, obj: Object, ledger: _Ledger) -> Amounts:
+        names = counted_names(obj, _hard(quota), self._resources_by_class(obj))
         total = dict.fromkeys(names, _NOTHING)
         told = names if self._seen_later.get(obj["kind"]) else OF_WHOLE_SERVICES.intersection(names)
         if told is names or any(self._world.is_sketch(other) for other, _ in ledger.shares.values()):
@@ -199,5 +357,5 @@ def _difference(more: Quantity, before: Quantity | None) -> Quantity:
     return more if before is None or before.is_zero else more + Quantity.parse(f"-{before}")
 
 
-def _listed(found: Amounts, names: Iterable[str] | None = None) -> str:
+def _format_amounts(found: Amounts, names: Iterable[str] | None = None) -> str:
     return ",".join(f"{name}={found.get(name, _NOTHING)}" for name in sorted(found if names is None else names))

@@ -5,17 +5,17 @@ Upstream: plugin/pkg/admission/runtimeclass/admission.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Object, Refused
-from kwhatif.admission.plugins.container_amounts import amounts
-from kwhatif.admission.plugins.toleration_merging import merged
-from kwhatif.admission.request import Request, copied, each, within
+from kwhatif.admission.container_amounts import amounts
+from kwhatif.admission.plugins.toleration_merging import merge_tolerations
+from kwhatif.admission.request import Request, deep_copy_json, each, within
+from kwhatif.admission.response import Object, RequestRefusal
 
 _STEP = "RuntimeClass"
 _DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _BY_HAND = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     """Set overhead, node selector and tolerations of the pod's class."""
     if request.kind != "Pod" or request.old is not None:
         return None
@@ -23,12 +23,12 @@ def admit(request: Request) -> Refused | None:
     name = spec.get("runtimeClassName")
     if name is None:
         return None
-    found = request.world.get("RuntimeClass", "", name)
+    found = request.store.get("RuntimeClass", "", name)
     if found is None:
-        if request.world.knows("RuntimeClass"):
+        if request.store.knows("RuntimeClass"):
             return request.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
         text = f"no RuntimeClass is known: of {name} neither overhead nor scheduling is counted"
-        request.changed(_STEP, "spec.runtimeClassName", text)
+        request.record_change(_STEP, "spec.runtimeClassName", text)
         return None
     if found.get("overhead") is not None:
         fixed = found["overhead"].get("podFixed") or {}
@@ -36,12 +36,12 @@ def admit(request: Request) -> Refused | None:
             return request.forbidden(_DIFFERS)
         if fixed and not spec.get("overhead"):
             what = ", ".join(f"{key}={value}" for key, value in fixed.items())
-            request.changed(_STEP, "spec.overhead", f"{what} from RuntimeClass {name}")
-        spec["overhead"] = copied(fixed)
+            request.record_change(_STEP, "spec.overhead", f"{what} from RuntimeClass {name}")
+        spec["overhead"] = deep_copy_json(fixed)
     return _schedule(request, spec, name, found.get("scheduling") or {})
 
 
-def _schedule(request: Request, spec: Object, name: str, scheduling: Object) -> Refused | None:
+def _schedule(request: Request, spec: Object, name: str, scheduling: Object) -> RequestRefusal | None:
     selector = scheduling.get("nodeSelector") or {}
     own = spec.get("nodeSelector") or {}
     for key, value in selector.items():
@@ -51,21 +51,21 @@ def _schedule(request: Request, spec: Object, name: str, scheduling: Object) -> 
     if selector:
         spec["nodeSelector"] = {**own, **selector}
         what = ", ".join(f"{key}={value}" for key, value in selector.items())
-        request.changed(_STEP, "spec.nodeSelector", f"{what} from RuntimeClass {name}")
+        request.record_change(_STEP, "spec.nodeSelector", f"{what} from RuntimeClass {name}")
     added = each(scheduling, "tolerations")
     if added:
-        spec["tolerations"] = merged(each(spec, "tolerations"), copied(added))
-        request.changed(_STEP, "spec.tolerations", f"those of RuntimeClass {name}")
+        spec["tolerations"] = merge_tolerations(each(spec, "tolerations"), deep_copy_json(added))
+        request.record_change(_STEP, "spec.tolerations", f"those of RuntimeClass {name}")
     return None
 
 
-def validate(request: Request) -> Refused | None:
+def validate(request: Request) -> RequestRefusal | None:
     """An overhead without a class that has one is refused; so is another one than the class has."""
     if request.kind != "Pod" or request.old is not None:
         return None
     spec = request.object.get("spec") or {}
     name, overhead = spec.get("runtimeClassName"), spec.get("overhead")
-    found = request.world.get("RuntimeClass", "", name) if name is not None else None
+    found = request.store.get("RuntimeClass", "", name) if name is not None else None
     if found is None and name is not None:
         return None
     fixed = (found or {}).get("overhead")

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.admission.answer import Object, Refused
+from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.world import name_of
+from kwhatif.admission.response import Object, RequestRefusal
 
 MIRROR = "kubernetes.io/config.mirror"
 ENFORCE = "kubernetes.io/enforce-mountable-secrets"
 
 
-def admit(request: Request) -> Refused | None:
+def admit(request: Request) -> RequestRefusal | None:
     """Nothing is said where no account was ever seen."""
     if request.kind != "Pod" or request.old is not None:
         return None
@@ -25,27 +25,27 @@ def admit(request: Request) -> Refused | None:
         return _mirror(request, spec)
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     spec["serviceAccountName"] = spec["serviceAccount"] = name
-    if not request.world.knows("ServiceAccount"):
+    if not request.store.knows("ServiceAccount"):
         return None
-    account = request.world.get("ServiceAccount", request.namespace, name)
+    account = request.store.get("ServiceAccount", request.namespace, name)
     if account is None:
         where = f"{request.namespace}/{name}"
         return request.forbidden(f'error looking up service account {where}: serviceaccount "{name}" not found')
     if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
         spec["imagePullSecrets"] = [{"name": secret.get("name")} for secret in each(account, "imagePullSecrets")]
-    return _limited(request, account, spec)
+    return _check_secrets(request, account, spec)
 
 
-def validate(request: Request) -> Refused | None:
+def validate(request: Request) -> RequestRefusal | None:
     """A new namespace gets its default account at once: a controller sees to it."""
-    if request.kind == "Namespace" and request.old is None and request.world.knows("ServiceAccount"):
+    if request.kind == "Namespace" and request.old is None and request.store.knows("ServiceAccount"):
         metadata = {"name": "default", "namespace": name_of(request.object)}
-        if request.world.get("ServiceAccount", metadata["namespace"], "default") is None:
-            request.world.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+        if request.store.get("ServiceAccount", metadata["namespace"], "default") is None:
+            request.store.put({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
     return None
 
 
-def _mirror(request: Request, spec: Object) -> Refused | None:
+def _mirror(request: Request, spec: Object) -> RequestRefusal | None:
     """A static pod's mirror can use nothing that only the API server knows."""
     if spec.get("serviceAccountName"):
         return request.forbidden("a mirror pod may not reference service accounts")
@@ -54,7 +54,7 @@ def _mirror(request: Request, spec: Object) -> Refused | None:
     return None
 
 
-def _limited(request: Request, account: Object, spec: Object) -> Refused | None:
+def _check_secrets(request: Request, account: Object, spec: Object) -> RequestRefusal | None:
     annotations = (account.get("metadata") or {}).get("annotations") or {}
     if annotations.get(ENFORCE) != "true":
         return None

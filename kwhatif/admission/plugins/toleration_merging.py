@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kwhatif.admission.answer import Object
+from kwhatif.admission.response import Object
 
 _FIELDS = ("key", "operator", "value", "effect")
 
 
-def merged(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
+def merge_tolerations(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
     """All of them but those that another one covers; of equals the first."""
     everything = [*first, *second]
     kept: list[Object] = []

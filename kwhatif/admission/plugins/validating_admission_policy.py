@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.policies.bound_policies import UNSAID, Asking, Policy, asked, params_of
-from kwhatif.admission.policies.policy_expressions import Failed
-from kwhatif.admission.policies.view import View
+from kwhatif.admission.object_store import name_of
+from kwhatif.admission.policies.bound_policies import (
+    NO_MESSAGE,
+    Policy,
+    PolicyInvocation,
+    find_matching_policies,
+    params_of,
+)
+from kwhatif.admission.policies.policy_expressions import EvaluationError
+from kwhatif.admission.policies.request_view import RequestView
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.world import name_of
+from kwhatif.admission.response import Cause, Object, RequestRefusal
 
 _KIND = "ValidatingAdmissionPolicy"
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
@@ -27,21 +33,25 @@ class _Denial:
     reason: str = "Invalid"
 
 
-def validate(request: Request) -> Refused | None:
+def validate(request: Request) -> RequestRefusal | None:
     """The first denial is told; what is only warned of goes with it."""
-    first: Refused | None = None
-    view = View(request)
-    for policy, binding in asked(_KIND, request):
+    first: RequestRefusal | None = None
+    view = RequestView(request)
+    for policy, binding in find_matching_policies(_KIND, request):
         configured = True
         try:
             denials = [
-                d for params in params_of(policy, binding, request) for d in _denials(Asking(policy, view, params))
+                d
+                for params in params_of(policy, binding, request)
+                for d in _denials(PolicyInvocation(policy, view, params))
             ]
-        except Failed as problem:
+        except EvaluationError as problem:
             configured = False
             denials = [] if policy.ignores else [_Denial(f"failed to configure binding: {problem}")]
         except LookupError as kind:
-            request.doubt(_KIND, f"{_KIND} {policy.name} is not asked: its parameters are not known ({kind})", UNSAID)
+            request.doubt(
+                _KIND, f"{_KIND} {policy.name} is not asked: its parameters are not known ({kind})", NO_MESSAGE
+            )
             continue
         for denial in denials:
             for action in (binding.get("spec") or {}).get("validationActions") or () if configured else ("Deny",):
@@ -49,40 +59,40 @@ def validate(request: Request) -> Refused | None:
                     where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{name_of(binding)}'"
                     request.warnings.append(f"Validation failed for {where}: {denial.message}")
                 elif action == "Deny":
-                    first = first or _refused(request, policy, binding, denial)
+                    first = first or _refuse(request, policy, binding, denial)
     return first
 
 
-def _refused(request: Request, policy: Policy, binding: Object, denial: _Denial) -> Refused:
+def _refuse(request: Request, policy: Policy, binding: Object, denial: _Denial) -> RequestRefusal:
     why = f"{_KIND} '{policy.name}' with binding '{name_of(binding)}' denied request: {denial.message}"
     refused = request.forbidden(why, Cause("", why))
     return replace(refused, code=_CODES.get(denial.reason, 422), reason=denial.reason)
 
 
-def _denials(asking: Asking) -> Iterator[_Denial]:
+def _denials(asking: PolicyInvocation) -> Iterator[_Denial]:
     try:
-        if not asking.concerned():
+        if not asking.matches_conditions():
             return
-    except Failed as problem:
+    except EvaluationError as problem:
         yield _Denial(str(problem))
         return
     for validation in each(asking.policy.spec, "validations"):
         try:
             if asking.value(str(validation.get("expression") or ""), "bool") is not True:
                 yield _Denial(_message(asking, validation), validation.get("reason") or "Invalid")
-        except Failed as problem:
+        except EvaluationError as problem:
             if not asking.policy.ignores:
                 yield _Denial(str(problem))
 
 
-def _message(asking: Asking, validation: Object) -> str:
+def _message(asking: PolicyInvocation, validation: Object) -> str:
     text = str(validation.get("messageExpression") or "")
     message = ""
     if text.strip():
         try:
             found = asking.value(text, "string")
             message = found.strip() if isinstance(found, str) else ""
-        except Failed:
+        except EvaluationError:
             message = ""
         if len(message.encode()) > _LONGEST_MESSAGE or "\n" in message:
             message = ""

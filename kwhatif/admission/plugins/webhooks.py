@@ -15,15 +15,18 @@ from posixpath import join
 from typing import Any
 from urllib.parse import urlsplit
 
-from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.policies.matching import EXEMPT
-from kwhatif.admission.policies.policy_expressions import Failed, Scenery, asks_authorizer, compiled, evaluated
-from kwhatif.admission.policies.readings import Remembered
-from kwhatif.admission.policies.register import Register, register_of
-from kwhatif.admission.policies.view import View
+from kwhatif.admission.object_store import ObjectStore, group_of, name_of
+from kwhatif.admission.policies.matching import EXEMPT, ConstraintIndex, constraint_index_of
+from kwhatif.admission.policies.policy_expressions import (
+    EvaluationError,
+    ExpressionEnvironment,
+    asks_authorizer,
+    compile_expression,
+    evaluate_expression,
+)
+from kwhatif.admission.policies.request_view import ExpressionCache, RequestView
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.resources import group_of
-from kwhatif.admission.world import World, name_of
+from kwhatif.admission.response import Cause, Object, RequestRefusal
 from kwhatif.api.field_types import types_of
 from kwhatif.versions import DEFAULT_MINOR
 
@@ -43,8 +46,8 @@ class _Hook:
         return [str(condition.get("expression") or "") for condition in each(self.hook, "matchConditions")]
 
     @cached_property
-    def remembered(self) -> Remembered:
-        return Remembered()
+    def expression_cache(self) -> ExpressionCache:
+        return ExpressionCache()
 
     def constraints(self, request: Request) -> Object:
         """Its rules, which are also about other versions of the same resource, and its selectors."""
@@ -54,54 +57,54 @@ class _Hook:
         return {**{key: self.hook.get(key) for key in ("namespaceSelector", "objectSelector")}, "resourceRules": rules}
 
 
-def _register(kind: str, world: World) -> Register[_Hook]:
+def _register(kind: str, world: ObjectStore) -> ConstraintIndex[_Hook]:
     configurations = sorted(world.all(kind), key=name_of)
     hooks = [_Hook(each_one, hook) for each_one in configurations for hook in each(each_one, "webhooks")]
-    return Register([hook for hook in hooks if each(hook.hook, "rules")], _Hook.constraints)
+    return ConstraintIndex([hook for hook in hooks if each(hook.hook, "rules")], _Hook.constraints)
 
 
-def _ask(step: str, request: Request) -> Refused | None:
+def _ask(step: str, request: Request) -> RequestRefusal | None:
     kind = _CONFIGURATIONS[step]
-    register = register_of(request.world, (kind,), partial(_register, kind))
+    register = constraint_index_of(request.store, (kind,), partial(_register, kind))
     if group_of(request.object) == EXEMPT:
         return None
     called: list[_Hook] = []
-    view = View(request)
-    for hook in register.concerned(request):
-        concerned = _concerned(hook, view)
+    view = RequestView(request)
+    for hook in register.find_matching(request):
+        concerned = _matches_conditions(hook, view)
         if isinstance(concerned, str):
             return request.forbidden(concerned)
         if concerned and step == MUTATING:
             # One after the other: the first that cannot be reached ends the request.
-            refused = _called(step, hook.configuration, hook.hook, request)
+            refused = _call_webhook(step, hook.configuration, hook.hook, request)
             if refused is not None:
                 return refused
         elif concerned:
             called.append(hook)
-    answers = [_called(step, hook.configuration, hook.hook, request) for hook in called]
+    answers = [_call_webhook(step, hook.configuration, hook.hook, request) for hook in called]
     return next((refused for refused in answers if refused is not None), None)
 
 
-def _called(step: str, configuration: Object, hook: Object, request: Request) -> Refused | None:
+def _call_webhook(step: str, configuration: Object, hook: Object, request: Request) -> RequestRefusal | None:
     policy = hook.get("failurePolicy") or "Fail"
-    if request.alone:
-        return None if policy == "Ignore" else _unreachable(hook, request.world)
+    if request.offline:
+        return None if policy == "Ignore" else _unreachable(hook, request.store)
     told = "lets the request in" if policy == "Ignore" else "refuses the request"
     what = f"webhook {hook.get('name')} of {name_of(configuration)} would be asked: what it answers is not known"
     request.doubt(step, what, f"if it cannot be reached, its failure policy {policy} {told}")
     return None
 
 
-def _concerned(hook: _Hook, view: View) -> bool | str:
+def _matches_conditions(hook: _Hook, view: RequestView) -> bool | str:
     """Whether the conditions of a webhook hold; what is wrong where they cannot be worked out."""
     if not hook.conditions or any(map(asks_authorizer, hook.conditions)):
         return True
     failed = []
     for text in hook.conditions:
         try:
-            if hook.remembered.value(text, "bool", view, None, partial(_condition, text, view)) is False:
+            if hook.expression_cache.value(text, "bool", view, None, partial(_condition, text, view)) is False:
                 return False
-        except Failed as problem:
+        except EvaluationError as problem:
             failed.append(str(problem))
     if not failed:
         return True
@@ -110,8 +113,8 @@ def _concerned(hook: _Hook, view: View) -> bool | str:
     return failed[0] if len(failed) == 1 else f"[{', '.join(failed)}]"
 
 
-def _condition(text: str, view: View) -> Any:
-    return evaluated(compiled(text, "bool", Scenery()), text, view.values)
+def _condition(text: str, view: RequestView) -> Any:
+    return evaluate_expression(compile_expression(text, "bool", ExpressionEnvironment()), text, view.values)
 
 
 def _equivalent(rule: Object, request: Request) -> Object:
@@ -122,7 +125,7 @@ def _equivalent(rule: Object, request: Request) -> Object:
     return {**rule, "apiVersions": ["*"]} if versions & set(rule.get("apiVersions") or ()) else rule
 
 
-def _unreachable(hook: Object, world: World) -> Refused:
+def _unreachable(hook: Object, world: ObjectStore) -> RequestRefusal:
     client: Mapping[str, Any] = hook.get("clientConfig") or {}
     service, seconds = client.get("service"), hook.get("timeoutSeconds") or 10
     if service is not None:
@@ -135,10 +138,10 @@ def _unreachable(hook: Object, world: World) -> Refused:
         why = _no_connection(address)
     call = f'failed to call webhook: Post "{address}?timeout={seconds}s": {why}'
     message = f'failed calling webhook "{hook.get("name")}": {call}'
-    return Refused(500, "InternalError", f"Internal error occurred: {message}", (Cause("", message),))
+    return RequestRefusal(500, "InternalError", f"Internal error occurred: {message}", (Cause("", message),))
 
 
-def _no_route(service: Object, port: int, world: World) -> str:
+def _no_route(service: Object, port: int, world: ObjectStore) -> str:
     name = service.get("name") or ""
     found = world.get("Service", str(service.get("namespace") or ""), name)
     if found is None:

@@ -10,29 +10,25 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.policies.matching import EXEMPT, matches, selects
+from kwhatif.admission.object_store import ObjectStore, group_of, name_of
+from kwhatif.admission.policies.matching import EXEMPT, ConstraintIndex, constraint_index_of, matches, selects
 from kwhatif.admission.policies.policy_expressions import (
     EXPRESSION_GONE,
-    Failed,
-    Scenery,
+    EvaluationError,
+    ExpressionEnvironment,
     asks_authorizer,
-    compiled,
-    evaluated,
+    compile_expression,
+    evaluate_expression,
 )
-from kwhatif.admission.policies.readings import Remembered
-from kwhatif.admission.policies.register import Register, register_of
-from kwhatif.admission.policies.view import View, seen
+from kwhatif.admission.policies.request_view import ExpressionCache, RequestView, to_unstructured
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.resources import group_of
-from kwhatif.admission.world import World, name_of
-from kwhatif.api.kinds import TABLE
-from kwhatif.cel.expression_types import Kind
-from kwhatif.cel.faults import Fault
+from kwhatif.admission.response import Object
+from kwhatif.api.kinds import KIND_TABLE
+from kwhatif.cel.declarations import Kind
 from kwhatif.cel.program import Program
-from kwhatif.cel.values import Lazy
+from kwhatif.cel.values import Fault, Lazy
 
-UNSAID = "what it would set, refuse or warn of is not known"
+NO_MESSAGE = "what it would set, refuse or warn of is not known"
 """What may come of a policy that is not asked."""
 
 
@@ -66,15 +62,17 @@ class Policy:
         if any(map(asks_authorizer, texts)):
             return "its expressions ask what users may do"
         broken = (
-            p for text, wanted, scenery in self._programs if isinstance(p := compiled(text, wanted, scenery), str)
+            p
+            for text, wanted, scenery in self._programs
+            if isinstance(p := compile_expression(text, wanted, scenery), str)
         )
         problem = next(broken, "")
         return f"its expressions are not understood: {problem}" if problem else ""
 
     @cached_property
-    def remembered(self) -> Remembered:
+    def expression_cache(self) -> ExpressionCache:
         """What its expressions have answered so far."""
-        return Remembered(text for use, text, _ in self.expressions if use == "variable")
+        return ExpressionCache(text for use, text, _ in self.expressions if use == "variable")
 
     def mentions(self, name: str) -> bool:
         """Whether one of its expressions speaks of something."""
@@ -100,19 +98,19 @@ class Policy:
         return found
 
     @property
-    def _programs(self) -> Iterator[tuple[str, str, Scenery]]:
+    def _programs(self) -> Iterator[tuple[str, str, ExpressionEnvironment]]:
         for use, text, wanted in self.expressions:
             if use != "variable":
-                yield text, wanted, self.scenery(conditions=use == "condition")
+                yield text, wanted, self.environment(conditions=use == "condition")
 
-    def scenery(self, *, conditions: bool = False) -> Scenery:
+    def environment(self, *, conditions: bool = False) -> ExpressionEnvironment:
         """What its expressions can speak of. Match conditions know no variables."""
         params = self.spec.get("paramKind") is not None
         patches = bool(self.spec.get("mutations"))
         if conditions:
-            return Scenery(params)
+            return ExpressionEnvironment(params)
         kinds = tuple((name, program.kind) for name, _, program in self.variables)
-        return Scenery(params, patches, kinds if kinds or patches else None)
+        return ExpressionEnvironment(params, patches, kinds if kinds or patches else None)
 
     @cached_property
     def variables(self) -> Sequence[tuple[str, str, Program]]:
@@ -122,7 +120,7 @@ class Policy:
         for variable in each(self.spec, "variables"):
             kinds: tuple[tuple[str, Kind], ...] = tuple((name, program.kind) for name, _, program in found)
             text = str(variable.get("expression") or "")
-            program = compiled(text, "any", Scenery(params, patches, kinds))
+            program = compile_expression(text, "any", ExpressionEnvironment(params, patches, kinds))
             if isinstance(program, Program):
                 found.append((str(variable.get("name")), text, program))
         return found
@@ -151,26 +149,26 @@ def _texts(spec: Object, key: str, field: str) -> list[str]:
     return [str(item[field]) for item in each(spec, key) if item.get(field)]
 
 
-def _register(kind: str, world: World) -> Register[Policy]:
+def _register(kind: str, world: ObjectStore) -> ConstraintIndex[Policy]:
     """The policies of a kind that are bound, in the order of their names."""
     bound: dict[str, list[Object]] = {}
     for binding in sorted(world.all(f"{kind}Binding"), key=name_of):
         bound.setdefault(str((binding.get("spec") or {}).get("policyName") or ""), []).append(binding)
     policies = sorted(world.all(kind), key=name_of)
     found = [Policy(p, bound[name_of(p)]) for p in policies if name_of(p) in bound]
-    return Register(found, lambda policy, _: policy.spec.get("matchConstraints"))
+    return ConstraintIndex(found, lambda policy, _: policy.spec.get("matchConstraints"))
 
 
-def asked(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
+def find_matching_policies(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
     """The policies of a kind that are asked about a request, with each binding that asks them."""
-    register = register_of(request.world, (kind, f"{kind}Binding"), partial(_register, kind))
+    register = constraint_index_of(request.store, (kind, f"{kind}Binding"), partial(_register, kind))
     if group_of(request.object) == EXEMPT:
         return
-    for policy in register.concerned(request):
+    for policy in register.find_matching(request):
         bindings = [b for b in policy.bindings if matches((b.get("spec") or {}).get("matchResources"), request)]
         opaque = bindings and (policy.opaque or _unseen(policy, request))
         if opaque:
-            request.doubt(kind, f"{kind} {policy.name} is not asked: {opaque}", UNSAID)
+            request.doubt(kind, f"{kind} {policy.name} is not asked: {opaque}", NO_MESSAGE)
             continue
         for binding in bindings:
             yield policy, binding
@@ -178,7 +176,7 @@ def asked(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
 
 def _unseen(policy: Policy, request: Request) -> str:
     """Why a policy cannot be asked about this request: it looks at what a snapshot leaves out; empty if it can."""
-    world, old = request.world, request.old
+    world, old = request.store, request.old
     if old is not None and (world.pruned or world.is_sketch(old)) and policy.mentions("oldObject"):
         return "it looks at the object as it was (oldObject), of which the snapshot holds but parts"
     home = world.get("Namespace", "", request.namespace)
@@ -192,34 +190,36 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
     kind, ref = policy.spec.get("paramKind"), (binding.get("spec") or {}).get("paramRef")
     if kind is None or ref is None:
         return [None]
-    name, namespaced = str(kind.get("kind") or ""), _namespaced(kind, request.world)
+    name, namespaced = str(kind.get("kind") or ""), _is_namespaced(kind, request.store)
     home = ref.get("namespace") or ""
     if namespaced is None:
         raise LookupError(name)
     if namespaced:
         home = home or request.namespace
         if not home:
-            raise Failed("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+            raise EvaluationError(
+                "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+            )
     elif home:
-        raise Failed("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+        raise EvaluationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
     if ref.get("name"):
-        one = request.world.get(name, home if namespaced else "", ref["name"])
+        one = request.store.get(name, home if namespaced else "", ref["name"])
         found = [one] if one is not None else []
     else:
-        listed = request.world.all(name, home if namespaced else "")
+        listed = request.store.all(name, home if namespaced else "")
         found = [p for p in listed if selects(ref.get("selector"), (p.get("metadata") or {}).get("labels") or {})]
-    if not request.world.knows(name) and not (found and ref.get("name")):
+    if not request.store.knows(name) and not (found and ref.get("name")):
         # Of a kind that is not in the snapshot, those that came with the manifests are known, but no others.
         raise LookupError(name)
     if not found and ref.get("parameterNotFoundAction") == "Deny":
-        raise Failed("no params found for policy binding with `Deny` parameterNotFoundAction")
-    return [seen(param) for param in found]
+        raise EvaluationError("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return [to_unstructured(param) for param in found]
 
 
-def _namespaced(kind: Mapping[str, Any], world: World) -> bool | None:
+def _is_namespaced(kind: Mapping[str, Any], world: ObjectStore) -> bool | None:
     """Whether a kind of parameters lives in namespaces; None if nobody knows it."""
     group, name = str(kind.get("apiVersion") or "").rpartition("/")[0], str(kind.get("kind") or "")
-    for known in TABLE:
+    for known in KIND_TABLE:
         if (known.group, known.name) == (group, name):
             return known.namespaced
     for definition in world.all("CustomResourceDefinition"):
@@ -229,10 +229,10 @@ def _namespaced(kind: Mapping[str, Any], world: World) -> bool | None:
     return None
 
 
-class Asking:
+class PolicyInvocation:
     """A policy that is asked about a request, with these parameters."""
 
-    def __init__(self, policy: Policy, view: View, params: Object | None) -> None:
+    def __init__(self, policy: Policy, view: RequestView, params: Object | None) -> None:
         self.policy, self._view, self._params = policy, view, params
 
     @cached_property
@@ -243,21 +243,23 @@ class Asking:
         """What an expression says. Raises Failed."""
 
         def ask() -> Any:
-            return evaluated(compiled(text, wanted, self.policy.scenery(conditions=conditions)), text, self.values)
+            return evaluate_expression(
+                compile_expression(text, wanted, self.policy.environment(conditions=conditions)), text, self.values
+            )
 
         use = "condition" if conditions else wanted
-        return self.policy.remembered.value(text, use, self._view, self._params, ask)
+        return self.policy.expression_cache.value(text, use, self._view, self._params, ask)
 
-    def concerned(self) -> bool:
+    def matches_conditions(self) -> bool:
         """Whether all match conditions hold. Raises Failed if none says no and some cannot tell, and errors count."""
         problems = []
         for text in _texts(self.policy.spec, "matchConditions", "expression"):
             try:
                 if self.value(text, "bool", conditions=True) is False:
                     return False
-            except Failed as problem:
+            except EvaluationError as problem:
                 problems.append(str(problem))
         if problems and not self.policy.ignores:
             told = list(dict.fromkeys(problems))
-            raise Failed(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+            raise EvaluationError(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
         return not problems

@@ -1,19 +1,25 @@
 """Which requests a policy or a webhook is about: its rules and its selectors.
 
 Upstream: apiserver/pkg/admission/plugin/policy/matching/matching.go, webhook/predicates (rules, namespace, object).
+
+Which of many policies or webhooks a request concerns, without looking at each of them every time.
+
+Upstream: apiserver/pkg/admission/plugin/policy/generic/policy_source.go, admission/configuration.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 
-from kwhatif.admission.answer import Object
 from kwhatif.admission.custom.definition import definition_of
+from kwhatif.admission.object_store import ObjectStore, group_of, name_of
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.resources import group_of
-from kwhatif.admission.world import name_of
+from kwhatif.admission.response import Object
 from kwhatif.api.decode import decode_json
 from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import plural_of
@@ -33,16 +39,16 @@ def operation_of(request: Request) -> str:
 def resource_of(request: Request) -> str:
     """What the API calls the collection of the object's kind; a definition may call it anything."""
     api_version, kind = str(request.object.get("apiVersion") or ""), str(request.object.get("kind") or "")
-    known = newest_types().served(api_version, kind)
+    known = newest_types().api_resource_of(api_version, kind)
     if known is not None:
         return known.plural
-    definition = definition_of(request.world, api_version, kind)
-    return definition.served().plural if definition is not None else plural_of(kind)
+    definition = definition_of(request.store, api_version, kind)
+    return definition.to_api_resource().plural if definition is not None else plural_of(kind)
 
 
 def matches(constraints: Object | None, request: Request) -> bool:
     """Whether ``matchConstraints`` or ``matchResources`` let a request through."""
-    return constraints is None or (rules_match(constraints, request) and selected(constraints, request))
+    return constraints is None or (rules_match(constraints, request) and selectors_match(constraints, request))
 
 
 def asked_about(request: Request) -> tuple[str, str, str, bool]:
@@ -66,7 +72,7 @@ def rules_match(constraints: Object | None, request: Request) -> bool:
     return not rules or any(_rule(rule, request) for rule in rules)
 
 
-def selected(constraints: Object | None, request: Request) -> bool:
+def selectors_match(constraints: Object | None, request: Request) -> bool:
     """Whether the selectors let a request through."""
     if constraints is None:
         return True
@@ -89,7 +95,7 @@ def _rule(rule: Object, request: Request) -> bool:
     if scope != "*" and (scope == "Namespaced") != inside:
         return False
     names = rule.get("resourceNames") or ()
-    return not names or (request.named_as in names)
+    return not names or (request.requested_name in names)
 
 
 def _namespace(selector: Object | None, request: Request) -> bool:
@@ -101,7 +107,7 @@ def _namespace(selector: Object | None, request: Request) -> bool:
     elif not request.namespace:
         return True
     else:
-        home = request.world.get("Namespace", "", request.namespace)
+        home = request.store.get("Namespace", "", request.namespace)
     labels = ((home or {}).get("metadata") or {}).get("labels") or {}
     if home is None and not _about_name(selector or {}):
         return False
@@ -129,4 +135,62 @@ def selects(selector: Object | None, labels: Object) -> bool:
 @lru_cache(maxsize=4096)
 def _selector(text: bytes) -> Selector:
     """A cluster has few selectors, and asks each of them about every pod."""
-    return Selector.of(decode_json(text, LabelSelector))
+    return Selector.from_label_selector(decode_json(text, LabelSelector))
+
+
+T = TypeVar("T")
+
+
+class ConstraintIndex(Generic[T]):
+    """Things in an order of their own, each about the requests that its constraints let through.
+
+    Rules depend on the resource and on what is done to it: they are asked once for each of these, and again only where
+    they name objects. Selectors are asked every time.
+    """
+
+    def __init__(self, things: Sequence[T], constraints: Callable[[T, Request], Object | None]) -> None:
+        self._things, self._constraints = things, constraints
+        self._by_resource: dict[tuple[Any, ...], list[tuple[T, Object | None, bool]]] = {}
+
+    def find_matching(self, request: Request) -> Iterator[T]:
+        if not self._things:
+            return
+        key = asked_about(request)
+        known = self._by_resource.get(key)
+        if known is None:
+            pairs = ((thing, self._constraints(thing, request)) for thing in self._things)
+            listed = ((thing, about, names_objects(about)) for thing, about in pairs)
+            known = [found for found in listed if found[2] or rules_match(found[1], request)]
+            self._by_resource[key] = known
+        for thing, about, names in known:
+            if selectors_match(about, request) and not (names and not rules_match(about, request)):
+                yield thing
+
+
+class _IndexCache:
+    """The registers of a world; each is made again when an object of its kinds has changed."""
+
+    def __init__(self, world: ObjectStore) -> None:
+        self.found: dict[tuple[str, ...], ConstraintIndex[Any]] = {}
+        world.watch(self._invalidate)
+
+    def _invalidate(self, before: Object | None, after: Object | None) -> None:
+        kind = (after or before or {}).get("kind")
+        for kinds in [kinds for kinds in self.found if kind in kinds]:
+            del self.found[kinds]
+
+
+_KEPT: WeakKeyDictionary[ObjectStore, _IndexCache] = WeakKeyDictionary()
+
+
+def constraint_index_of(
+    world: ObjectStore, kinds: tuple[str, ...], make: Callable[[ObjectStore], ConstraintIndex[T]]
+) -> ConstraintIndex[T]:
+    """What ``make`` makes of the objects of these kinds, as they are now."""
+    kept = _KEPT.get(world)
+    if kept is None:
+        kept = _KEPT[world] = _IndexCache(world)
+    found = kept.found.get(kinds)
+    if found is None:
+        found = kept.found[kinds] = make(world)
+    return found

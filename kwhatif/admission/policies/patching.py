@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.request import copied
-from kwhatif.admission.schema.typed_patch import patch_errors
+from kwhatif.admission.manifest import patch_errors
+from kwhatif.admission.request import deep_copy_json
+from kwhatif.admission.response import Object
 from kwhatif.api.field_types import FieldType, Types
 from kwhatif.cel.operators import equal
 from kwhatif.cel.values import Struct
@@ -30,45 +30,45 @@ _ATOMIC = frozenset(
 _ATOMIC_FIELDS = frozenset({"nodeSelector"})
 
 
-class Inapplicable(Exception):
+class PatchError(Exception):
     """A patch that cannot be applied; ``str`` is upstream's text."""
 
 
 # --- configurations
 
 
-def applied(obj: Object, made: Any, name: str, types: Types) -> Object:
+def apply_configuration(obj: Object, made: Any, name: str, types: Types) -> Object:
     """An object of the type ``name`` with what an ``Object{}`` sets. Raises Inapplicable."""
-    wrong = list(_misnamed(made, "Object"))
+    wrong = list(_find_misnamed(made, "Object"))
     if wrong:
-        raise Inapplicable("type mismatch: " + "\n".join(wrong))
+        raise PatchError("type mismatch: " + "\n".join(wrong))
     patch = {**_plain(made), "apiVersion": obj.get("apiVersion"), "kind": obj.get("kind")}
     errors = patch_errors(patch, name, types)
     if errors:
         told = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
-        raise Inapplicable(f"error applying patch: failed to convert patch object to typed object: {told}")
+        raise PatchError(f"error applying patch: failed to convert patch object to typed object: {told}")
     atomic = list(_atomics(patch, FieldType("struct", name), types, ""))
     if atomic:
         why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
-        raise Inapplicable(f"error applying patch: invalid ApplyConfiguration: {why}")
-    merged: Object = _merged(copied(obj), patch, FieldType("struct", name), types)
+        raise PatchError(f"error applying patch: invalid ApplyConfiguration: {why}")
+    merged: Object = _merge(deep_copy_json(obj), patch, FieldType("struct", name), types)
     return merged
 
 
-def _misnamed(value: Any, path: str) -> Iterator[str]:
+def _find_misnamed(value: Any, path: str) -> Iterator[str]:
     """Parts of an object that are not called as the path to them."""
     if isinstance(value, Struct):
         if value.name != path:
             why = "which matches field name path from root Object type"
             yield f'unexpected type name "{value.name}", expected "{path}", {why}'
         for field, inner in value.items():
-            yield from _misnamed(inner, f"{path}.{field}")
+            yield from _find_misnamed(inner, f"{path}.{field}")
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from _misnamed(inner, path)
+            yield from _find_misnamed(inner, path)
     elif isinstance(value, list):
         for inner in value:
-            yield from _misnamed(inner, path)
+            yield from _find_misnamed(inner, path)
 
 
 def _plain(value: Any) -> Any:
@@ -94,12 +94,12 @@ def _atomics(value: Any, type_: FieldType, types: Types, path: str) -> Iterator[
             yield from _atomics(item, type_.item, types, f"{path}[{i}]")
 
 
-def _merged(old: Any, new: Any, type_: FieldType, types: Types) -> Any:
+def _merge(old: Any, new: Any, type_: FieldType, types: Types) -> Any:
     if type_.shape in ("struct", "map") and isinstance(old, dict) and isinstance(new, dict):
         fields: Mapping[str, FieldType] = types.fields(type_.name) if type_.shape == "struct" else {}
         for key, item in new.items():
             field = fields.get(key) or type_.item
-            old[key] = _merged(old[key], item, field, types) if field and old.get(key) is not None else item
+            old[key] = _merge(old[key], item, field, types) if field and old.get(key) is not None else item
         return old
     if type_.shape == "list" and type_.keys and isinstance(old, list) and isinstance(new, list):
         return _merged_lists(old, new, type_, types)
@@ -118,7 +118,7 @@ def _merged_lists(old: list[Any], new: list[Any], type_: FieldType, types: Types
             places[key_of(item)] = len(old)
             old.append(item)
         else:
-            old[place] = _merged(old[place], item, type_.item, types)
+            old[place] = _merge(old[place], item, type_.item, types)
     return old
 
 
@@ -129,30 +129,32 @@ def _default(key: str, value: Any) -> Any:
 # --- JSON Patch
 
 
-def patched(obj: Object, made: list[Any]) -> Object:
+def apply_json_patch(obj: Object, made: list[Any]) -> Object:
     """An object with the operations of a patch done; as it was where one of them tests in vain. Raises Inapplicable."""
-    document: Object = copied(obj)
+    document: Object = deep_copy_json(obj)
     for item in made:
         wrong = list(
-            _misnamed(item.get("value"), _rooted(str(item.get("path") or ""))) if isinstance(item, dict) else ()
+            _find_misnamed(item.get("value"), _object_path(str(item.get("path") or "")))
+            if isinstance(item, dict)
+            else ()
         )
         if wrong and isinstance(item.get("value"), Struct):
-            raise Inapplicable("type mismatch: " + "\n".join(wrong))
+            raise PatchError("type mismatch: " + "\n".join(wrong))
         operation = {**item, "value": _plain(item.get("value"))}
         try:
-            if not _done(document, operation):
+            if not _run_operation(document, operation):
                 return obj
-        except Inapplicable as problem:
-            raise Inapplicable(f"JSON Patch: {problem}") from None
+        except PatchError as problem:
+            raise PatchError(f"JSON Patch: {problem}") from None
     return document
 
 
-def _rooted(path: str) -> str:
+def _object_path(path: str) -> str:
     names = [part for part in path.split("/")[1:] if part != "-" and not part.isdigit()]
     return ".".join(["Object", *names])
 
 
-def _done(document: Any, item: Mapping[str, Any]) -> bool:
+def _run_operation(document: Any, item: Mapping[str, Any]) -> bool:
     op, path, value = str(item.get("op") or ""), str(item.get("path") or ""), item.get("value")
     match op:
         case "add":
@@ -165,23 +167,23 @@ def _done(document: Any, item: Mapping[str, Any]) -> bool:
             where, key = _place(document, path, f"replace operation does not apply: doc is missing path: {path}")
             missing = f"replace operation does not apply: doc is missing key: {path}: missing value"
             if isinstance(where, list) and _index(where, key) is None:
-                raise Inapplicable(missing)
+                raise PatchError(missing)
             where[_index(where, key) if isinstance(where, list) else key] = value
         case "test":
             where, key = _place(document, path, f"test operation does not apply: is missing path: {path}")
-            return equal(_found(where, key, f"error in test for path: '{path}'"), value)
+            return equal(_get_item(where, key, f"error in test for path: '{path}'"), value)
         case "move" | "copy":
             start = str(item.get("from") or "")
             where, key = _place(document, start, f"{op} operation does not apply: doc is missing from path: {start}")
-            value = _found(where, key, f"error in {op} for path: '{key if op == 'move' else start}'")
+            value = _get_item(where, key, f"error in {op} for path: '{key if op == 'move' else start}'")
             if op == "move":
                 _remove(where, key, f"error in move for path: '{key}'")
             missing = f"{op} operation does not apply: doc is missing destination path: {path}"
             where, key = _place(document, path, missing)
             wrong = f"error in move for path: '{path}'" if op == "move" else "error while adding value during copy"
-            _add(where, key, copied(value), wrong)
+            _add(where, key, deep_copy_json(value), wrong)
         case _:
-            raise Inapplicable(f"Unexpected kind: {op}")
+            raise PatchError(f"Unexpected kind: {op}")
     return True
 
 
@@ -189,13 +191,13 @@ def _place(document: Any, path: str, missing: str) -> tuple[Any, str]:
     """What holds the last part of a path, and that part."""
     parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")]
     if len(parts) < 2:
-        raise Inapplicable(f"{missing}: missing value")
+        raise PatchError(f"{missing}: missing value")
     where = document
     for part in parts[1:-1]:
         index = _index(where, part) if isinstance(where, list) else None
         inner = where.get(part) if isinstance(where, dict) else where[index] if index is not None else None
         if not isinstance(inner, dict | list):
-            raise Inapplicable(f"{missing}: missing value")
+            raise PatchError(f"{missing}: missing value")
         where = inner
     return where, parts[-1]
 
@@ -208,12 +210,12 @@ def _index(items: list[Any], key: str) -> int | None:
     return number % len(items) if -len(items) <= number < len(items) and items else None
 
 
-def _found(where: Any, key: str, wrong: str) -> Any:
+def _get_item(where: Any, key: str, wrong: str) -> Any:
     if isinstance(where, dict):
         return where.get(key)
     index = _index(where, key)
     if index is None:
-        raise Inapplicable(f"{wrong}: {_bad_index(key)}")
+        raise PatchError(f"{wrong}: {_bad_index(key)}")
     return where[index]
 
 
@@ -223,23 +225,23 @@ def _add(where: Any, key: str, value: Any, wrong: str) -> None:
     elif key == "-":
         where.append(value)
     elif not key.removeprefix("-").isdigit():
-        raise Inapplicable(f"{wrong}: value was not a proper array index: '{key}': {_bad_index(key)}")
+        raise PatchError(f"{wrong}: value was not a proper array index: '{key}': {_bad_index(key)}")
     else:
         number = int(key)
         if not -len(where) - 1 <= number <= len(where):
-            raise Inapplicable(f"{wrong}: {_bad_index(key)}")
+            raise PatchError(f"{wrong}: {_bad_index(key)}")
         where.insert(number if number >= 0 else number + len(where) + 1, value)
 
 
 def _remove(where: Any, key: str, wrong: str) -> None:
     if isinstance(where, dict):
         if key not in where:
-            raise Inapplicable(f"{wrong}: Unable to remove nonexistent key: {key}: missing value")
+            raise PatchError(f"{wrong}: Unable to remove nonexistent key: {key}: missing value")
         del where[key]
         return
     index = _index(where, key)
     if index is None:
-        raise Inapplicable(f"{wrong}: {_bad_index(key)}")
+        raise PatchError(f"{wrong}: {_bad_index(key)}")
     del where[index]
 
 

@@ -10,12 +10,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kwhatif.admission.validation.named_formats import FORMATS
-from kwhatif.cel.expression_types import BOOL, DYN, INT, NULL, STRING, Kind, fits, list_of, map_of
-from kwhatif.cel.faults import CompileError, Fault, OverBudget
-from kwhatif.cel.overloads import define, merged
+from kwhatif.admission.custom.formats import FORMATS
+from kwhatif.cel.declarations import (
+    BOOL,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    Kind,
+    define,
+    fits,
+    list_of,
+    map_of,
+    merge_definitions,
+)
 from kwhatif.cel.program import Program
 from kwhatif.cel.syntax import Ident, Node, Select, inner_nodes, parse
+from kwhatif.cel.values import CompileError, Fault, OverBudget
 
 COST_LIMIT = 1_000_000
 """What one expression may cost."""
@@ -84,11 +95,11 @@ class _Patches(dict[str, Mapping[str, Kind]]):
         return _AnyField() if key == "Object" or key.startswith("Object.") else default
 
 
-def _escaped(key: str) -> str:
+def _escape_pointer(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-_PATCH_FUNCTIONS = merged(define("jsonpatch.escapeKey(string) -> string", _escaped))
+_PATCH_FUNCTIONS = merge_definitions(define("jsonpatch.escapeKey(string) -> string", _escape_pointer))
 _PATCHES = _Patches()
 
 _RESULTS: dict[str, tuple[Kind, ...]] = {
@@ -103,7 +114,7 @@ _RESULTS: dict[str, tuple[Kind, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Scenery:
+class ExpressionEnvironment:
     """What an expression can speak of besides ``object``, ``oldObject``, ``request`` and ``namespaceObject``.
 
     ``variables`` are pairs of name and type, None where there is no ``variables`` at all.
@@ -114,12 +125,12 @@ class Scenery:
     variables: tuple[tuple[str, Kind], ...] | None = None
 
 
-class Failed(Exception):
+class EvaluationError(Exception):
     """An expression that has no value; ``str`` is what the policy's answer says of it."""
 
 
 @lru_cache(maxsize=4096)
-def compiled(text: str, wanted: str, scenery: Scenery) -> Program | str:
+def compile_expression(text: str, wanted: str, scenery: ExpressionEnvironment) -> Program | str:
     """An expression ready to run, or what is wrong with it. ``wanted`` is a key of the table of results."""
     kinds = {"object": DYN, "oldObject": DYN, "request": Kind(_REQUEST), "namespaceObject": Kind(_NAMESPACE)}
     fields = _FIELDS
@@ -167,11 +178,11 @@ def _nodes(tree: Node) -> Sequence[Node]:
     return found
 
 
-def evaluated(program: Program | str, text: str, values: Mapping[str, Any]) -> Any:
+def evaluate_expression(program: Program | str, text: str, values: Mapping[str, Any]) -> Any:
     """The value of an expression. Raises Failed."""
     if isinstance(program, str):
-        raise Failed(f"compilation error: {program}")
+        raise EvaluationError(f"compilation error: {program}")
     try:
         return program.evaluate(values, COST_LIMIT)
     except (Fault, OverBudget) as error:
-        raise Failed(f"expression '{text}' resulted in error: {error}") from None
+        raise EvaluationError(f"expression '{text}' resulted in error: {error}") from None

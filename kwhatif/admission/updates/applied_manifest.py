@@ -3,24 +3,107 @@
 Fields that its manager had applied and now leaves out go away, unless somebody else owns them too; what it changes
 must not be somebody else's. Upstream: apimachinery/pkg/util/managedfields, sigs.k8s.io/structured-merge-diff/merge; for
 kubectl's own way, kubectl/pkg/cmd/apply and apimachinery/pkg/util/strategicpatch.
+
+What a request makes of an object that is there, before it is completed and judged.
+
+Upstream: apiserver/pkg/registry/generic/registry/store.go (Update) and apiserver/pkg/endpoints/handlers/patch.go.
+
+Putting a manifest on top of an object, part by part, and taking parts out of an object.
+
+Upstream: sigs.k8s.io/structured-merge-diff/typed (merge.go, remove.go).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.updates.field_owners import manifests_own
-from kwhatif.admission.updates.fields import Fields, fields_of, leaves, minus, spelt
-from kwhatif.admission.updates.typed_merge import at, merged, without
-from kwhatif.api.field_types import FieldType, Served, Types
+from kwhatif.admission.object_store import name_of, resource_name
+from kwhatif.admission.request import deep_copy_json, within
+from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.admission.updates.managed_fields import (
+    Fields,
+    fields_of,
+    fields_of_manifests,
+    format_path,
+    item_key,
+    leaves,
+    minus,
+    parts,
+)
+from kwhatif.admission.updates.normal_form import same
+from kwhatif.api.field_types import ApiResource, FieldType, Types
+
+
+def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types) -> Any:
+    """``above`` on ``below``: what ``above`` does not speak of stays. Neither is changed, but parts are shared."""
+    if isinstance(above, list) and isinstance(below, list):
+        return _items(below, above, type_, types) if type_ is not None and type_.keys else above
+    if type_ is None or not isinstance(above, dict) or not isinstance(below, dict):
+        return above
+    own = {key[2:]: inner for key, _, inner in parts(above, type_, types)}
+    if not own and above:
+        return above  # an atomic one
+    found = dict(below)
+    for name, item in above.items():
+        if item is None:
+            found.pop(name, None)
+        else:
+            found[name] = merge_values(below.get(name), item, own.get(name), types)
+    return found
+
+
+def _items(below: list[Any], above: list[Any], type_: FieldType, types: Types) -> list[Any]:
+    """Items in the order of ``above``; those that only ``below`` has stay where they stand among the others."""
+    keys = [item_key(item, type_.keys) for item in below]
+    there = dict(zip(keys, below, strict=True))
+    wanted = {item_key(item, type_.keys): item for item in above}
+    kept = [key for key in keys if key not in wanted]
+    order: list[str] = []
+    for key in wanted:
+        if key in there:
+            place = keys.index(key)
+            while kept and keys.index(kept[0]) < place:
+                order.append(kept.pop(0))
+        order.append(key)
+    order += kept
+    return [
+        merge_values(there.get(key), wanted[key], type_.item, types) if key in wanted else there[key] for key in order
+    ]
+
+
+def without(value: Any, fields: Mapping[str, Any], type_: FieldType | None, types: Types) -> Any:
+    """A value without some of its fields; what is emptied by that stays, empty."""
+    found_parts = list(parts(value, type_, types)) if fields else []
+    if not found_parts:
+        return value
+    kept = []
+    for key, item, inner in found_parts:
+        found = fields.get(key)
+        if found is None:
+            kept.append((key, item))
+        elif found and "." not in found:
+            kept.append((key, without(item, found, inner, types)))
+    return [item for _, item in kept] if isinstance(value, list) else {key[2:]: item for key, item in kept}
+
+
+def value_at(value: Any, path: tuple[str, ...], type_: FieldType | None, types: Types) -> Any:
+    """What stands at a path, None if nothing does."""
+    if not path:
+        return value
+    for key, item, inner in parts(value, type_, types):
+        if key == path[0]:
+            return value_at(item, path[1:], inner, types)
+    return None
+
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def apply_in_server(live: Object, manifest: Object, manager: str, kind: Served, types: Types) -> Object | Refused:
+def apply_in_server(
+    live: Object, manifest: Object, manager: str, kind: ApiResource, types: Types
+) -> Object | RequestRefusal:
     """Server-side apply: the object as it would be, before defaults; a refusal where another manager's field would
     change. Without managed fields all that manifests own is taken to be ``kubectl``'s.
     """
@@ -34,25 +117,25 @@ def apply_in_server(live: Object, manifest: Object, manager: str, kind: Served, 
         if (entry.get("manager"), entry.get("operation")) == (manager, "Apply") and not entry.get("subresource"):
             mine = own
         else:
-            others.append((_told(entry), own))
+            others.append((_format_manager(entry), own))
     if not entries and manager == "kubectl":
-        mine = manifests_own(live, type_, types)
+        mine = fields_of_manifests(live, type_, types)
     found = [
         (told, path)
         for told, theirs in others
         for path in leaves(said)
-        if _owns(theirs, path) and at(manifest, path, type_, types) != at(live, path, type_, types)
+        if _owns(theirs, path) and value_at(manifest, path, type_, types) != value_at(live, path, type_, types)
     ]
     if found:
         return _conflict(found)
     gone = minus(mine, said)
     for _, theirs in others:
         gone = minus(gone, theirs)
-    above = merged(without(live, gone, type_, types), manifest, type_, types)
+    above = merge_values(without(live, gone, type_, types), manifest, type_, types)
     return _with_version(above, manifest)
 
 
-def apply_in_client(live: Object, manifest: Object, kind: Served, types: Types) -> Object:
+def apply_in_client(live: Object, manifest: Object, kind: ApiResource, types: Types) -> Object:
     """``kubectl apply`` as it is without ``--server-side``: what was applied last, as the object's annotation has it,
     and is left out now goes away. Without the annotation that is all that manifests own but the number of replicas.
     """
@@ -60,9 +143,9 @@ def apply_in_client(live: Object, manifest: Object, kind: Served, types: Types) 
     last = _last(live)
     mine = fields_of(_body(_read(last)), type_, types) if last else {}
     if not mine:
-        mine = manifests_own(live, type_, types, besides=("replicas",))
+        mine = fields_of_manifests(live, type_, types, besides=("replicas",))
     gone = minus(mine, fields_of(_body(manifest), type_, types))
-    found = merged(without(live, gone, type_, types), manifest, type_, types)
+    found = merge_values(without(live, gone, type_, types), manifest, type_, types)
     strategy = (manifest.get("spec") or {}).get("strategy")
     if manifest.get("kind") == "Deployment" and isinstance(strategy, dict):
         # kubectl's patch says of this one which keys are to be left.
@@ -71,15 +154,15 @@ def apply_in_client(live: Object, manifest: Object, kind: Served, types: Types) 
     return _with_version(found, manifest)
 
 
-def owners_told(live: Object, verb: str) -> bool:
+def tells_field_owners(live: Object, verb: str) -> bool:
     """Whether an object says which of its fields were applied, so that one which is left out is known to go away."""
     metadata = live.get("metadata") or {}
     return bool(metadata.get("managedFields") if verb == "apply" else _last(live))
 
 
-def with_all_kept(live: Object, manifest: Object, kind: Served, types: Types) -> Object:
+def with_all_kept(live: Object, manifest: Object, kind: ApiResource, types: Types) -> Object:
     """The object as it would be if nothing that the manifest leaves out had been applied before."""
-    return _with_version(merged(live, manifest, FieldType.parse(kind.type), types), manifest)
+    return _with_version(merge_values(live, manifest, FieldType.parse(kind.type), types), manifest)
 
 
 def _last(live: Object) -> Any:
@@ -114,7 +197,7 @@ def _owns(fields: Fields, path: tuple[str, ...]) -> bool:
     return not fields or "." in fields
 
 
-def _told(entry: Object) -> str:
+def _format_manager(entry: Object) -> str:
     """How a message calls a manager."""
     told = f'"{entry.get("manager") or ""}"'
     if entry.get("subresource"):
@@ -125,16 +208,74 @@ def _told(entry: Object) -> str:
     return told
 
 
-def _conflict(found: list[tuple[str, tuple[str, ...]]]) -> Refused:
-    causes = tuple(Cause(spelt(path), f"conflict with {manager}") for manager, path in found)
+def _conflict(found: list[tuple[str, tuple[str, ...]]]) -> RequestRefusal:
+    causes = tuple(Cause(format_path(path), f"conflict with {manager}") for manager, path in found)
     if len(found) == 1:
-        message = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {spelt(found[0][1])}"
+        message = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {format_path(found[0][1])}"
     else:
         message = f"Apply failed with {len(found)} conflicts: " + "\n".join(_lines(found))
-    return Refused(409, "Conflict", message, causes)
+    return RequestRefusal(409, "Conflict", message, causes)
 
 
 def _lines(found: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
     for manager in sorted({told for told, _ in found}):
         yield f"conflicts with {manager}:"
-        yield from (f"- {spelt(path)}" for told, path in found if told == manager)
+        yield from (f"- {format_path(path)}" for told, path in found if told == manager)
+
+
+_SERVERS = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+# The first change of a store makes revision 2: an object is never of this one.
+_NEVER = "1"
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def apply_update(
+    old: Object,
+    manifest: Object,
+    verb: str,
+    kind: ApiResource | None,
+    types: Types,
+    manager: str,
+    *,
+    all_kept: bool = False,
+) -> Object | RequestRefusal:
+    """The object as the request would have it; neither of those given is changed. With ``all_kept`` what an applied
+    manifest leaves out stays.
+    """
+    before = old.get("metadata") or {}
+    wanted, known = (manifest.get("metadata") or {}).get("resourceVersion"), before.get("resourceVersion")
+    if wanted not in (None, "", "0", known) and (known is not None or wanted == _NEVER):
+        message = f'Operation cannot be fulfilled on {resource_name(manifest)} "{name_of(manifest)}": {_MODIFIED}'
+        return RequestRefusal(409, "Conflict", message)
+    if kind is None or verb == "replace" or not comparable(manifest, old):
+        proposed: Object | RequestRefusal = manifest
+    elif all_kept:
+        proposed = with_all_kept(old, manifest, kind, types)
+    elif verb == "apply":
+        proposed = apply_in_server(old, manifest, manager, kind, types)
+    else:
+        proposed = apply_in_client(old, manifest, kind, types)
+    if isinstance(proposed, RequestRefusal):
+        return proposed
+    found: Object = deep_copy_json(proposed)
+    metadata = within(found, "metadata")
+    for key in _SERVERS:
+        if before.get(key) is not None:
+            metadata[key] = before[key]
+    if before.get("generation") is not None:
+        metadata["generation"] = before["generation"]
+    if "status" in old:
+        found["status"] = deep_copy_json(old["status"])
+    return found
+
+
+def count_generation(new: Object, old: Object) -> None:
+    """One more generation, if what is wanted of the object has changed."""
+    before = (old.get("metadata") or {}).get("generation")
+    if before is not None and not same(new.get("spec"), old.get("spec")):
+        new["metadata"]["generation"] = before + 1
+
+
+def comparable(new: Object, old: Object) -> bool:
+    """Whether two objects are of one version of the API, so that their fields mean the same."""
+    return new.get("apiVersion") == old.get("apiVersion")

@@ -1,15 +1,20 @@
 """What must not change about configuration, quotas, bindings, claims, volumes and drivers.
 
 Upstream: pkg/apis/core, pkg/apis/rbac and pkg/apis/storage, each in validation/validation.go.
+
+What must not change about definitions of custom resources.
+
+Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go. What was wrong before may stay so.
 """
 
 from __future__ import annotations
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.kinds.address_kinds import check_networks
-from kwhatif.admission.request import copied, each, within
-from kwhatif.admission.updates.normal import differing, same
-from kwhatif.admission.updates.update_rules import IMMUTABLE, Fixed, Rules, immutable
+from kwhatif.admission.kinds.definitions import check_definition
+from kwhatif.admission.kinds.networking import check_networks
+from kwhatif.admission.request import deep_copy_json, each, within
+from kwhatif.admission.response import Object
+from kwhatif.admission.updates.normal_form import differing, same
+from kwhatif.admission.updates.update_rules import IMMUTABLE, ImmutableField, UpdateRules, immutable
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.quantity import Quantity
 
@@ -53,12 +58,12 @@ def _quota(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _binding(problems: Problems, new: Object, old: Object) -> None:
-    now, was = ({"apiGroup": "rbac.authorization.k8s.io", **_given(obj.get("roleRef"))} for obj in (new, old))
+    now, was = ({"apiGroup": "rbac.authorization.k8s.io", **_drop_empty(obj.get("roleRef"))} for obj in (new, old))
     if now != was:
         problems.invalid("roleRef", now, "cannot change roleRef")
 
 
-def _given(reference: Object | None) -> Object:
+def _drop_empty(reference: Object | None) -> Object:
     return {key: value for key, value in (reference or {}).items() if value}
 
 
@@ -77,7 +82,7 @@ def _volume(problems: Problems, new: Object, old: Object) -> None:
     if not same(now, was):
         path = "spec.persistentvolumesource"
         problems.forbidden(path, f"{path} is immutable after creation" + differing(now, was, "spec"))
-    immutable(problems, Fixed("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
+    immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     affinity, pinned = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if pinned is not None and not same(_general(affinity), _general(pinned)):
@@ -92,7 +97,7 @@ def _source(volume: Object) -> Object:
 
 def _general(affinity: Object | None) -> Object:
     """Node affinity with the labels' names of today."""
-    found: Object = copied(affinity or {})
+    found: Object = deep_copy_json(affinity or {})
     for term in each(found.get("required"), "nodeSelectorTerms"):
         for item in each(term, "matchExpressions"):
             item["key"] = _GENERAL_LABELS.get(str(item.get("key")), item.get("key"))
@@ -100,7 +105,7 @@ def _general(affinity: Object | None) -> Object:
 
 
 def _claim(problems: Problems, new: Object, old: Object) -> None:
-    spec, was = copied(new.get("spec") or {}), copied(old.get("spec") or {})
+    spec, was = deep_copy_json(new.get("spec") or {}), deep_copy_json(old.get("spec") or {})
     status = old.get("status") or {}
     bound = status.get("phase") == "Bound"
     if not was.get("volumeName"):
@@ -126,7 +131,7 @@ def _claim(problems: Problems, new: Object, old: Object) -> None:
         problems.forbidden("spec", _CLAIM + differing(spec, was, "spec"))
     if size < size_before and size <= Quantity.from_json((status.get("capacity") or {}).get("storage") or 0):
         problems.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
-    immutable(problems, Fixed("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
+    immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
     wanted = (new.get("spec") or {}).get("volumeAttributesClassName")
     if status.get("currentVolumeAttributesClassName") is not None and not wanted:
         what = "nil" if wanted is None else "empty string"
@@ -171,19 +176,45 @@ def _service_networks(problems: Problems, new: Object, old: Object) -> None:
 
 def _keep_request(new: Object, old: Object) -> None:
     """What is asked for stays as it was, whoever sends something else."""
-    new["spec"] = copied(old.get("spec") or {})
+    new["spec"] = deep_copy_json(old.get("spec") or {})
 
 
 RULES = {
-    "Node": Rules(check=_node, spared=("metadata.name", "spec.podCIDRs")),
-    "ServiceCIDR": Rules(check=_service_networks, spared=("metadata.name", "spec.cidrs")),
-    "CertificateSigningRequest": Rules(prepare=_keep_request),
-    "ConfigMap": Rules(check=_config_map, first=True),
-    "Secret": Rules(check=_secret, first=True),
-    "ResourceQuota": Rules(check=_quota),
-    "RoleBinding": Rules(check=_binding),
-    "ClusterRoleBinding": Rules(check=_binding),
-    "CSINode": Rules(check=_driver),
-    "PersistentVolume": Rules(check=_volume),
-    "PersistentVolumeClaim": Rules(check=_claim),
+    "Node": UpdateRules(check=_node, spared=("metadata.name", "spec.podCIDRs")),
+    "ServiceCIDR": UpdateRules(check=_service_networks, spared=("metadata.name", "spec.cidrs")),
+    "CertificateSigningRequest": UpdateRules(prepare=_keep_request),
+    "ConfigMap": UpdateRules(check=_config_map, first=True),
+    "Secret": UpdateRules(check=_secret, first=True),
+    "ResourceQuota": UpdateRules(check=_quota),
+    "RoleBinding": UpdateRules(check=_binding),
+    "ClusterRoleBinding": UpdateRules(check=_binding),
+    "CSINode": UpdateRules(check=_driver),
+    "PersistentVolume": UpdateRules(check=_volume),
+    "PersistentVolumeClaim": UpdateRules(check=_claim),
 }
+
+
+_UNTIL = "and must remain in spec.versions until a storage migration ensures no data remains persisted in"
+
+
+def _definition(problems: Problems, new: Object, old: Object) -> None:
+    before = Problems(problems.features)
+    check_definition(before, old)
+    problems.causes = [cause for cause in problems.causes if cause not in before.causes]
+    status = old.get("status") or {}
+    established = any(
+        (told.get("type"), told.get("status")) == ("Established", "True") for told in each(status, "conditions")
+    )
+    for path in (("spec.scope", "spec.names.kind") if established else ()) + ("spec.group", "spec.names.plural"):
+        immutable(problems, ImmutableField(path), new, old)
+    names = {version.get("name") for version in each(new.get("spec"), "versions")}
+    for i, stored in enumerate(status.get("storedVersions") or ()):
+        if stored not in names:
+            was = f"{stored} was previously a storage version"
+            why = (
+                f"missing from spec.versions; {was}, {_UNTIL} {stored} and removes {stored} from status.storedVersions"
+            )
+            problems.invalid(f"status.storedVersions[{i}]", stored, why)
+
+
+_DEFINITION_RULES = {"CustomResourceDefinition": UpdateRules(check=_definition)}

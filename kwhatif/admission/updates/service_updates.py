@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.kinds.service_addresses import check_cluster_ips, headless
-from kwhatif.admission.request import copied, each, within
-from kwhatif.admission.updates.update_rules import Rules
+from kwhatif.admission.kinds.services import check_cluster_ips, headless
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.request import deep_copy_json, each, within
+from kwhatif.admission.response import Object
+from kwhatif.admission.updates.update_rules import UpdateRules
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.world import World
 
 _ONCE = "may not change once set"
 _SINGLE = "SingleStack"
@@ -39,7 +39,7 @@ def _carry_over(spec: Object, was: Object) -> None:
     """What the server gave out stays, if the manifest does not speak of it."""
     if "ExternalName" not in (spec["type"], was.get("type")):
         spec["clusterIP"] = spec.get("clusterIP") or was.get("clusterIP")
-        spec["clusterIPs"] = spec.get("clusterIPs") or copied(was.get("clusterIPs"))
+        spec["clusterIPs"] = spec.get("clusterIPs") or deep_copy_json(was.get("clusterIPs"))
     if _has_node_ports(spec) and _has_node_ports(was):
         before = {port.get("name") or "": port.get("nodePort") for port in each(was, "ports")}
         used = {port.get("nodePort") for port in each(spec, "ports")} & set(before.values())
@@ -80,7 +80,7 @@ def _let_go(spec: Object, was: Object) -> None:
             port.pop("nodePort", None)
 
 
-def _early(problems: Problems, new: Object, world: World) -> None:
+def _early(problems: Problems, new: Object, world: ObjectStore) -> None:
     """The families of addresses come before all else."""
     spec = new.get("spec") or {}
     if spec["type"] == "ExternalName" or headless(spec):
@@ -91,7 +91,7 @@ def _early(problems: Problems, new: Object, world: World) -> None:
         problems.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)
 
 
-def _single_stack(world: World) -> bool:
+def _single_stack(world: ObjectStore) -> bool:
     """Whether no service and no node of the cluster has addresses of two families, as far as they are known."""
     services = list(world.all("Service"))
     if any(world.is_sketch(service) for service in services):
@@ -166,4 +166,4 @@ def _is_open(spec: Object) -> bool:
     return reached or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
-RULES = {"Service": Rules(prepare=_prepare, early=_early, check=_check, first=True)}
+RULES = {"Service": UpdateRules(prepare=_prepare, early=_early, check=_check, first=True)}

@@ -12,17 +12,16 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from kwhatif.admission.answer import Object
-from kwhatif.admission.resources import group_of
-from kwhatif.admission.updates.normal import same
+from kwhatif.admission.object_store import ObjectStore, group_of
+from kwhatif.admission.response import Object
+from kwhatif.admission.updates.normal_form import same
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.world import World
 
 IMMUTABLE = "field is immutable"
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class ImmutableField:
     """A field that keeps its value: at ``path``, missing it is the same as ``default``; told at ``told``, if that is
     another place, in other words, or as forbidden.
     """
@@ -39,7 +38,7 @@ def _nothing(*given: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class UpdateRules:
     """One kind's part in an update.
 
     fixed    fields that keep their values
@@ -50,9 +49,9 @@ class Rules:
     spared   beginnings of fields that are judged only when an object is created
     """
 
-    fixed: tuple[Fixed, ...] = ()
+    fixed: tuple[ImmutableField, ...] = ()
     prepare: Callable[[Object, Object], None] = _nothing
-    early: Callable[[Problems, Object, World], None] = _nothing
+    early: Callable[[Problems, Object, ObjectStore], None] = _nothing
     check: Callable[[Problems, Object, Object], None] = _nothing
     first: bool = False
     spared: tuple[str, ...] = ("metadata.name",)
@@ -68,9 +67,9 @@ class Rules:
             problems.causes += own
 
 
-def immutable(problems: Problems, field: Fixed, new: Object, old: Object) -> None:
+def immutable(problems: Problems, field: ImmutableField, new: Object, old: Object) -> None:
     """Note it if a field's value differs."""
-    now, was = (_at(obj, field.path) for obj in (new, old))
+    now, was = (_value_at(obj, field.path) for obj in (new, old))
     now, was = (field.default if value is None else value for value in (now, was))
     if same(now, was):
         return
@@ -81,57 +80,59 @@ def immutable(problems: Problems, field: Fixed, new: Object, old: Object) -> Non
         problems.invalid(where, now, field.why)
 
 
-def _at(obj: Object, path: str) -> Any:
+def _value_at(obj: Object, path: str) -> Any:
     value: Any = obj
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
-_SELECTOR = Rules(fixed=(Fixed("spec.selector"),))
-_SPEC = Rules(fixed=(Fixed("spec"),))
+_SELECTOR = UpdateRules(fixed=(ImmutableField("spec.selector"),))
+_SPEC = UpdateRules(fixed=(ImmutableField("spec"),))
 
-_RULES: dict[tuple[str, str], Rules] = {
+_RULES: dict[tuple[str, str], UpdateRules] = {
     ("apps", "Deployment"): _SELECTOR,
     ("apps", "ReplicaSet"): _SELECTOR,
-    ("apps", "DaemonSet"): Rules(fixed=(Fixed("spec.selector"),), first=True),
-    ("apps", "ControllerRevision"): Rules(fixed=(Fixed("data"),)),
-    ("discovery.k8s.io", "EndpointSlice"): Rules(fixed=(Fixed("addressType"),)),
-    ("networking.k8s.io", "IngressClass"): Rules(fixed=(Fixed("spec.controller", told="controller"),), first=True),
-    ("networking.k8s.io", "IPAddress"): Rules(fixed=(Fixed("spec.parentRef"),)),
-    ("node.k8s.io", "RuntimeClass"): Rules(fixed=(Fixed("handler"),)),
+    ("apps", "DaemonSet"): UpdateRules(fixed=(ImmutableField("spec.selector"),), first=True),
+    ("apps", "ControllerRevision"): UpdateRules(fixed=(ImmutableField("data"),)),
+    ("discovery.k8s.io", "EndpointSlice"): UpdateRules(fixed=(ImmutableField("addressType"),)),
+    ("networking.k8s.io", "IngressClass"): UpdateRules(
+        fixed=(ImmutableField("spec.controller", told="controller"),), first=True
+    ),
+    ("networking.k8s.io", "IPAddress"): UpdateRules(fixed=(ImmutableField("spec.parentRef"),)),
+    ("node.k8s.io", "RuntimeClass"): UpdateRules(fixed=(ImmutableField("handler"),)),
     ("resource.k8s.io", "ResourceClaim"): _SPEC,
     ("resource.k8s.io", "ResourceClaimTemplate"): _SPEC,
-    ("resource.k8s.io", "ResourceSlice"): Rules(
-        fixed=(Fixed("spec.pool.name"), Fixed("spec.driver"), Fixed("spec.nodeName"))
+    ("resource.k8s.io", "ResourceSlice"): UpdateRules(
+        fixed=(ImmutableField("spec.pool.name"), ImmutableField("spec.driver"), ImmutableField("spec.nodeName"))
     ),
-    ("scheduling.k8s.io", "PriorityClass"): Rules(
+    ("scheduling.k8s.io", "PriorityClass"): UpdateRules(
         fixed=(
-            Fixed("value", 0, "may not be changed in an update.", forbidden=True),
-            Fixed("preemptionPolicy", "PreemptLowerPriority"),
+            ImmutableField("value", 0, "may not be changed in an update.", forbidden=True),
+            ImmutableField("preemptionPolicy", "PreemptLowerPriority"),
         )
     ),
-    ("storage.k8s.io", "StorageClass"): Rules(
+    ("storage.k8s.io", "StorageClass"): UpdateRules(
         fixed=(
-            *(Fixed("parameters"), Fixed("provisioner"), Fixed("reclaimPolicy", "Delete")),
-            Fixed("volumeBindingMode", "Immediate"),
+            *(ImmutableField("parameters"), ImmutableField("provisioner"), ImmutableField("reclaimPolicy", "Delete")),
+            ImmutableField("volumeBindingMode", "Immediate"),
         )
     ),
     ("storage.k8s.io", "VolumeAttachment"): _SPEC,
-    ("storage.k8s.io", "CSIDriver"): Rules(
+    ("storage.k8s.io", "CSIDriver"): UpdateRules(
         fixed=(
-            Fixed("spec.attachRequired", True, told="spec.attachedRequired"),
-            Fixed("spec.volumeLifecycleModes", ["Persistent"]),
+            ImmutableField("spec.attachRequired", True, told="spec.attachedRequired"),
+            ImmutableField("spec.volumeLifecycleModes", ["Persistent"]),
         )
     ),
-    ("storage.k8s.io", "CSIStorageCapacity"): Rules(
-        fixed=(Fixed("nodeTopology"), Fixed("storageClassName")),
+    ("storage.k8s.io", "CSIStorageCapacity"): UpdateRules(
+        fixed=(ImmutableField("nodeTopology"), ImmutableField("storageClassName")),
         spared=("metadata.name", "nodeTopology", "storageClassName", "capacity"),
     ),
-    ("storage.k8s.io", "VolumeAttributesClass"): Rules(
+    ("storage.k8s.io", "VolumeAttributesClass"): UpdateRules(
         fixed=(
-            Fixed("driverName", why="updates to driverName are forbidden.", forbidden=True),
-            Fixed("parameters", why="updates to parameters are forbidden.", forbidden=True),
+            ImmutableField("driverName", why="updates to driverName are forbidden.", forbidden=True),
+            ImmutableField("parameters", why="updates to parameters are forbidden.", forbidden=True),
         ),
         first=True,
     ),
@@ -151,18 +152,18 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
 """Module of this package -> the kinds (group, kind) that its ``RULES`` are for."""
 
 _HOMES = {kind: module for module, kinds in _MODULES.items() for kind in kinds}
-_USUAL = Rules()
+_USUAL = UpdateRules()
 
 
-def rules_of(obj: Object) -> Rules:
+def rules_of(obj: Object) -> UpdateRules:
     """The rules of an object's kind."""
-    return _found(group_of(obj), str(obj.get("kind") or ""))
+    return _load_rules(group_of(obj), str(obj.get("kind") or ""))
 
 
 @lru_cache(maxsize=256)
-def _found(group: str, kind: str) -> Rules:
+def _load_rules(group: str, kind: str) -> UpdateRules:
     home = _HOMES.get((group, kind))
     if home is None:
         return _RULES.get((group, kind), _USUAL)
-    rules: dict[str, Rules] = import_module(f"kwhatif.admission.updates.{home}").RULES
+    rules: dict[str, UpdateRules] = import_module(f"kwhatif.admission.updates.{home}").RULES
     return rules[kind]

@@ -42,9 +42,9 @@ def ip_rules(text: str, features: Features) -> list[str]:
         return [_NO_ADDRESS]
     if not features.strict_addresses:
         return []
-    if _mapped(text):
+    if _is_ipv4_mapped(text):
         return ["must not be an IPv4-mapped IPv6 address"]
-    return ["must not have leading 0s"] if _padded(text) else []
+    return ["must not have leading 0s"] if _has_leading_zeros(text) else []
 
 
 def standard_ip_rules(text: str) -> list[str]:
@@ -52,8 +52,8 @@ def standard_ip_rules(text: str) -> list[str]:
     address = read_address(text)
     if address is None:
         return [_NO_ADDRESS]
-    wrong = ["must not have leading 0s"] if _padded(text) else []
-    wrong += ["must not be an IPv4-mapped IPv6 address"] if _mapped(text) else []
+    wrong = ["must not have leading 0s"] if _has_leading_zeros(text) else []
+    wrong += ["must not be an IPv4-mapped IPv6 address"] if _is_ipv4_mapped(text) else []
     return wrong or ([] if text == str(address) else [f'must be in canonical form ("{address}")'])
 
 
@@ -103,9 +103,9 @@ def standard_network_rules(text: str) -> list[str]:
 
 def _strict_network_rules(text: str) -> list[str]:
     before, _, bits = text.partition("/")
-    if _padded(before) or (bits != "0" and bits.startswith("0")):
+    if _has_leading_zeros(before) or (bits != "0" and bits.startswith("0")):
         return ["must not have leading 0s in IP or prefix length"]
-    if _mapped(before):
+    if _is_ipv4_mapped(before):
         return ["must not have an IPv4-mapped IPv6 address"]
     address, network = ip_address(before), ip_network(text, strict=False)
     return [] if address == network.network_address else ["must not have bits set beyond the prefix length"]
@@ -116,7 +116,7 @@ def address_warnings(path: str, text: str) -> list[str]:
     found = read_address(text)
     if found is None:
         return []
-    if _mapped(text) or _padded(text):
+    if _is_ipv4_mapped(text) or _has_leading_zeros(text):
         return [f'{path}: non-standard IP address "{text}" is invalid: use "{found}"']
     if found.version == 6 and str(found) != text:
         return [f'{path}: IPv6 address "{text}" should be in RFC 5952 canonical format ("{found}")']
@@ -134,7 +134,7 @@ def network_warnings(path: str, text: str) -> list[str]:
     if address != network.network_address:
         alone = f'"{address}/{address.max_prefixlen}"'
         warnings.append(f'{path}: CIDR value "{text}" is ambiguous in this context (should be "{network}" or {alone}?)')
-    if _mapped(before) or _padded(before) or (bits != "0" and bits.startswith("0")):
+    if _is_ipv4_mapped(before) or _has_leading_zeros(before) or (bits != "0" and bits.startswith("0")):
         warnings.append(f'{path}: non-standard CIDR value "{text}" is invalid: use "{network}"')
     if not warnings and network.version == 6 and str(network) != text:
         usual = f'("{network}")'
@@ -142,9 +142,9 @@ def network_warnings(path: str, text: str) -> list[str]:
     return warnings
 
 
-def _mapped(text: str) -> bool:
+def _is_ipv4_mapped(text: str) -> bool:
     return ":" in text and "%" not in text and getattr(ip_address(text), "ipv4_mapped", None) is not None
 
 
-def _padded(text: str) -> bool:
+def _has_leading_zeros(text: str) -> bool:
     return ":" not in text and _LEADING.search(text) is not None

@@ -9,9 +9,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from kwhatif.admission.answer import Cause, Object, Refused
-from kwhatif.admission.resources import kind_name
-from kwhatif.admission.world import name_of
+from kwhatif.admission.object_store import kind_name, name_of
+from kwhatif.admission.response import Cause, Object, RequestRefusal
 from kwhatif.versions import Features, features_of
 
 
@@ -31,22 +30,24 @@ class Problems:
     def invalid(self, path: str, value: Any, *whys: str) -> None:
         """One problem for each reason; without a reason there is none."""
         for why in whys:
-            self._note(path, f"Invalid value: {_shown(value)}", why)
+            self._note(path, f"Invalid value: {_format_value(value)}", why)
 
     def wrong(self, path: str, why: str) -> None:
         """Something is wrong with a value that is not worth showing."""
         self._note(path, "Invalid value", why)
 
     def duplicate(self, path: str, value: Any, why: str = "") -> None:
-        self._note(path, f"Duplicate value: {_shown(value)}", why)
+        self._note(path, f"Duplicate value: {_format_value(value)}", why)
 
     def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
         self._note(
-            path, f"Unsupported value: {_shown(value)}", f"supported values: {', '.join(map(_shown, supported))}"
+            path,
+            f"Unsupported value: {_format_value(value)}",
+            f"supported values: {', '.join(map(_format_value, supported))}",
         )
 
     def not_found(self, path: str, value: Any, why: str = "") -> None:
-        self._note(path, f"Not found: {_shown(value)}", why)
+        self._note(path, f"Not found: {_format_value(value)}", why)
 
     def too_long(self, path: str, most: int) -> None:
         self._note(path, "Too long", f"may not be more than {most} bytes")
@@ -54,18 +55,18 @@ class Problems:
     def too_many(self, path: str, number: int, most: int) -> None:
         self._note(path, f"Too many: {number}", f"must have at most {most} items")
 
-    def refusal(self, obj: Object) -> Refused | None:
+    def refusal(self, obj: Object) -> RequestRefusal | None:
         """422 with all that was noted; what is said twice is a cause twice, but once in the message."""
         if not self.causes:
             return None
         said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in self.causes))
         whole = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
         message = f'{kind_name(obj)} "{name_of(obj)}" is invalid: {whole}'
-        return Refused(422, "Invalid", message, tuple(self.causes))
+        return RequestRefusal(422, "Invalid", message, tuple(self.causes))
 
     def _note(self, path: str, what: str, why: str) -> None:
         self.causes.append(Cause(path, f"{what}: {why}" if why else what))
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

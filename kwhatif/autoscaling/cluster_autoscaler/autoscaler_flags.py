@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from kwhatif.errors import InputError
-from kwhatif.golang.duration import SECOND, Duration
+from kwhatif.golang.parsing import SECOND, Duration
 
 _MINUTE = 60 * SECOND
 GIB = 1024**3
@@ -96,16 +96,16 @@ def flags_of(given: Mapping[str, Any], *, place: str = "$") -> Flags:
 
     Raises InputError for values that a flag cannot have.
     """
-    return replace(Flags(), **_parsed(given, Flags, place))
+    return replace(Flags(), **_parse_settings(given, Flags, place))
 
 
 def group_settings(given: Mapping[str, Any], flags: Flags, *, place: str = "$") -> GroupSettings:
     """The settings of one group: its own, or those of the flags. Raises InputError."""
     own = {field.name: getattr(flags, field.name) for field in fields(GroupSettings)}
-    return GroupSettings(**{**own, **_parsed(given, GroupSettings, place)})
+    return GroupSettings(**{**own, **_parse_settings(given, GroupSettings, place)})
 
 
-def _parsed(given: Mapping[str, Any], owner: type[GroupSettings], place: str) -> dict[str, Any]:
+def _parse_settings(given: Mapping[str, Any], owner: type[GroupSettings], place: str) -> dict[str, Any]:
     kinds = {field.name: field.type for field in fields(owner)}
     found = {}
     for name, value in given.items():

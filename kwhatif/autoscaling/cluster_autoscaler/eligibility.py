@@ -1,30 +1,80 @@
 """Which nodes are used so little that they may be unneeded.
 
 Upstream: cluster-autoscaler/core/scaledown/eligibility/eligibility.go.
+
+How much of a node its pods use: the greater share of cpu and memory, or that of its GPUs alone.
+
+Upstream: cluster-autoscaler/simulator/utilization/info.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kwhatif.api.core import Node
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
-from kwhatif.autoscaling.cluster_autoscaler.gpus import gpu_resource
-from kwhatif.autoscaling.cluster_autoscaler.node_taints import is_being_deleted
-from kwhatif.autoscaling.cluster_autoscaler.readiness import readiness
-from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization, utilization
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, GroupSettings
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.drainability.long_terminating import is_long_terminating
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import gpu_resource, is_being_deleted, readiness
 from kwhatif.cluster.shapes import PodInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Utilization:
+    """``share`` is that of the ``resource`` that counts; cpu and memory are None where GPUs alone do."""
+
+    share: float
+    resource: str
+    cpu: float | None = None
+    memory: float | None = None
+
+
+def utilization(
+    node: Node, pods: Sequence[PodInfo], settings: GroupSettings, flags: Flags, gpu_label: str, now: int
+) -> Utilization | None:
+    """None for a node that has no cpu or no memory."""
+    counted = []
+    left_out = []
+    for pod in pods:
+        if (settings.ignore_daemonsets_utilization and is_of_daemon_set(pod.pod)) or (
+            flags.ignore_mirror_pods_utilization and pod.pod.is_mirror
+        ):
+            left_out.append(pod)
+        elif not is_long_terminating(pod, now):
+            counted.append(pod)
+    gpus = gpu_resource(node, gpu_label)
+    if gpus is not None:
+        return Utilization(_share(node, gpus, counted, left_out) or 0.0, gpus)
+    cpu, memory = (_share(node, name, counted, left_out) for name in ("cpu", "memory"))
+    if cpu is None or memory is None:
+        return None
+    share, resource = (cpu, "cpu") if cpu > memory else (memory, "memory")
+    return Utilization(share, resource, cpu, memory)
+
+
+def _share(node: Node, name: str, counted: Sequence[PodInfo], left_out: Sequence[PodInfo]) -> float | None:
+    quantity = (node.status.allocatable or {}).get(name)
+    if quantity is None or not quantity.milli_value():
+        return None
+    thousandths = 1 if name == "cpu" else 1000
+    asked, aside = (
+        thousandths * sum(pod.shape.score_requests.get(name, 0) for pod in pods) for pods in (counted, left_out)
+    )
+    whole = quantity.milli_value() - aside
+    return float(asked) / float(whole) if whole else float("inf") if asked else float("nan")
+
 
 _DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
 
-def eligibility(world: World, node: Node, pods: Sequence[PodInfo]) -> tuple[str, Utilization | None]:
+def eligibility(world: AutoscalingContext, node: Node, pods: Sequence[PodInfo]) -> tuple[str, Utilization | None]:
     """Why a node with these pods stays ("" if it need not), and how much of it is used, where that was worked out."""
     if is_being_deleted(node, world.now):
         return "CurrentlyBeingDeleted", None
-    if may_not_go(node):
+    if is_scale_down_disabled(node):
         return "ScaleDownDisabledAnnotation", None
-    group = world.groups.of(node.name)
+    group = world.groups.group_of(node.name)
     if group is None:
         return "NotAutoscaled", None
     used = utilization(node, pods, group.settings, world.flags, world.gpu_label, world.now)
@@ -38,6 +88,6 @@ def eligibility(world: World, node: Node, pods: Sequence[PodInfo]) -> tuple[str,
     return ("NotUnderutilized" if used.share > threshold else ""), used
 
 
-def may_not_go(node: Node) -> bool:
+def is_scale_down_disabled(node: Node) -> bool:
     """Whether somebody asked for the node to be kept."""
     return (node.metadata.annotations or {}).get(_DISABLED) == "true"

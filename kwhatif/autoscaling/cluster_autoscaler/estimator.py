@@ -1,28 +1,113 @@
 """How many nodes of a group some pods need: first-fit bin packing, the largest pods first.
 
 Upstream: cluster-autoscaler/estimator (binpacking_estimator.go, decreasing_pod_orderer.go and the thresholds).
+
+Pods that are all one to the scheduler: of one controller, with equal labels and equal specs.
+
+Upstream: cluster-autoscaler/core/scaleup/equivalence/groups.go, simulator/scheduling/similar_pods.go and
+PodSpecSemanticallyEqual in utils/utils.go.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import PodAffinityTerm
+from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import Selector
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
-from kwhatif.autoscaling.cluster_autoscaler.equivalence import PodGroup
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import NodeGroup, is_of_daemon_set
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster
 from kwhatif.cluster.pod_requests import amounts
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import PodInfo, is_read
 from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.framework.status import Status
 from kwhatif.plugins.pod_topology_spread import TOO_MANY
 from kwhatif.plugins.shared.spread_constraints import HOSTNAME
+
+_MOST_GROUPS = 10
+"""Of one controller. Pods beyond those are alike only to themselves."""
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
+
+
+@dataclass(slots=True, eq=False)
+class PodGroup:
+    """Pods that are alike; ``refused`` says why each node group does not fit them, ``fitting`` which ones do."""
+
+    pods: list[PodInfo]
+    refused: dict[str, Status] = field(default_factory=dict)
+    fitting: list[str] = field(default_factory=list)
+
+    @property
+    def example(self) -> PodInfo:
+        return self.pods[0]
+
+
+def pod_groups(pods: Iterable[PodInfo]) -> list[PodGroup]:
+    """The groups in the order of their first pods."""
+    groups: list[PodGroup] = []
+    by_look: dict[Hashable, PodGroup] = {}
+    of_controller: dict[str, int] = {}
+    looks = PodEquivalence()
+    for pod in pods:
+        look = looks.key_of(pod)
+        group = by_look.get(look) if look is not None else None
+        if group is not None:
+            group.pods.append(pod)
+            continue
+        groups.append(PodGroup([pod]))
+        if look is not None and of_controller.get(look[0], 0) < _MOST_GROUPS:
+            of_controller[look[0]] = of_controller.get(look[0], 0) + 1
+            by_look[look] = groups[-1]
+    return groups
+
+
+class SimilarPods:
+    """Remembers pods that found no node, so that their like need not be tried."""
+
+    def __init__(self) -> None:
+        self._looks = PodEquivalence()
+        self._failed: dict[str, set[Hashable]] = {}
+
+    def has_failed_before(self, pod: PodInfo) -> bool:
+        look = self._looks.key_of(pod, daemons=True)
+        return look is not None and look in self._failed.get(look[0], ())
+
+    def record_failure(self, pod: PodInfo) -> None:
+        look = self._looks.key_of(pod)
+        if look is not None:
+            known = self._failed.setdefault(look[0], set())
+            if len(known) < _MOST_GROUPS:
+                known.add(look)
+
+
+class PodEquivalence:
+    """What makes pods alike, worked out once a shape."""
+
+    def __init__(self) -> None:
+        self._of_shape: dict[int, tuple[str, frozenset[tuple[str, str]], bytes]] = {}
+
+    def key_of(self, pod: PodInfo, *, daemons: bool = False) -> tuple[str, frozenset[tuple[str, str]], bytes] | None:
+        """Controller, labels and spec; None for pods that are like no other, which those of daemon sets are, too."""
+        shape = pod.shape
+        controller = shape.controller
+        if controller is None or (not daemons and is_of_daemon_set(pod.pod)):
+            return None
+        look = self._of_shape.get(shape.index)
+        if look is None:
+            volumes = [volume for volume in shape.spec.volumes or () if is_read(volume)]
+            spec = _ENCODER.encode(msgspec.structs.replace(shape.spec, volumes=volumes or None))
+            look = self._of_shape[shape.index] = (controller.uid or "", frozenset(shape.labels.items()), spec)
+        return look
+
 
 _FIRST_ROWS = 16
 
@@ -60,7 +145,7 @@ class Estimator:
             left = self._on_fresh_nodes(group.pods)
             if more:
                 fast = last is not None and number == len(ordered)
-                more = (self._multiplied if fast else self._on_more_nodes)(left)
+                more = (self._multiply if fast else self._on_more_nodes)(left)
         return len(self._used), self._placed
 
     def _largest_first(self, groups: Sequence[PodGroup]) -> list[PodGroup]:
@@ -81,7 +166,7 @@ class Estimator:
             return list(pods)
         room = self._room(pods, self._rows)
         if room is not None:
-            return self._dealt_out(pods, room)
+            return self._deal_out(pods, room)
         fresh = self._fresh()
         for done, pod in enumerate(pods):
             row = self._simulated.search(pod, fresh)
@@ -90,9 +175,9 @@ class Estimator:
             self._put(pod, row)
         return []
 
-    def _dealt_out(self, pods: Sequence[PodInfo], room: Int64Array) -> list[PodInfo]:
+    def _deal_out(self, pods: Sequence[PodInfo], room: Int64Array) -> list[PodInfo]:
         """The same for pods that are alike: one search after the other goes round the nodes that have room."""
-        turns = self._simulated.in_turn(self._rows)
+        turns = self._simulated.search_order_of(self._rows)
         room = np.where(self._simulated.cluster.columns.unschedulable[self._rows], 0, room)[turns]
         # A node with room for three gets a pod in the first three rounds.
         rounds = [np.flatnonzero(room > k) for k in range(int(room.max(initial=0)))]
@@ -101,7 +186,7 @@ class Estimator:
             mine = [pods[k] for k in np.flatnonzero(order == place).tolist()]
             self._put_alike(mine, self._rows[turns[place]])
         if len(order):
-            self._simulated.ended_at(self._rows[turns[int(order[-1])]])
+            self._simulated.record_search(self._rows[turns[int(order[-1])]])
         return list(pods[len(order) :])
 
     def _room(self, pods: Sequence[PodInfo], rows: Sequence[int]) -> Int64Array | None:
@@ -173,7 +258,7 @@ class Estimator:
         refusal = self._simulated.refusal(pod, row)
         return refusal is not None and TOO_MANY in refusal.reasons
 
-    def _multiplied(self, pods: Sequence[PodInfo]) -> bool:
+    def _multiply(self, pods: Sequence[PodInfo]) -> bool:
         """Fill one node with pods that are alike, and take it that the others hold as many."""
         if not pods:
             return True
@@ -290,4 +375,6 @@ def _anti_affinity(pod: PodInfo) -> Sequence[PodAffinityTerm]:
 
 
 def _selects(term: PodAffinityTerm, pod: PodInfo) -> bool:
-    return term.label_selector is not None and Selector.of(term.label_selector).matches(pod.shape.labels)
+    return term.label_selector is not None and Selector.from_label_selector(term.label_selector).matches(
+        pod.shape.labels
+    )

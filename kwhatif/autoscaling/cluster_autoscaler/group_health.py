@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 
 from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
-from kwhatif.autoscaling.cluster_autoscaler.moments import moment
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup, NodeGroups
-from kwhatif.autoscaling.cluster_autoscaler.node_taints import is_to_be_deleted
-from kwhatif.autoscaling.cluster_autoscaler.readiness import is_suspended, readiness
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import NodeGroup, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import is_suspended, is_to_be_deleted, moment, readiness
 
 
 @dataclass(slots=True)
@@ -53,7 +51,7 @@ class GroupHealth:
         self._counts: dict[str, Counts] = {}
         startup_time = flags.max_node_startup_time
         for node in nodes:
-            group = groups.of(node.name)
+            group = groups.group_of(node.name)
             if group is not None:
                 # Of nodes without a group, the group met last speaks here as it does upstream.
                 startup_time = group.settings.max_node_startup_time
@@ -68,7 +66,7 @@ class GroupHealth:
 
     def is_healthy(self, group: NodeGroup) -> bool:
         """Whether not too many of the nodes that should be there are missing."""
-        counts, least = self._counts.get(group.name), group.target - self._requested(group)
+        counts, least = self._counts.get(group.name), group.target - self._count_requested(group)
         if counts is None:
             return group.target == 0 or (least == 0 and group.target > 0)
         missing = least - len(counts.ready) - len(counts.suspended)
@@ -90,11 +88,11 @@ class GroupHealth:
 
     def upcoming(self, group: NodeGroup) -> int:
         """How many nodes were asked for and are not there yet."""
-        if not self._requested(group) or self.is_backed_off(group):
+        if not self._count_requested(group) or self.is_backed_off(group):
             return 0
         return max(self._missing(group), 0)
 
-    def registered(self, group: NodeGroup) -> int:
+    def count_registered(self, group: NodeGroup) -> int:
         """How many nodes it has, in whatever state."""
         counts = self._counts.get(group.name)
         return 0 if counts is None else len(counts.registered)
@@ -112,7 +110,7 @@ class GroupHealth:
         asked = group.requested_scale_up
         return asked is not None and asked + group.settings.max_node_provision_time < self._now
 
-    def _requested(self, group: NodeGroup) -> int:
+    def _count_requested(self, group: NodeGroup) -> int:
         """How many nodes the autoscaler asked for and still waits for."""
         if group.requested_scale_up is None or self._missing(group) <= 0 or self._is_overdue(group):
             return 0

@@ -11,22 +11,19 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from kwhatif.admission.answer import Object
+from kwhatif.admission.response import Object
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World, is_of_daemon_set
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
-from kwhatif.autoscaling.cluster_autoscaler.node_taints import is_to_be_deleted, lasting_taints
-from kwhatif.autoscaling.cluster_autoscaler.readiness import readiness
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import is_to_be_deleted, lasting_taints, readiness
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.golang.duration import SECOND
+from kwhatif.golang.parsing import SECOND
 from kwhatif.plugins.shared.spread_constraints import HOSTNAME
-from kwhatif.workloads.daemon_tolerations import with_daemon_tolerations
-from kwhatif.workloads.node_check import NodeCheck
+from kwhatif.workloads.daemon_set import NodeCheck, with_daemon_tolerations
+from kwhatif.workloads.object_creation import pod_from_template
 from kwhatif.workloads.objects import section
-from kwhatif.workloads.pods import pod_from_template
 
 TEMPLATE_MARK = "cluster-autoscaler.kubernetes.io/template-node"
 _STABLE_FOR = 60 * SECOND
@@ -47,7 +44,7 @@ class NodeTemplate:
 
     def fresh(self, name: str) -> tuple[Node, list[PodInfo]]:
         """A node of this name with pods of its own."""
-        return _renamed(self.node, name), [replace(pod, uid=f"{name}/{pod.uid}") for pod in self.pods]
+        return _rename_node(self.node, name), [replace(pod, uid=f"{name}/{pod.uid}") for pod in self.pods]
 
     @property
     def free(self) -> dict[str, int]:
@@ -61,7 +58,7 @@ class NodeTemplate:
         return free
 
 
-def node_templates(world: World, nodes: Sequence[Node], cluster: Cluster) -> dict[str, NodeTemplate]:
+def node_templates(world: AutoscalingContext, nodes: Sequence[Node], cluster: Cluster) -> dict[str, NodeTemplate]:
     """Group -> the node it would get.
 
     It is made of the first good node of the group, else of what the cloud says, else of any node. ``nodes`` are those
@@ -76,24 +73,24 @@ def node_templates(world: World, nodes: Sequence[Node], cluster: Cluster) -> dic
 
 
 def _of_real_nodes(
-    world: World, nodes: Sequence[Node], cluster: Cluster, made: Mapping[str, NodeTemplate]
+    world: AutoscalingContext, nodes: Sequence[Node], cluster: Cluster, made: Mapping[str, NodeTemplate]
 ) -> dict[str, NodeTemplate]:
     found = dict(made)
     for node in nodes:
-        group = world.groups.of(node.name)
+        group = world.groups.group_of(node.name)
         if group is not None and group.name not in found:
             row = cluster.columns.row(node.name)
             there = cluster.pods_on[row] if row is not None else []
-            found[group.name] = _sanitized(world, group, node, there, cluster, force=world.flags.force_ds)
+            found[group.name] = _sanitize(world, group, node, there, cluster, force=world.flags.force_ds)
     return found
 
 
-def _of_the_cloud(world: World, group: NodeGroup, node: Node, cluster: Cluster) -> NodeTemplate:
+def _of_the_cloud(world: AutoscalingContext, group: NodeGroup, node: Node, cluster: Cluster) -> NodeTemplate:
     there = [cluster.shapes.info(pod) for pod in group.template_pods]
-    made = _sanitized(world, group, node, there, cluster, force=True)
+    made = _sanitize(world, group, node, there, cluster, force=True)
     labels = made.node.metadata.labels or {}
     deprecated = {old: labels[new] for new, old in _DEPRECATED.items() if new in labels}
-    return replace(made, node=_relabelled(made.node, {**labels, **deprecated}), source="the cloud's template")
+    return replace(made, node=_with_labels(made.node, {**labels, **deprecated}), source="the cloud's template")
 
 
 def _is_good(node: Node, now: int) -> bool:
@@ -103,11 +100,17 @@ def _is_good(node: Node, now: int) -> bool:
     )
 
 
-def _sanitized(
-    world: World, group: NodeGroup, example: Node, there: Sequence[PodInfo], cluster: Cluster, *, force: bool
+def _sanitize(
+    world: AutoscalingContext,
+    group: NodeGroup,
+    example: Node,
+    there: Sequence[PodInfo],
+    cluster: Cluster,
+    *,
+    force: bool,
 ) -> NodeTemplate:
     name = f"template-node-for-{group.name}"
-    node = _renamed(example, name)
+    node = _rename_node(example, name)
     spec = msgspec.structs.replace(node.spec, taints=lasting_taints(node, world.flags))
     if world.flags.scale_from_unschedulable:
         spec = msgspec.structs.replace(spec, unschedulable=None)
@@ -117,11 +120,11 @@ def _sanitized(
     pods = [info for info in staying if info.pod.is_mirror or is_of_daemon_set(info.pod)]
     wanted = _daemon_pods(world, node, running)
     pods += [cluster.shapes.info(pod) for pod in wanted if force or _is_node_critical(pod)]
-    node = _relabelled(node, {**(node.metadata.labels or {}), TEMPLATE_MARK: "true"})
+    node = _with_labels(node, {**(node.metadata.labels or {}), TEMPLATE_MARK: "true"})
     return NodeTemplate(node, tuple(pods), f"node {example.name}")
 
 
-def _daemon_pods(world: World, node: Node, running: set[str | None]) -> list[Pod]:
+def _daemon_pods(world: AutoscalingContext, node: Node, running: set[str | None]) -> list[Pod]:
     """The pods that daemon sets want on a node, but for those that run there."""
     plain: Object = {
         "metadata": {"name": node.name, "labels": node.metadata.labels or {}},
@@ -151,10 +154,10 @@ def _is_node_critical(pod: Pod) -> bool:
     return pod.spec.priority_class_name == "system-node-critical" and policy in (None, "PreemptLowerPriority")
 
 
-def _renamed(node: Node, name: str) -> Node:
+def _rename_node(node: Node, name: str) -> Node:
     meta = msgspec.structs.replace(node.metadata, name=name)
-    return _relabelled(msgspec.structs.replace(node, metadata=meta), {**(node.metadata.labels or {}), HOSTNAME: name})
+    return _with_labels(msgspec.structs.replace(node, metadata=meta), {**(node.metadata.labels or {}), HOSTNAME: name})
 
 
-def _relabelled(node: Node, labels: dict[str, str]) -> Node:
+def _with_labels(node: Node, labels: dict[str, str]) -> Node:
     return msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, labels=labels))

@@ -2,6 +2,11 @@
 
 Upstream: cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go, and for the events
 processors/status/eventing_scale_up_processor.go.
+
+Groups whose nodes are alike, and how they share the nodes of a scale-up.
+
+Upstream: cluster-autoscaler/processors/nodegroupset (balancing_processor.go, compare_nodegroups.go,
+label_nodegroups.go).
 """
 
 from __future__ import annotations
@@ -10,20 +15,124 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
-from kwhatif.autoscaling.cluster_autoscaler.cluster_limits import ClusterLimits
-from kwhatif.autoscaling.cluster_autoscaler.equivalence import PodGroup, pod_groups
-from kwhatif.autoscaling.cluster_autoscaler.estimator import Estimator, fresh_name, likely_nodes, node_limit
+from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, ClusterLimits, NodeGroup
+from kwhatif.autoscaling.cluster_autoscaler.estimator import (
+    Estimator,
+    PodGroup,
+    fresh_name,
+    likely_nodes,
+    node_limit,
+    pod_groups,
+)
 from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import best_option
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext, Option
 from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
-from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize, are_similar, balanced
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.status import Code, Status
-from kwhatif.progress import tracked
+from kwhatif.plugins.shared.spread_constraints import HOSTNAME
+from kwhatif.progress import track
+
+_IGNORED = (
+    HOSTNAME,
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "beta.kubernetes.io/fluentd-ds-ready",
+    "kops.k8s.io/instancegroup",
+)
+
+
+@dataclass(slots=True)
+class Resize:
+    """A group, its size and the one it is to have."""
+
+    group: NodeGroup
+    size: int
+    to: int
+
+    def __str__(self) -> str:
+        return f"{{{self.group.name} {self.size}->{self.to} (max: {self.group.most})}}"
+
+
+def are_similar(one: NodeTemplate, other: NodeTemplate, flags: Flags) -> bool:
+    """Whether nodes of two groups may stand in for each other."""
+    labels = [template.node.metadata.labels or {} for template in (one, other)]
+    if flags.balancing_label:
+        return all(key in labels[0] and labels[0][key] == labels[1].get(key) for key in flags.balancing_label)
+    capacity = [template.node.status.capacity or {} for template in (one, other)]
+    allocatable = [template.node.status.allocatable or {} for template in (one, other)]
+    return (
+        _same_capacity(capacity[0], capacity[1], flags.memory_difference_ratio)
+        and _within(_thousandths(allocatable[0]), _thousandths(allocatable[1]), flags.max_allocatable_difference_ratio)
+        and _within(_left(one), _left(other), flags.max_free_difference_ratio)
+        and _without(labels[0], flags) == _without(labels[1], flags)
+    )
+
+
+def _same_capacity(one: Mapping[str, Quantity], other: Mapping[str, Quantity], ratio: float) -> bool:
+    if one.keys() != other.keys():
+        return False
+    if any(one[name] != other[name] for name in one if name != "memory"):
+        return False
+    return "memory" not in one or _close(one["memory"].milli_value(), other["memory"].milli_value(), ratio)
+
+
+def _within(one: Mapping[str, int], other: Mapping[str, int], ratio: float) -> bool:
+    return one.keys() == other.keys() and all(_close(one[name], other[name], ratio) for name in one)
+
+
+def _close(one: int, other: int, ratio: float) -> bool:
+    larger, smaller = float(max(one, other)), float(min(one, other))
+    return larger - smaller <= larger * ratio
+
+
+def _thousandths(quantities: Mapping[str, Quantity]) -> dict[str, int]:
+    return {name: quantity.milli_value() for name, quantity in quantities.items()}
+
+
+def _left(template: NodeTemplate) -> dict[str, int]:
+    """Thousandths of what the pods leave of resources, of those that the scheduler sums up for every node."""
+    quantities = template.node.status.allocatable or {}
+    asked: dict[str, int] = dict.fromkeys(("cpu", "memory", "ephemeral-storage", "pods"), 0)
+    for pod in template.pods:
+        for name, amount in pod.shape.score_requests.items():
+            asked[name] = asked.get(name, 0) + amount * (1 if name == "cpu" else 1000)
+    return {
+        name: (quantities[name].milli_value() if name in quantities else 0) - amount for name, amount in asked.items()
+    }
+
+
+def _without(labels: Mapping[str, str], flags: Flags) -> dict[str, str]:
+    ignored = {*_IGNORED, *flags.balancing_ignore_label}
+    return {key: value for key, value in labels.items() if key not in ignored}
+
+
+def balance_scale_up(groups: Sequence[NodeGroup], count: int) -> list[Resize]:
+    """Share out new nodes: the smallest group grows first, each up to its maximum."""
+    sizes = [Resize(group, group.target, group.target) for group in groups if group.target != group.most]
+    count = min(count, sum(max(each.group.most - each.size, 0) for each in sizes))
+    sizes.sort(key=lambda each: each.size)
+    first = current = 0
+    while count > 0:
+        resize = sizes[current]
+        if resize.to < resize.group.most:
+            resize.to += 1
+            count -= 1
+        else:
+            sizes[first], sizes[current] = sizes[current], sizes[first]
+            first += 1
+        # As upstream, what stands in the place now is compared, not the group that just grew.
+        if current < len(sizes) - 1 and sizes[current].to > sizes[current + 1].to:
+            current += 1
+        else:
+            current = first
+    return [each for each in sizes if each.to != each.size]
+
 
 SUCCESSFUL, FAILED = "ScaleUpSuccessful", "ScaleUpError"
 NO_OPTIONS, NOT_NEEDED, NOT_TRIED = "ScaleUpNoOptionsAvailable", "ScaleUpNotNeeded", "ScaleUpNotTried"
@@ -38,7 +147,7 @@ FAILED_TO_EXECUTE = "scale-up execution failed"
 
 
 @dataclass(slots=True)
-class Remaining:
+class NoScaleUpInfo:
     """Why a pod gets no node: group -> the filter that rejects it on a fresh node, and groups that were skipped."""
 
     rejected: Mapping[str, Status]
@@ -62,7 +171,7 @@ class ScaleUp:
     plan: list[Resize] = field(default_factory=list)
     triggered: Sequence[PodInfo] = ()
     awaiting: list[PodInfo] = field(default_factory=list)
-    remaining: dict[str, Remaining] = field(default_factory=dict)
+    remaining: dict[str, NoScaleUpInfo] = field(default_factory=dict)
 
     def events(self) -> dict[str, str]:
         """Pod -> the event that the autoscaler emits on it."""
@@ -92,14 +201,14 @@ class Orchestrator:
 
     def __init__(
         self,
-        world: World,
+        world: AutoscalingContext,
         simulated: SimulatedCluster,
         templates: Mapping[str, NodeTemplate],
         health: GroupHealth,
     ) -> None:
         self._world, self._simulated, self._templates, self._health = world, simulated, templates, health
         self._flags = world.flags
-        self._nodes = [simulated.cluster.columns.nodes[row] for row in simulated.listed]
+        self._nodes = [simulated.cluster.columns.nodes[row] for row in simulated.listed_rows]
         self._limits = ClusterLimits.most(self._nodes, world.groups, world.flags)
         self._groups: list[PodGroup] = []
         self._skipped: dict[str, list[str]] = {}
@@ -110,11 +219,11 @@ class Orchestrator:
         """What becomes of pods for which the cluster has no room."""
         self._groups = pod_groups(pods)
         considered = [group for group in self._world.groups if self._considers(group)]
-        for group in tracked(considered, "Trying", "groups"):
+        for group in track(considered, "Trying", "groups"):
             self._fitting[group.name] = self._fits(group)
         options = [option for group in considered if (option := self._option(group)) is not None]
         outcome = ScaleUp(NO_OPTIONS, pods, skipped=self._skipped, options=options)
-        chosen = best_option(options, Choice(self._world, self._templates)) if options else None
+        chosen = best_option(options, ExpanderContext(self._world, self._templates)) if options else None
         if chosen is None:
             if options:
                 self._refuse_everywhere(FILTERED_OUT)
@@ -128,8 +237,8 @@ class Orchestrator:
             outcome.result, outcome.error = FAILED, "max node total count already reached"
             self._refuse_everywhere(FAILED_TO_EXECUTE)
         else:
-            count, _ = self._limits.allowed(chosen.group, self._templates[chosen.group.name].node, count)
-            outcome.result, outcome.plan = SUCCESSFUL, self._shared_out(chosen, count)
+            count, _ = self._limits.apply_limits(chosen.group, self._templates[chosen.group.name].node, count)
+            outcome.result, outcome.plan = SUCCESSFUL, self._share_out(chosen, count)
         outcome.remaining = self._remaining()
         if outcome.result == SUCCESSFUL:
             # Looking at skipped groups, too, turns pods that only those fit into waiting ones, as it does upstream.
@@ -151,9 +260,9 @@ class Orchestrator:
             template = self._templates.get(group.name)
             if size >= group.least or template is None or not self._health.may_grow(group):
                 continue
-            if limits.allowed(group, template.node, 1)[1]:
+            if limits.apply_limits(group, template.node, 1)[1]:
                 continue
-            count, _ = limits.allowed(group, template.node, group.least - size)
+            count, _ = limits.apply_limits(group, template.node, group.least - size)
             if self._flags.max_nodes_total:
                 # Upstream takes the group's size for the cluster's.
                 count = min(count, self._flags.max_nodes_total - size)
@@ -184,7 +293,7 @@ class Orchestrator:
         template = self._templates.get(group.name)
         if template is None:
             return [NOT_READY]
-        _, exceeded = self._limits.allowed(group, template.node, count)
+        _, exceeded = self._limits.apply_limits(group, template.node, count)
         return [f'exceeded quota: "cluster-wide", resources: {", ".join(exceeded)}'] if exceeded else []
 
     def _fits(self, group: NodeGroup) -> list[PodGroup]:
@@ -241,15 +350,17 @@ class Orchestrator:
             and all(pods in self._fitting[other.name] for pods in fitting)
         ]
 
-    def _shared_out(self, chosen: Option, count: int) -> list[Resize]:
+    def _share_out(self, chosen: Option, count: int) -> list[Resize]:
         """New nodes by group. What the limits take from a group is not given to another."""
         others = (
-            other for other in chosen.similar if not self._limits.allowed(other, self._templates[other.name].node, 1)[1]
+            other
+            for other in chosen.similar
+            if not self._limits.apply_limits(other, self._templates[other.name].node, 1)[1]
         )
-        plan = balanced([chosen.group, *others], count)
+        plan = balance_scale_up([chosen.group, *others], count)
         for resize in plan:
             node = self._templates[resize.group.name].node
-            allowed, _ = self._limits.allowed(resize.group, node, resize.to - resize.size)
+            allowed, _ = self._limits.apply_limits(resize.group, node, resize.to - resize.size)
             resize.to = resize.size + allowed
             self._limits.consume(resize.group, node, allowed)
         return [resize for resize in plan if resize.to != resize.size]
@@ -261,7 +372,7 @@ class Orchestrator:
             pods.refused |= {name: Status(Code.UNSCHEDULABLE, (reason,)) for name in pods.fitting}
             pods.fitting = []
 
-    def _remaining(self) -> dict[str, Remaining]:
+    def _remaining(self) -> dict[str, NoScaleUpInfo]:
         helpless = [pods for pods in self._groups if not pods.fitting]
         everything = self._flags.scaleup_simulation_for_skipped_node_groups_enabled
         if everything:
@@ -271,7 +382,7 @@ class Orchestrator:
                     self._fits(self._world.groups[name])
             self._groups = everybody
         return {
-            pod.key: Remaining(
+            pod.key: NoScaleUpInfo(
                 pods.refused,
                 {
                     name: reasons

@@ -2,34 +2,139 @@
 
 Upstream: cluster-autoscaler/core/scaledown/planner/planner.go, unneeded/nodes.go and unremovable/nodes.go, and
 processors/scaledowncandidates and processors/nodes.
+
+Would the pods of a node find another one? A removal that works is done, one that does not is undone.
+
+Upstream: RemovalSimulator in cluster-autoscaler/simulator/cluster.go.
+
+How many of the nodes that may go are deleted at once.
+
+Upstream: cluster-autoscaler/core/scaledown/budgets/budgets.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kwhatif.api.core import Node
-from kwhatif.api.others import PodDisruptionBudget
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
-from kwhatif.autoscaling.cluster_autoscaler.cluster_limits import ClusterLimits
-from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
+    AutoscalingContext,
+    ClusterLimits,
+    NodeGroup,
+    NodeGroups,
+)
+from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, RemainingBudgets
 from kwhatif.autoscaling.cluster_autoscaler.drainability.pods_to_move import outcome, pods_to_move
-from kwhatif.autoscaling.cluster_autoscaler.eligibility import eligibility, may_not_go
-from kwhatif.autoscaling.cluster_autoscaler.hints import Hints
-from kwhatif.autoscaling.cluster_autoscaler.moments import ZERO
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
-from kwhatif.autoscaling.cluster_autoscaler.node_removal import Removal, move_pods
-from kwhatif.autoscaling.cluster_autoscaler.parallel_deletions import cropped
-from kwhatif.autoscaling.cluster_autoscaler.readiness import readiness
-from kwhatif.autoscaling.cluster_autoscaler.remaining_budgets import RemainingBudgets
-from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster
-from kwhatif.autoscaling.cluster_autoscaler.utilization import Utilization
+from kwhatif.autoscaling.cluster_autoscaler.eligibility import Utilization, eligibility, is_scale_down_disabled
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import ZERO, readiness
+from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import Hints, SimulatedCluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
-from kwhatif.progress import tracked
+from kwhatif.progress import track
+
+
+@dataclass(slots=True)
+class Removal:
+    """A node that may go: where each of its pods would run, pods that it waits for, and whether it is ``risky``,
+    since its pods need more of a disruption budget than that allows at once.
+    """
+
+    node: str
+    moves: dict[str, str]
+    pods: Sequence[PodInfo]
+    finishing: Sequence[PodInfo]
+    risky: bool = False
+
+
+def move_pods(
+    simulated: SimulatedCluster, node: str, pods: Sequence[PodInfo], destinations: BoolArray, hints: Hints
+) -> dict[str, str] | None:
+    """Take a node away and put these of its pods elsewhere: pod -> node.
+
+    None, and nothing is done, if one of them fits nowhere. ``destinations`` bool[N]. While its pods are looked after,
+    the node is there without any, so that topology spread still counts it.
+    """
+    row = simulated.row(node)
+    assert row is not None
+    destinations = destinations.copy()
+    destinations[row] = False
+    moves: dict[str, str] = {}
+    with simulated.undoable(row) as attempt:
+        for pod in pods:
+            home = hints.place(simulated, pod, destinations)
+            if home is None:
+                home = hints.search(simulated, pod, destinations)
+            if home is None:
+                return None
+            moves[pod.key] = simulated.name(home)
+        attempt.keep()
+    simulated.depart(row)
+    return moves
+
+
+Buckets = dict[str, list[str]]
+"""Group -> its nodes; groups in the order in which they first appear."""
+
+
+def crop_nodes_to_budgets(
+    empty: Sequence[str], drained: Sequence[str], groups: NodeGroups, flags: Flags, registered: Mapping[str, int]
+) -> tuple[list[str], list[str]]:
+    """The empty nodes and those with pods whose deletion is begun: whole zero-or-max groups first, then the others.
+
+    ``registered`` is how many nodes of each group are there.
+    """
+    budget, drain_budget = flags.max_scale_down_parallelism, flags.max_drain_parallelism
+    empty_single, empty_whole = _by_group(empty, groups)
+    drain_single, drain_whole = _by_group(drained, groups)
+    going: list[str] = []
+    drain_going: list[str] = []
+    overflow = True
+    for name, nodes in empty_whole.items():
+        with_pods = drain_whole.get(name, [])
+        count = len(nodes) + len(with_pods)
+        tight = budget < count or drain_budget < len(with_pods)
+        if tight and (budget == 0 or (with_pods and drain_budget == 0) or not overflow):
+            break
+        if count not in (groups[name].target, registered.get(name, 0)):
+            continue
+        going += nodes
+        drain_going += with_pods
+        budget, drain_budget, overflow = budget - count, drain_budget - len(with_pods), False
+    drain_budget = min(budget, drain_budget)
+    for name, nodes in drain_whole.items():
+        if name in empty_whole:
+            continue
+        if drain_budget < len(nodes) and (drain_budget == 0 or not overflow):
+            break
+        if len(nodes) not in (groups[name].target, registered.get(name, 0)):
+            continue
+        drain_going += nodes
+        budget, drain_budget, overflow = budget - len(nodes), drain_budget - len(nodes), False
+    some = [node for nodes in empty_single.values() for node in nodes][: max(budget, 0)]
+    drain_budget = min(budget - len(some), drain_budget)
+    others = [node for nodes in drain_single.values() for node in nodes][: max(drain_budget, 0)]
+    return going + some, drain_going + others
+
+
+def _by_group(nodes: Sequence[str], groups: NodeGroups) -> tuple[Buckets, Buckets]:
+    """The nodes of ordinary groups, and those of zero-or-max ones."""
+    single: Buckets = {}
+    whole: Buckets = {}
+    for node in nodes:
+        group = groups.group_of(node)
+        if group is not None:
+            _bucket(single, whole, group).append(node)
+    return single, whole
+
+
+def _bucket(single: Buckets, whole: Buckets, group: NodeGroup) -> list[str]:
+    return (whole if group.settings.zero_or_max_node_scaling else single).setdefault(group.name, [])
+
 
 NO_CANDIDATES, NOTHING_DELETED = "ScaleDownNoCandidates", "ScaleDownNoNodeDeleted"
 DELETE_STARTED, NOT_TRIED, IN_COOLDOWN = "ScaleDownNodeDeleteStarted", "ScaleDownNotTried", "ScaleDownInCooldown"
@@ -72,7 +177,7 @@ class Planner:
         self._interval: int | None = None
         self._last = ScaleDown(NOT_TRIED)
 
-    def not_asked(self, *, healthy: bool) -> ScaleDown:
+    def skip_loop(self, *, healthy: bool) -> ScaleDown:
         """A loop that does not come to scale-down: what is known is what the last one left.
 
         In an unhealthy cluster nothing is unneeded any more.
@@ -84,18 +189,18 @@ class Planner:
         last = self._last
         return ScaleDown(NOT_TRIED, utilization=last.utilization, unneeded=unneeded, unremovable=last.unremovable)
 
-    def plan(self, world: World, simulated: SimulatedCluster, nodes: Sequence[Node]) -> ScaleDown:
+    def plan(self, world: AutoscalingContext, simulated: SimulatedCluster, nodes: Sequence[Node]) -> ScaleDown:
         """One loop; ``nodes`` are those that are there, in the order given."""
         found = self._last = ScaleDown(NO_CANDIDATES)
-        listed = [simulated.cluster.columns.nodes[row] for row in simulated.listed]
+        listed = [simulated.cluster.columns.nodes[row] for row in simulated.listed_rows]
         here = {node.name: node for node in nodes}
-        candidates = [node for node in nodes if self._may_shrink(world.groups.of(node.name))]
+        candidates = [node for node in nodes if self._may_shrink(world.groups.group_of(node.name))]
         found.candidates = [node.name for node in self._in_order(world, simulated, candidates)]
-        budgets = RemainingBudgets(world.objects.of(PodDisruptionBudget))
+        budgets = RemainingBudgets(world.objects.list_all(PodDisruptionBudget))
         context = DrainContext(world.flags, world.now, budgets, world.controllers)
         self._note_time(world)
         self._recent = {name: until for name, until in self._recent.items() if until > world.now}
-        self._categorize(world, simulated.apart(), context, here, found)
+        self._categorize(world, simulated.fork(), context, here, found)
         self._hints.drop_old()
         self._since = {name: self._since.get(name, world.now) for name in found.unneeded}
         self._previous = frozenset(self._since)
@@ -107,7 +212,7 @@ class Planner:
     def _may_shrink(group: NodeGroup | None) -> bool:
         return group is not None and group.target > group.least
 
-    def _in_order(self, world: World, simulated: SimulatedCluster, nodes: Sequence[Node]) -> list[Node]:
+    def _in_order(self, world: AutoscalingContext, simulated: SimulatedCluster, nodes: Sequence[Node]) -> list[Node]:
         """Empty ones first, then those that were unneeded in the last loop."""
         context = DrainContext(world.flags, world.now, RemainingBudgets(()), None)
 
@@ -127,13 +232,13 @@ class Planner:
         row = simulated.row(node)
         return [] if row is None else simulated.cluster.pods_on[row]
 
-    def _note_time(self, world: World) -> None:
+    def _note_time(self, world: AutoscalingContext) -> None:
         """Loops that come often may look for more unneeded nodes each."""
         usual = world.flags.scale_down_unneeded_time or 1
         self._interval = min(self._interval or usual, world.now - self._last_update)
         self._last_update = world.now
 
-    def _most_unneeded(self, world: World) -> int:
+    def _most_unneeded(self, world: AutoscalingContext) -> int:
         count = world.flags.max_scale_down_parallelism
         interval = max(self._interval or 1, 1)
         loops = max(world.flags.scale_down_unneeded_time, interval) // interval
@@ -141,7 +246,7 @@ class Planner:
 
     def _categorize(
         self,
-        world: World,
+        world: AutoscalingContext,
         simulated: SimulatedCluster,
         context: DrainContext,
         here: dict[str, Node],
@@ -162,7 +267,7 @@ class Planner:
         destinations = np.zeros(len(simulated.cluster), np.bool_)
         destinations[[row for name in here if (row := simulated.row(name)) is not None]] = True
         most, counted = self._most_unneeded(world), 0
-        for name in tracked(eligible, "Trying", "nodes"):
+        for name in track(eligible, "Trying", "nodes"):
             if counted >= most:
                 break
             removal = self._simulate(simulated, name, context, destinations)
@@ -170,11 +275,11 @@ class Planner:
                 found.unremovable[name] = removal
                 self._recent[name] = world.now + world.flags.unremovable_node_recheck_timeout
                 continue
-            removal.risky = not context.budgets.allow_at_once(removal.pods)
+            removal.risky = not context.budgets.allows_all(removal.pods)
             context.budgets.take(removal.pods)
             destinations[simulated.cluster.columns.row(name)] = False
             found.unneeded[name] = removal
-            group = world.groups.of(name)
+            group = world.groups.group_of(name)
             counted += not (group is not None and group.settings.zero_or_max_node_scaling)
 
     def _simulate(
@@ -191,7 +296,9 @@ class Planner:
 
     # --- which of them go
 
-    def _choose(self, world: World, listed: Sequence[Node], here: dict[str, Node], found: ScaleDown) -> None:
+    def _choose(
+        self, world: AutoscalingContext, listed: Sequence[Node], here: dict[str, Node], found: ScaleDown
+    ) -> None:
         limits = ClusterLimits.least(listed, world.groups, world.flags)
         sizes = {group.name: group.target for group in world.groups}
         removals = sorted(found.unneeded.values(), key=lambda removal: (bool(removal.pods), removal.node))
@@ -205,7 +312,7 @@ class Planner:
         going.sort(key=lambda removal: (bool(removal.pods), removal.risky))
         registered: dict[str, int] = {}
         for node in listed:
-            group = world.groups.of(node.name)
+            group = world.groups.group_of(node.name)
             if group is not None:
                 registered[group.name] = registered.get(group.name, 0) + 1
         going = self._whole_groups(world, going, registered, found)
@@ -216,13 +323,15 @@ class Planner:
         empty = [removal.node for removal in going if not removal.pods]
         drained = [removal.node for removal in going if removal.pods]
         found.removable = (empty, drained)
-        found.deleted = cropped(empty, drained, world.groups, world.flags, registered)
+        found.deleted = crop_nodes_to_budgets(empty, drained, world.groups, world.flags, registered)
         found.result = DELETE_STARTED if any(found.deleted) else NOTHING_DELETED
 
-    def _reason_to_wait(self, world: World, node: Node, limits: ClusterLimits, sizes: dict[str, int]) -> str:
-        group = world.groups.of(node.name)
+    def _reason_to_wait(
+        self, world: AutoscalingContext, node: Node, limits: ClusterLimits, sizes: dict[str, int]
+    ) -> str:
+        group = world.groups.group_of(node.name)
         assert group is not None
-        if may_not_go(node):
+        if is_scale_down_disabled(node):
             return "ScaleDownDisabledAnnotation"
         ready, settings = readiness(node).ready, group.settings
         wait = settings.scale_down_unneeded_time if ready else settings.scale_down_unready_time
@@ -237,13 +346,13 @@ class Planner:
 
     @staticmethod
     def _whole_groups(
-        world: World, going: list[Removal], registered: dict[str, int], found: ScaleDown
+        world: AutoscalingContext, going: list[Removal], registered: dict[str, int], found: ScaleDown
     ) -> list[Removal]:
         """Of zero-or-max groups all nodes go, or none; they come last."""
         single: list[Removal] = []
         whole: dict[str, list[Removal]] = {}
         for removal in going:
-            group = world.groups.of(removal.node)
+            group = world.groups.group_of(removal.node)
             if group is not None and group.settings.zero_or_max_node_scaling:
                 whole.setdefault(group.name, []).append(removal)
             else:

@@ -1,6 +1,10 @@
 """The cluster as the autoscaler imagines it: pods are put on nodes, nodes come and go, and all of it can be undone.
 
 Upstream: cluster-autoscaler/simulator/clustersnapshot (predicate/plugin_runner.go, store/delta.go).
+
+Where pods fitted last time, which is tried first.
+
+Upstream: cluster-autoscaler/simulator/scheduling (hints.go, hinting_simulator.go).
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import numpy as np
 
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import Change, NodeView
+from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.evaluation import Evaluation
@@ -26,14 +30,14 @@ _MOST_STALE = 64
 
 
 @dataclass(slots=True)
-class Turn:
+class SearchPosition:
     """Where the last successful search ended: the next one begins with the node after it, counted in the list."""
 
     last: int = 0
 
 
 @dataclass(slots=True)
-class Attempt:
+class Transaction:
     """Changes that are undone unless somebody keeps them."""
 
     kept: bool = False
@@ -49,9 +53,11 @@ class SimulatedCluster:
     reserved, so a volume is not bound before the pods of the simulation are through.
     """
 
-    def __init__(self, cluster: Cluster, framework: Framework, listed: Sequence[str], turn: Turn | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, framework: Framework, listed: Sequence[str], turn: SearchPosition | None = None
+    ) -> None:
         self.cluster, self.framework = cluster, framework
-        self.turn = turn or Turn()
+        self.turn = turn or SearchPosition()
         self._real = len(cluster)
         rows = (cluster.columns.row(name) for name in listed)
         self._listed: list[int] = [row for row in rows if row is not None]
@@ -64,7 +70,7 @@ class SimulatedCluster:
     def row(self, name: str) -> int | None:
         """The row of a node that is there."""
         row = self.cluster.columns.row(name)
-        return row if row is not None and self.cluster.there[row] else None
+        return row if row is not None and self.cluster.active[row] else None
 
     def is_real(self, row: int) -> bool:
         """Whether the node is one of the cluster's own, and not a fresh one."""
@@ -74,17 +80,17 @@ class SimulatedCluster:
         return self.cluster.columns.names[row]
 
     @property
-    def listed(self) -> IntpArray:
+    def listed_rows(self) -> IntpArray:
         """intp[n]: the rows of the nodes that are there, in the order of the list."""
         if self._order is None:
             rows = np.array(self._listed, np.intp)
-            self._order = rows[self.cluster.there[rows]]
+            self._order = rows[self.cluster.active[rows]]
         return self._order
 
     # --- questions
 
     def _evaluation(self, pod: PodInfo) -> Evaluation:
-        alike = self.framework.alike(pod.shape)
+        alike = self.framework.shape_key(pod.shape)
         evaluation = self._evaluations.get(alike)
         if evaluation is None:
             self.framework.attach(self.cluster)
@@ -116,13 +122,13 @@ class SimulatedCluster:
         evaluation = self._evaluation(pod)
         if evaluation.refusal is not None:
             return None
-        rows, places = self._searched(acceptable)
+        rows, places = self._search_rows(acceptable)
         if evaluation.narrowed is not None:
             among = np.isin(rows, evaluation.narrowed)
             rows, places = rows[among], places[among]
         if not len(rows):
             return None
-        first = int(places.searchsorted((self.turn.last + 1) % len(self.listed)))
+        first = int(places.searchsorted((self.turn.last + 1) % len(self.listed_rows)))
         # Most searches end soon.
         for begin, end in ((first, first + _NEAR), (first + _NEAR, len(rows)), (0, first)):
             found = self._first(pod, evaluation, rows[begin:end])
@@ -131,10 +137,10 @@ class SimulatedCluster:
                 return int(rows[begin + found])
         return None
 
-    def _searched(self, acceptable: BoolArray | None) -> tuple[IntpArray, IntpArray]:
+    def _search_rows(self, acceptable: BoolArray | None) -> tuple[IntpArray, IntpArray]:
         """The rows that a search looks at, and where they stand in the list; worked out once for a mask and a list."""
         if self._open is None or self._open[0] is not acceptable:
-            listed = self.listed
+            listed = self.listed_rows
             may = ~self.cluster.columns.unschedulable[listed]
             if acceptable is not None:
                 may &= acceptable[listed]
@@ -149,7 +155,7 @@ class SimulatedCluster:
         if not len(rows):
             return None
         stale = evaluation.stale_rows()
-        if evaluation.looks_around or len(stale) > _MOST_STALE:
+        if evaluation.depends_on_other_pods or len(stale) > _MOST_STALE:
             evaluation.refresh(pod)
             stale = []
         passing = evaluation.passing_among(pod, rows)
@@ -162,17 +168,17 @@ class SimulatedCluster:
                 place = int(passing.argmax())
         return place if passing[place] else None
 
-    def in_turn(self, rows: Sequence[int]) -> list[int]:
+    def search_order_of(self, rows: Sequence[int]) -> list[int]:
         """The places of these rows, which stand in the list in this order, as the next search goes round them."""
-        listed = self.listed
+        listed = self.listed_rows
         start = (self.turn.last + 1) % len(listed)
         places = np.flatnonzero(np.isin(listed, rows))
         first = int(np.searchsorted(places, start))
         return [*range(first, len(rows)), *range(min(first, len(rows)))]
 
-    def ended_at(self, row: int) -> None:
+    def record_search(self, row: int) -> None:
         """A search that found this node is over."""
-        self.turn.last = int(np.flatnonzero(self.listed == row)[0])
+        self.turn.last = int(np.flatnonzero(self.listed_rows == row)[0])
 
     def room(self, pod: PodInfo, rows: IntpArray, most: int) -> Int64Array | None:
         """int64[n]: how many more such pods each of these nodes takes, up to ``most``.
@@ -181,7 +187,7 @@ class SimulatedCluster:
         """
         shape = pod.shape
         evaluation = self._evaluation(pod)
-        if evaluation.refusal is not None or evaluation.narrowed is not None or evaluation.looks_around:
+        if evaluation.refusal is not None or evaluation.narrowed is not None or evaluation.depends_on_other_pods:
             return None
         if shape.ports or shape.drift or shape.has_volumes or shape.spec.resource_claims:
             return None
@@ -189,7 +195,7 @@ class SimulatedCluster:
         number = np.full((len(rows), 1), shape.index, np.intp)
         while (above - least > 1).any():
             tried = (least + above) // 2
-            change = Change(self.cluster.shapes, number, np.maximum(tried - 1, 0)[:, np.newaxis])
+            change = PodDelta(self.cluster.shapes, number, np.maximum(tried - 1, 0)[:, np.newaxis])
             fits = evaluation.fits_after(pod, NodeView(self.cluster, rows, change)) | (tried == 0)
             least, above = np.where(fits, tried, least), np.where(fits, above, tried)
         return least
@@ -208,7 +214,7 @@ class SimulatedCluster:
 
     def join(self, row: int, pods: Sequence[PodInfo] = ()) -> None:
         """A node that has a row is there now, with these pods."""
-        self.cluster.join(row)
+        self.cluster.activate_node(row)
         if row not in self._seen:
             self._seen.add(row)
             self._listed.append(row)
@@ -218,13 +224,13 @@ class SimulatedCluster:
     def depart(self, row: int) -> None:
         """A node and its pods are gone."""
         self.cluster.forget_all(self.cluster.pods_on[row], row)
-        self.cluster.depart(row)
+        self.cluster.deactivate_node(row)
         self._order = self._open = None
 
     @contextmanager
-    def undoable(self, row: int) -> Iterator[Attempt]:
+    def undoable(self, row: int) -> Iterator[Transaction]:
         """Empty a node. Unless that is kept, what is placed meanwhile goes and the node gets its pods again."""
-        cluster, attempt = self.cluster, Attempt()
+        cluster, attempt = self.cluster, Transaction()
         before = cluster.pods_on[row]
         cluster.forget_all(before, row)
         self._placed = {}
@@ -237,17 +243,50 @@ class SimulatedCluster:
                     cluster.forget_all(pods, there)
                 cluster.assume_all(before, row)
 
-    def apart(self) -> SimulatedCluster:
+    def fork(self) -> SimulatedCluster:
         """The same cluster, to try something in."""
-        return self._on(self.cluster.fork())
+        return self._copy_on(self.cluster.fork())
 
     def with_room_for(self, template: NodeTemplate, names: Sequence[str]) -> SimulatedCluster:
         """A copy with rows for fresh nodes of these names, none of which is there yet."""
         fresh = [template.fresh(name)[0] for name in names]
-        return self._on(self.cluster.widened(fresh))
+        return self._copy_on(self.cluster.with_nodes(fresh))
 
-    def _on(self, cluster: Cluster) -> SimulatedCluster:
-        listed = [self.name(row) for row in self.listed.tolist()]
+    def _copy_on(self, cluster: Cluster) -> SimulatedCluster:
+        listed = [self.name(row) for row in self.listed_rows.tolist()]
         twin = SimulatedCluster(cluster, self.framework, listed, self.turn)
         twin._real = self._real
         return twin
+
+
+class Hints:
+    """Pod -> node, of this loop and the one before."""
+
+    def __init__(self) -> None:
+        self._now: dict[str, str] = {}
+        self._before: dict[str, str] = {}
+
+    def place(self, simulated: SimulatedCluster, pod: PodInfo, acceptable: BoolArray | None) -> int | None:
+        """Put a pod on the node that it is hinted to, if it fits there; its row."""
+        name = self._now.get(pod.uid, self._before.get(pod.uid, ""))
+        row = simulated.row(name)
+        if row is None or (acceptable is not None and not acceptable[row]):
+            return None
+        if not simulated.fits(pod, row):
+            return None
+        simulated.place(pod, row)
+        self._now[pod.uid] = name
+        return row
+
+    def search(self, simulated: SimulatedCluster, pod: PodInfo, acceptable: BoolArray | None) -> int | None:
+        """Put a pod on the first node that it fits, and remember that. A fresh node has another name the next time."""
+        row = simulated.search(pod, acceptable)
+        if row is not None:
+            simulated.place(pod, row)
+            if simulated.is_real(row):
+                self._now[pod.uid] = simulated.name(row)
+        return row
+
+    def drop_old(self) -> None:
+        """What was not remembered again since the last time is forgotten."""
+        self._before, self._now = self._now, {}

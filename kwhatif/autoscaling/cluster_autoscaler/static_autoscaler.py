@@ -1,40 +1,109 @@
 """One loop of the autoscaler after the other, and what it remembers between them.
 
 Upstream: cluster-autoscaler/core/static_autoscaler.go.
+
+Which pending pods need a new node: those that neither fit an existing one nor are left to others.
+
+Upstream: cluster-autoscaler/core/podlistprocessor, and filterOutYoungPods in core/static_autoscaler.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from kwhatif.api.core import Node
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
-from kwhatif.autoscaling.cluster_autoscaler.gpus import asks_for_gpus
+from kwhatif.api.core import Node, Pod
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
+    AutoscalingContext,
+    is_expendable,
+    is_of_daemon_set,
+)
+from kwhatif.autoscaling.cluster_autoscaler.estimator import SimilarPods
 from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
-from kwhatif.autoscaling.cluster_autoscaler.hints import Hints
-from kwhatif.autoscaling.cluster_autoscaler.moments import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import (
+    asks_for_gpus,
+    moment,
+    observed_node_of,
+    ready_for_pods,
+)
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate, node_templates
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import (
     IN_COOLDOWN,
     LIMITED,
     NOT_NEEDED,
     NOT_TRIED,
+    NoScaleUpInfo,
     Orchestrator,
-    Remaining,
+    Resize,
     ScaleUp,
 )
 from kwhatif.autoscaling.cluster_autoscaler.planner import NOT_TRIED as NO_SCALE_DOWN
 from kwhatif.autoscaling.cluster_autoscaler.planner import Planner, ScaleDown
-from kwhatif.autoscaling.cluster_autoscaler.pod_lists import place_on_existing, to_help, unschedulable
-from kwhatif.autoscaling.cluster_autoscaler.readiness import as_seen, ready_for_pods
-from kwhatif.autoscaling.cluster_autoscaler.similar_groups import Resize
-from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster, Turn
+from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import Hints, SearchPosition, SimulatedCluster
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.golang.duration import SECOND
+from kwhatif.golang.parsing import SECOND, Duration
+
+_DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
+
+
+def list_unschedulable_pods(world: AutoscalingContext) -> list[Pod]:
+    """Pending pods that the scheduler has given up for now and that are not expendable."""
+    return [
+        pod
+        for pod in world.pending
+        if not pod.spec.node_name
+        and not pod.metadata.deletion_timestamp
+        and not pod.status.nominated_node_name
+        and _was_turned_down(pod)
+        and not is_expendable(pod, world.flags)
+    ]
+
+
+def _was_turned_down(pod: Pod) -> bool:
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled":
+            return condition.status == "False" and condition.reason == "Unschedulable"
+    return False
+
+
+def place_on_existing(
+    simulated: SimulatedCluster, pods: Iterable[PodInfo], hints: Hints
+) -> tuple[dict[str, str], list[PodInfo]]:
+    """Put pods where there is room, the most important first: pod -> node, and those that found none."""
+    similar = SimilarPods()
+    placed: dict[str, str] = {}
+    left: list[PodInfo] = []
+    for pod in sorted(pods, key=lambda pod: -pod.priority):
+        row = hints.place(simulated, pod, None)
+        if row is None and not similar.has_failed_before(pod):
+            row = hints.search(simulated, pod, None)
+            if row is None:
+                similar.record_failure(pod)
+        if row is None:
+            left.append(pod)
+        else:
+            placed[pod.key] = simulated.name(row)
+    hints.drop_old()
+    return placed, left
+
+
+def filter_pods_to_help(world: AutoscalingContext, pods: Sequence[PodInfo]) -> list[PodInfo]:
+    """The pods without those of daemon sets, which want a node of their own, and without those that are too young."""
+    return [pod for pod in pods if not is_of_daemon_set(pod.pod) and not _is_young(pod.pod, world)]
+
+
+def _is_young(pod: Pod, world: AutoscalingContext) -> bool:
+    delay = world.flags.new_pod_scale_up_delay
+    own = (pod.metadata.annotations or {}).get(_DELAY)
+    if own is not None:
+        with suppress(ValueError):
+            delay = max(delay, Duration.parse(own))
+    return world.now - moment(pod.metadata.creation_timestamp) <= delay
+
 
 T = TypeVar("T")
 
@@ -43,7 +112,7 @@ _NEW_WITH_GPUS = 30 * SECOND
 
 
 @dataclass(slots=True)
-class Loop:
+class LoopResult:
     """What one loop found out.
 
     ``placed``: pods -> existing (or upcoming) nodes that they will run on. ``ignored``: pods that are neither placed
@@ -64,27 +133,27 @@ class StaticAutoscaler:
 
     def __init__(self, chance: Random | None = None) -> None:
         self._chance = chance
-        self._turn = Turn()
+        self._turn = SearchPosition()
         self._hints = Hints()
         self._planner = Planner()
         self._incomplete: dict[str, tuple[int, int, int]] = {}
 
-    def loop(self, world: World, *, up: bool = True, down: bool = False) -> Loop:
+    def loop(self, world: AutoscalingContext, *, up: bool = True, down: bool = False) -> LoopResult:
         """Look at the world once: new nodes if ``up``, nodes that go if ``down``."""
-        nodes = [as_seen(node, world.flags, world.gpu_label) for node in world.nodes]
+        nodes = [observed_node_of(node, world.flags, world.gpu_label) for node in world.nodes]
         cluster = world.without_expendable()
         templates = node_templates(world, nodes, cluster)
         health = GroupHealth(nodes, world.groups, world.flags, world.now, templates)
-        found = Loop(templates, health.cluster_is_healthy, ScaleUp(NOT_TRIED), ScaleDown(NO_SCALE_DOWN))
+        found = LoopResult(templates, health.cluster_is_healthy, ScaleUp(NOT_TRIED), ScaleDown(NO_SCALE_DOWN))
         keys = [pod.key for pod in world.pending]
         if not found.healthy or self._gives_up_missing_nodes(world, health):
             found.ignored = sorted(keys)
-            found.scale_down = self._planner.not_asked(healthy=found.healthy)
+            found.scale_down = self._planner.skip_loop(healthy=found.healthy)
             return found
-        simulated, here = self._simulated(world, cluster, nodes, templates, health)
-        waiting = self._in_some_order([cluster.shapes.info(pod) for pod in unschedulable(world)])
+        simulated, here = self._build_simulated_cluster(world, cluster, nodes, templates, health)
+        waiting = self._in_some_order([cluster.shapes.info(pod) for pod in list_unschedulable_pods(world)])
         found.placed, left = place_on_existing(simulated, waiting, self._hints)
-        pods = to_help(world, left)
+        pods = filter_pods_to_help(world, left)
         helped = {pod.key for pod in pods}
         found.ignored = sorted(key for key in keys if key not in helped and key not in found.placed)
         if up:
@@ -101,12 +170,12 @@ class StaticAutoscaler:
             self._chance.shuffle(items)
         return items
 
-    def _gives_up_missing_nodes(self, world: World, health: GroupHealth) -> bool:
+    def _gives_up_missing_nodes(self, world: AutoscalingContext, health: GroupHealth) -> bool:
         """Whether this loop only lowers the target of groups of which nodes are missing for too long."""
         incomplete = {}
         overdue = False
         for group in world.groups:
-            there = health.registered(group)
+            there = health.count_registered(group)
             if there in (0, group.target):
                 continue
             there_then, target_then, since = self._incomplete.get(group.name, (there, group.target, world.now))
@@ -118,19 +187,21 @@ class StaticAutoscaler:
         return overdue
 
     @staticmethod
-    def _scale_up(world: World, orchestrator: Orchestrator, nodes: Sequence[Node], pods: Sequence[PodInfo]) -> ScaleUp:
+    def _scale_up(
+        world: AutoscalingContext, orchestrator: Orchestrator, nodes: Sequence[Node], pods: Sequence[PodInfo]
+    ) -> ScaleUp:
         most = world.flags.max_nodes_total
         if not pods:
             return ScaleUp(NOT_NEEDED)
         if most and sum(map(ready_for_pods, nodes)) >= most:
-            return ScaleUp(LIMITED, pods, remaining={pod.key: Remaining({}, {}) for pod in pods})
+            return ScaleUp(LIMITED, pods, remaining={pod.key: NoScaleUpInfo({}, {}) for pod in pods})
         if _are_new(pods, world.now):
             return ScaleUp(IN_COOLDOWN, pods)
         return orchestrator.scale_up(pods)
 
-    def _simulated(
+    def _build_simulated_cluster(
         self,
-        world: World,
+        world: AutoscalingContext,
         cluster: Cluster,
         nodes: Sequence[Node],
         templates: dict[str, NodeTemplate],

@@ -11,22 +11,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
-from kwhatif.api.node_pools import NodeClaim, NodePool
-from kwhatif.autoscaling.karpenter.disruptability import is_disruptable, is_reschedulable
-from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
-from kwhatif.autoscaling.karpenter.known_labels import (
+from kwhatif.api.node_provisioning import NodeClaim, NodePool
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
+from kwhatif.autoscaling.karpenter.requirements import (
     CAPACITY_TYPE,
     DO_NOT_DISRUPT,
     INSTANCE_TYPE,
     NODE_POOL,
     ZONE,
+    incompatible,
 )
-from kwhatif.autoscaling.karpenter.requirements import incompatible
-from kwhatif.autoscaling.karpenter.state import StateNode
+from kwhatif.autoscaling.karpenter.state import StateNode, is_disruptable, is_reschedulable
 from kwhatif.cluster.shapes import start_time
-from kwhatif.golang.duration import Duration
+from kwhatif.golang.parsing import Duration
 
-NEVER = "Never"
+NEVER_DISRUPTED = "Never"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _NON_EMPTY = "WhenEmptyOrUnderutilized"
 
@@ -53,22 +52,22 @@ class Candidate:
 
 
 @dataclass
-class Found:
+class CandidateSearch:
     """Candidates, and what is said of nodes that are none."""
 
     candidates: list[Candidate] = field(default_factory=list)
     reasons: dict[str, list[str]] = field(default_factory=dict)
 
-    def say(self, node: StateNode, text: str) -> None:
+    def record_reason(self, node: StateNode, text: str) -> None:
         name = node.node.name if node.node is not None else node.name
         said = self.reasons.setdefault(name, [])
         if text not in said:
             said.append(text)
 
 
-def find_candidates(world: KarpenterWorld, *, empty: bool) -> Found:
+def find_candidates(world: KarpenterSnapshot, *, empty: bool) -> CandidateSearch:
     """The nodes that one of the methods may take: empty ones, or those of pools that let go of others, too."""
-    found = Found()
+    found = CandidateSearch()
     for node in world.cluster.nodes:
         candidate = _candidate(world, node, found)
         if candidate is None or candidate.pool.spec.replicas is not None:
@@ -82,14 +81,14 @@ def find_candidates(world: KarpenterWorld, *, empty: bool) -> Found:
     return found
 
 
-def _of_empty(candidate: Candidate, found: Found) -> bool:
+def _of_empty(candidate: Candidate, found: CandidateSearch) -> bool:
     if _consolidates_never(candidate.pool):
-        found.say(candidate.state, f'NodePool "{candidate.pool.name}" has consolidation disabled')
+        found.record_reason(candidate.state, f'NodePool "{candidate.pool.name}" has consolidation disabled')
         return False
     return not candidate.pods
 
 
-def _of_any(candidate: Candidate, found: Found) -> bool:
+def _of_any(candidate: Candidate, found: CandidateSearch) -> bool:
     pool, labels = candidate.pool, candidate.state.labels
     if candidate.row is None:
         said = f'Instance Type "{labels.get(INSTANCE_TYPE, "")}" not found'
@@ -103,23 +102,23 @@ def _of_any(candidate: Candidate, found: Found) -> bool:
         said = f'NodePool "{pool.name}" has non-empty consolidation disabled'
     else:
         return True
-    found.say(candidate.state, said)
+    found.record_reason(candidate.state, said)
     return False
 
 
-def _candidate(world: KarpenterWorld, node: StateNode, found: Found) -> Candidate | None:
+def _candidate(world: KarpenterSnapshot, node: StateNode, found: CandidateSearch) -> Candidate | None:
     if node.claim is None:
         return None
-    blocked = _blocked(node)
+    blocked = _blocking_reason_of(node)
     pool = next((each for each in world.pools if each.name == node.pool), None)
     types = None if pool is None else world.catalogue.rows(world.offered.get(pool.name))
     if blocked is None and (pool is None or types is None or not len(types)):
         blocked = f"NodePool not found (NodePool={node.pool})"
     pods = [] if node.node is None else list(world.cluster.pods_on(node.node.name))
     if blocked is None:
-        blocked = _blocked_by_pods(world, pods)
+        blocked = _pod_reason_of(world, pods)
     if blocked is not None or pool is None or types is None:
-        found.say(node, blocked or "")
+        found.record_reason(node, blocked or "")
         return None
     name = node.labels.get(INSTANCE_TYPE, "")
     row = next((int(each) for each in types if world.catalogue.types[each].name == name), None)
@@ -133,12 +132,12 @@ def _candidate(world: KarpenterWorld, node: StateNode, found: Found) -> Candidat
     )
 
 
-def _blocked(node: StateNode) -> str | None:
+def _blocking_reason_of(node: StateNode) -> str | None:
     if node.node is None:
         return "Nodeclaim does not have an associated node"
-    if not node.initialized:
+    if not node.is_initialized:
         return "Node isn't initialized"
-    if node.deleting:
+    if node.is_deleting:
         return "Node is deleting or marked for deletion"
     if node.annotations.get(DO_NOT_DISRUPT) == "true":
         return f'Disruption is blocked through the "{DO_NOT_DISRUPT}" annotation'
@@ -147,7 +146,7 @@ def _blocked(node: StateNode) -> str | None:
     return None
 
 
-def _blocked_by_pods(world: KarpenterWorld, pods: Iterable[Pod]) -> str | None:
+def _pod_reason_of(world: KarpenterSnapshot, pods: Iterable[Pod]) -> str | None:
     pods = list(pods)
     for pod in pods:
         if not is_disruptable(pod, world.now):
@@ -161,7 +160,7 @@ def _blocked_by_pods(world: KarpenterWorld, pods: Iterable[Pod]) -> str | None:
     return f"Pdb prevents pod evictions (PodDisruptionBudget={shown})"
 
 
-def _price(world: KarpenterWorld, node: StateNode, row: int | None) -> float | None:
+def _price(world: KarpenterSnapshot, node: StateNode, row: int | None) -> float | None:
     """Of the cheapest offering of its type that its labels suit, to be had or not."""
     if row is None:
         return None
@@ -189,7 +188,7 @@ def _eviction_cost(pod: Pod) -> float:
 def _lifetime_left(claim: NodeClaim, now: int) -> float:
     """The share of its life that a node has before it."""
     text = claim.spec.expire_after
-    if text is None or text == NEVER:
+    if text is None or text == NEVER_DISRUPTED:
         return 1.0
     whole = Duration.parse(text)
     age = now - start_time(claim.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
@@ -197,13 +196,13 @@ def _lifetime_left(claim: NodeClaim, now: int) -> float:
 
 
 def _consolidates_never(pool: NodePool) -> bool:
-    return pool.spec.disruption.consolidate_after == NEVER
+    return pool.spec.disruption.consolidate_after == NEVER_DISRUPTED
 
 
 def is_consolidatable(claim: NodeClaim | None, pool: NodePool, now: int) -> bool:
     """Whether nothing has happened to the node's pods for as long as the pool wants."""
     after = pool.spec.disruption.consolidate_after
-    if claim is None or after == NEVER:
+    if claim is None or after == NEVER_DISRUPTED:
         return False
     initialized = next((each for each in claim.status.conditions or () if each.type == "Initialized"), None)
     if initialized is None or initialized.status != "True":

@@ -2,6 +2,10 @@
 
 Axis T is the type, in the cloud's order; axis O the offering, type by type. What a requirement leaves of either is
 worked out once for each requirement there ever is. Upstream: pkg/cloudprovider/types.go.
+
+Reserved capacity: each new machine holds all reservations that it might still be launched from.
+
+Upstream: pkg/controllers/provisioning/scheduling/reservationmanager.go.
 """
 
 from __future__ import annotations
@@ -13,17 +17,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, less
-from kwhatif.autoscaling.karpenter.known_labels import (
+from kwhatif.autoscaling.karpenter.pod_data import Amounts, subtract
+from kwhatif.autoscaling.karpenter.requirements import (
     CAPACITY_TYPE,
     INSTANCE_TYPE,
     RESERVATION_ID,
     RESERVED,
     ZONE,
+    Requirement,
+    Requirements,
     WellKnown,
+    agree,
+    merge_requirements,
+    of_labels,
 )
-from kwhatif.autoscaling.karpenter.requirement import Requirement
-from kwhatif.autoscaling.karpenter.requirements import Requirements, agree, both, of_labels
 
 Types = NDArray[np.intp]
 """Rows of types that are left, in the cloud's order unless something else is said."""
@@ -47,11 +54,14 @@ class Offering:
     @cached_property
     def requirements(self) -> Requirements:
         told = zip(self.reservation_labels, (self.reservation, self.reservation_type), strict=False)
-        return both(
+        return merge_requirements(
             {},
-            Requirement.of(ZONE, "In", (self.zone,)),
-            Requirement.of(CAPACITY_TYPE, "In", (self.capacity_type,)),
-            *(Requirement.of(key, "In" if held else "DoesNotExist", (held,) if held else ()) for key, held in told),
+            Requirement.from_selector(ZONE, "In", (self.zone,)),
+            Requirement.from_selector(CAPACITY_TYPE, "In", (self.capacity_type,)),
+            *(
+                Requirement.from_selector(key, "In" if held else "DoesNotExist", (held,) if held else ())
+                for key, held in told
+            ),
         )
 
 
@@ -68,7 +78,7 @@ class InstanceType:
     @cached_property
     def allocatable(self) -> Amounts:
         """What is left for pods; huge pages are taken off the memory."""
-        left = less(self.capacity, self.overhead)
+        left = subtract(self.capacity, self.overhead)
         for name, amount in self.capacity.items():
             if name.startswith("hugepages-"):
                 left["memory"] = max(left.get("memory", 0) - amount, 0)
@@ -78,11 +88,11 @@ class InstanceType:
     def requirements(self) -> Requirements:
         """Its labels and name, and the zones and capacity types of what is available."""
         there = [offering for offering in self.offerings if offering.available]
-        return both(
+        return merge_requirements(
             of_labels(self.labels),
-            Requirement.of(INSTANCE_TYPE, "In", (self.name,)),
-            Requirement.of(ZONE, "In", {offering.zone for offering in there}),
-            Requirement.of(CAPACITY_TYPE, "In", {offering.capacity_type for offering in there}),
+            Requirement.from_selector(INSTANCE_TYPE, "In", (self.name,)),
+            Requirement.from_selector(ZONE, "In", {offering.zone for offering in there}),
+            Requirement.from_selector(CAPACITY_TYPE, "In", {offering.capacity_type for offering in there}),
         )
 
 
@@ -111,7 +121,7 @@ class Catalogue:
         self._capacity = self._table([type_.capacity for type_ in self.types])
         self._broken: Mask = np.asarray((self._allocatable < 0).any(axis=1), dtype=bool)
         self._labels = frozenset(label for type_ in self.types for label in type_.labels)
-        self.known = WellKnown.of(self._labels)
+        self.known = WellKnown.from_labels(self._labels)
         self._suiting: dict[Requirement, Mask] = {}
         self._offering: dict[Requirement, Mask] = {}
         self._offered: dict[tuple[Requirement | None, ...], tuple[Mask, Mask]] = {}
@@ -145,7 +155,7 @@ class Catalogue:
         if found is None:
             key = requirement.key
             # A label that some types have, the others are known not to have.
-            without = Requirement.of(key, "DoesNotExist") if key in self._labels else None
+            without = Requirement.from_selector(key, "DoesNotExist") if key in self._labels else None
             there = (type_.requirements.get(key, without) for type_ in self.types)
             found = np.array([mine is None or agree(mine, requirement) for mine in there], dtype=bool)
             self._suiting[requirement] = found
@@ -166,7 +176,7 @@ class Catalogue:
         most = self._allocatable[types].max(axis=0) if len(types) else np.zeros(len(self._resources), dtype=np.int64)
         return dict(zip(self._resources, most.tolist(), strict=True))
 
-    def offered(self, requirements: Requirements) -> Mask:
+    def find_offered(self, requirements: Requirements) -> Mask:
         """bool[T]: types with an available offering that meets the requirements."""
         return self._offers(requirements)[1]
 
@@ -263,3 +273,24 @@ class Catalogue:
     @cached_property
     def _has_reserved(self) -> bool:
         return any(each.capacity_type == RESERVED for each in self.offerings)
+
+
+class Reservations:
+    """How many machines each reservation has left, and which machines hold it."""
+
+    def __init__(self, capacity: Mapping[str, int]) -> None:
+        self._left = dict(capacity)
+        self._held: dict[str, set[str]] = {}
+
+    def may_hold(self, hostname: str, offering: Offering) -> bool:
+        return offering.reservation in self._held.get(hostname, ()) or self._left[offering.reservation] > 0
+
+    def hold(self, hostname: str, offerings: Iterable[Offering]) -> None:
+        """Hold these reservations for a machine, and let go of the others that it held."""
+        held = self._held.setdefault(hostname, set())
+        wanted = {offering.reservation for offering in offerings}
+        for reservation in wanted - held:
+            self._left[reservation] -= 1
+        for reservation in held - wanted:
+            self._left[reservation] += 1
+        self._held[hostname] = wanted

@@ -12,18 +12,23 @@ from itertools import zip_longest
 
 import numpy as np
 
-from kwhatif.autoscaling.karpenter.candidates import Candidate, Found, find_candidates
+from kwhatif.autoscaling.karpenter.candidates import Candidate, CandidateSearch, find_candidates
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
-from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
-from kwhatif.autoscaling.karpenter.known_labels import CAPACITY_TYPE, CAPACITY_TYPES, ON_DEMAND, SPOT
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
-from kwhatif.autoscaling.karpenter.node_budgets import allowed_disruptions
-from kwhatif.autoscaling.karpenter.provisioner import simulated
-from kwhatif.autoscaling.karpenter.requirement import Requirement
-from kwhatif.autoscaling.karpenter.requirements import Requirements, both
-from kwhatif.autoscaling.karpenter.scheduler import Round
+from kwhatif.autoscaling.karpenter.node_pool import allowed_disruptions
+from kwhatif.autoscaling.karpenter.requirements import (
+    CAPACITY_TYPE,
+    CAPACITY_TYPES,
+    ON_DEMAND,
+    SPOT,
+    Requirement,
+    Requirements,
+    merge_requirements,
+)
+from kwhatif.autoscaling.karpenter.scheduler import SchedulingResults, simulate_round
 from kwhatif.autoscaling.karpenter.state import StateNode
-from kwhatif.progress import tracked
+from kwhatif.progress import track
 
 METHODS = ("empty", "multi", "single")
 _MOST_AT_ONCE = 100
@@ -57,12 +62,12 @@ class Command:
 class Consolidation:
     """What one method comes to."""
 
-    found: Found
+    found: CandidateSearch
     budgets: Mapping[str, int] = field(default_factory=dict)
     command: Command | None = None
 
 
-def consolidate(world: KarpenterWorld, method: str) -> Consolidation:
+def consolidate(world: KarpenterSnapshot, method: str) -> Consolidation:
     """One method of METHODS asked by itself, on the cluster as it is."""
     found = find_candidates(world, empty=method == "empty")
     if not found.candidates:
@@ -80,13 +85,13 @@ def consolidate(world: KarpenterWorld, method: str) -> Consolidation:
     return result
 
 
-def alone(world: KarpenterWorld) -> tuple[Found, dict[str, Command], Mapping[str, int]]:
+def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[str, Command], Mapping[str, int]]:
     """Every node with pods asked by itself, budgets aside: what is said of them, what would become of those that can
     go, and how many nodes the budgets of each pool let go."""
     found = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
-    candidates = tracked([each for each in found.candidates if each.pods], "Trying", "nodes")
-    asked = ((each.name, _considered(world, [each], found)) for each in candidates)
+    candidates = track([each for each in found.candidates if each.pods], "Trying", "nodes")
+    asked = ((each.name, _compute_consolidation(world, [each], found)) for each in candidates)
     commands = {name: command for name, command in asked if command is not None}
     return found, commands, budgets
 
@@ -101,7 +106,7 @@ def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list
     return kept
 
 
-def _several(world: KarpenterWorld, candidates: Sequence[Candidate], found: Found) -> Command | None:
+def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], found: CandidateSearch) -> Command | None:
     """The longest run of cheapest candidates that can go together, by halving."""
     if len(candidates) < 2:
         return None
@@ -110,7 +115,7 @@ def _several(world: KarpenterWorld, candidates: Sequence[Candidate], found: Foun
     while least <= most:
         middle = (least + most) // 2
         together = candidates[: middle + 1]
-        command = _considered(world, together, found)
+        command = _compute_consolidation(world, together, found)
         if command is not None and command.replacements:
             command = command if _cheaper_than_same(world.catalogue, command) else None
         if command is None:
@@ -120,17 +125,17 @@ def _several(world: KarpenterWorld, candidates: Sequence[Candidate], found: Foun
     return best
 
 
-def _one(world: KarpenterWorld, found: Found, budgets: Mapping[str, int]) -> Command | None:
+def _one(world: KarpenterSnapshot, found: CandidateSearch, budgets: Mapping[str, int]) -> Command | None:
     """The first candidate that can go; pools take turns."""
     by_pool: dict[str, list[Candidate]] = {}
     for each in found.candidates:
         by_pool.setdefault(each.pool.name, []).append(each)
-    queues = [by_pool[name] for name in world.order.of(by_pool)]
+    queues = [by_pool[name] for name in world.order.arrange(by_pool)]
     for turn in zip_longest(*queues):
         for candidate in turn:
             if candidate is None or not candidate.pods or budgets.get(candidate.pool.name, 0) == 0:
                 continue
-            command = _considered(world, [candidate], found)
+            command = _compute_consolidation(world, [candidate], found)
             if command is not None:
                 return command
     return None
@@ -139,12 +144,14 @@ def _one(world: KarpenterWorld, found: Found, budgets: Mapping[str, int]) -> Com
 # --- whether candidates can go together
 
 
-def _considered(world: KarpenterWorld, candidates: Sequence[Candidate], found: Found) -> Command | None:
+def _compute_consolidation(
+    world: KarpenterSnapshot, candidates: Sequence[Candidate], found: CandidateSearch
+) -> Command | None:
     def refuse(text: str) -> None:
         if len(candidates) == 1:
-            found.say(candidates[0].state, text)
+            found.record_reason(candidates[0].state, text)
 
-    result, stuck = _simulated(world, candidates)
+    result, stuck = _simulate_scheduling(world, candidates)
     if stuck:
         shown = "".join(f"{key} => {'; '.join(reasons)} " for key, reasons in list(stuck.items())[:_SHOWN])
         more = f" and {len(stuck) - _SHOWN} other(s)" if len(stuck) >= _SHOWN else ""
@@ -163,7 +170,7 @@ def _considered(world: KarpenterWorld, candidates: Sequence[Candidate], found: F
             refuse("SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node")
             return None
         _fix_capacity_type(claim, SPOT)
-        claim.types = claim.types[world.catalogue.offered(claim.requirements)[claim.types]]
+        claim.types = claim.types[world.catalogue.find_offered(claim.requirements)[claim.types]]
     claim.types = cheaper(world.catalogue, claim.types, claim.requirements, price)
     lacking = _lacking(world.catalogue, claim)
     if lacking:
@@ -179,31 +186,33 @@ def _considered(world: KarpenterWorld, candidates: Sequence[Candidate], found: F
                 f"candidate to consolidate, got {len(claim.types)}"
             )
             return None
-        claim.types = claim.types[: max(_SPOT_CHOICE, _needed(world.catalogue, claim))]
+        claim.types = claim.types[: max(_SPOT_CHOICE, _count_needed_types(world.catalogue, claim))]
     elif not spot and _may_be(claim, SPOT) and _may_be(claim, ON_DEMAND):
         _fix_capacity_type(claim, SPOT)
     return Command(tuple(candidates), (claim,), result.placed)
 
 
-def _simulated(world: KarpenterWorld, candidates: Sequence[Candidate]) -> tuple[Round, Mapping[str, tuple[str, ...]]]:
+def _simulate_scheduling(
+    world: KarpenterSnapshot, candidates: Sequence[Candidate]
+) -> tuple[SchedulingResults, Mapping[str, tuple[str, ...]]]:
     """A round without these nodes, and why pods that are not pending would have no place."""
     names = {each.name for each in candidates}
     staying = [node for node in world.staying if node.name not in names]
     moved = [pod for each in candidates for pod in each.pods if world.pod_budgets.is_reschedulable_now(pod)]
     pods = [*world.waiting, *moved, *world.leaving]
-    result = simulated(world, staying, pods, strict=False)
+    result = simulate_round(world, staying, pods, strict=False)
     errors = dict(result.errors)
     leaving = {pod.key for pod in world.leaving}
     for node in result.on_nodes:
-        if not node.state.initialized:
+        if not node.state.is_initialized:
             for wants in node.pods:
                 if wants.key not in leaving:
-                    errors[wants.key] = (f"would schedule against uninitialized {_called(node.state)}",)
+                    errors[wants.key] = (f"would schedule against uninitialized {_format_node(node.state)}",)
     pending = {pod.key for pod in world.waiting}
     return result, {key: reasons for key, reasons in errors.items() if key not in pending}
 
 
-def _called(state: StateNode) -> str:
+def _format_node(state: StateNode) -> str:
     return ", ".join(f"{type(each).__name__.lower()}/{each.name}" for each in (state.claim, state.node) if each)
 
 
@@ -251,7 +260,9 @@ def _may_be(claim: NewClaim, capacity_type: str) -> bool:
 
 
 def _fix_capacity_type(claim: NewClaim, capacity_type: str) -> None:
-    claim.requirements = both(claim.requirements, Requirement.of(CAPACITY_TYPE, "In", (capacity_type,)))
+    claim.requirements = merge_requirements(
+        claim.requirements, Requirement.from_selector(CAPACITY_TYPE, "In", (capacity_type,))
+    )
 
 
 def _lacking(catalogue: Catalogue, claim: NewClaim) -> list[str]:
@@ -263,7 +274,7 @@ def _lacking(catalogue: Catalogue, claim: NewClaim) -> list[str]:
     ]
 
 
-def _needed(catalogue: Catalogue, claim: NewClaim) -> int:
+def _count_needed_types(catalogue: Catalogue, claim: NewClaim) -> int:
     """How many of the first types it takes to have all the values that are wanted."""
     if all(each.min_values is None for each in claim.requirements.values()):
         return 0

@@ -24,7 +24,7 @@ class MapOrder:
         self._ranks: dict[str, float] = {}
         self.mattered = False
 
-    def of(self, equals: Iterable[str]) -> list[str]:
+    def arrange(self, equals: Iterable[str]) -> list[str]:
         """Names that are equally good, in the order in which they are met."""
         found = sorted(equals)
         self.mattered |= len(found) > 1

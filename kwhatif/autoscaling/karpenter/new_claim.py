@@ -12,24 +12,24 @@ from functools import cached_property
 import numpy as np
 
 from kwhatif.api.quantity import Quantity
-from kwhatif.autoscaling.karpenter import exact_amounts as amounts
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Offering, Types
-from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, fit, total
-from kwhatif.autoscaling.karpenter.host_ports import HostPorts
-from kwhatif.autoscaling.karpenter.known_labels import (
+from kwhatif.autoscaling.karpenter import pod_data as amounts
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Offering, Reservations, Types
+from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
+from kwhatif.autoscaling.karpenter.pod_data import Amounts, HostPorts, PodData, fits, total
+from kwhatif.autoscaling.karpenter.requirements import (
     CAPACITY_TYPE,
     HOSTNAME,
     INSTANCE_TYPE,
     RESERVED,
     RESTRICTED,
+    Requirement,
+    Requirements,
+    format_requirements,
+    incompatible,
+    merge_requirements,
 )
-from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
-from kwhatif.autoscaling.karpenter.requirement import Requirement
-from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, spelt
-from kwhatif.autoscaling.karpenter.reservations import Reservations
-from kwhatif.autoscaling.karpenter.taints import untolerated
+from kwhatif.autoscaling.karpenter.state import explain_untolerated_taints
 from kwhatif.autoscaling.karpenter.topology import Topology
-from kwhatif.autoscaling.karpenter.wants import Wants
 
 MOST_TYPES = 600
 """How many instance types a NodeClaim names at most."""
@@ -38,7 +38,7 @@ MOST_TYPES = 600
 _WHICH = "no instance type which"
 
 
-class Unsuitable(Exception):
+class IncompatibleError(Exception):
     """Why a pod cannot go to a NodeClaim, in Karpenter's words: most often nobody asks, so they are put late.
 
     ``by_pool``: those of each NodePool that was tried. ``reserved``: only for want of reserved capacity.
@@ -83,7 +83,7 @@ class _Fit:
 
 
 @dataclass(frozen=True)
-class World:
+class RoundContext:
     """What all NodeClaims of a round share. ``strict``: a pod that could have reserved capacity waits for it."""
 
     catalogue: Catalogue
@@ -97,13 +97,15 @@ class NewClaim:
     """A NodeClaim as it grows. Its host name is its own."""
 
     def __init__(
-        self, template: NodeClaimTemplate, world: World, daemons: Daemons, types: Types, hostname: str
+        self, template: NodeClaimTemplate, world: RoundContext, daemons: Daemons, types: Types, hostname: str
     ) -> None:
         self.template = template
-        self.pods: list[Wants] = []
+        self.pods: list[PodData] = []
         self.types = types
         self.requests = daemons.requests
-        self.requirements = both(template.requirements, Requirement.of(HOSTNAME, "In", (hostname,)))
+        self.requirements = merge_requirements(
+            template.requirements, Requirement.from_selector(HOSTNAME, "In", (hostname,))
+        )
         self.lowered_minimum = False
         self.reserved: tuple[Offering, ...] = ()
         self._daemons = daemons
@@ -116,7 +118,7 @@ class NewClaim:
         self._has_room: set[int] = set()
         self._roomiest: Amounts | None = None
 
-    def add(self, wants: Wants, places: Sequence[Requirements], *, relax_minimum: bool = False) -> None:
+    def add(self, wants: PodData, places: Sequence[Requirements], *, relax_minimum: bool = False) -> None:
         """Take the pod. Raises Unsuitable if that cannot be."""
         found = self._fit(wants, places, relax_minimum=relax_minimum)
         if not self.pods:
@@ -137,7 +139,7 @@ class NewClaim:
         self._world.reservations.hold(self.hostname, found.reserved)
         self.reserved = found.reserved
 
-    def hopeless(self, wants: Wants) -> bool:
+    def can_never_add(self, wants: PodData) -> bool:
         """Whether the pod certainly cannot go here: pods of its shape never could, or it is too large by now."""
         if wants.shape in self._never:
             return True
@@ -146,50 +148,50 @@ class NewClaim:
         if self._roomiest is None:
             self._roomiest = self._world.catalogue.roomiest(self.types)
         together = {name: amount + self.requests.get(name, 0) for name, amount in wants.requests.items()}
-        if not fit(together, self._roomiest):
+        if not fits(together, self._roomiest):
             self._never.add(wants.shape)
             return True
         self._has_room.add(wants.shape)
         return False
 
-    def never(self, wants: Wants) -> None:
+    def rule_out(self, wants: PodData) -> None:
         self._never.add(wants.shape)
 
-    def _fit(self, wants: Wants, places: Sequence[Requirements], *, relax_minimum: bool) -> _Fit:
-        repelled = untolerated(self._taints, wants.tolerations)
+    def _fit(self, wants: PodData, places: Sequence[Requirements], *, relax_minimum: bool) -> _Fit:
+        repelled = explain_untolerated_taints(self._taints, wants.tolerations)
         if repelled:
-            raise Unsuitable(*repelled, for_good=True)
+            raise IncompatibleError(*repelled, for_good=True)
         clash = self._ports.clash(wants.key, wants.ports)
         if clash:
-            raise Unsuitable(f"checking host port usage, {clash}", for_good=True)
+            raise IncompatibleError(f"checking host port usage, {clash}", for_good=True)
         wrong = incompatible(self.requirements, wants.requirements, self._known)
         if wrong:
-            raise Unsuitable(f"incompatible requirements, {'; '.join(wrong)}", for_good=True)
-        asked = both(self.requirements, *wants.requirements.values())
-        problem: Unsuitable | None = None
+            raise IncompatibleError(f"incompatible requirements, {'; '.join(wrong)}", for_good=True)
+        asked = merge_requirements(self.requirements, *wants.requirements.values())
+        problem: IncompatibleError | None = None
         for place in places or (None,):
             try:
                 return self._fit_at(wants, asked, place, relax_minimum=relax_minimum)
-            except Unsuitable as error:
+            except IncompatibleError as error:
                 problem = error
         assert problem is not None
         raise problem
 
-    def _fit_at(self, wants: Wants, asked: Requirements, place: Requirements | None, *, relax_minimum: bool) -> _Fit:
+    def _fit_at(self, wants: PodData, asked: Requirements, place: Requirements | None, *, relax_minimum: bool) -> _Fit:
         if place is not None:
             wrong = incompatible(asked, place, self._known)
             if wrong:
-                raise Unsuitable(f"incompatible volume requirements, {'; '.join(wrong)}")
-            asked = both(asked, *place.values())
-        narrowed, complaint = self._world.topology.narrowed(wants, self._taints, asked)
+                raise IncompatibleError(f"incompatible volume requirements, {'; '.join(wrong)}")
+            asked = merge_requirements(asked, *place.values())
+        narrowed, complaint = self._world.topology.add_requirements(wants, self._taints, asked)
         if complaint:
-            raise Unsuitable(complaint)
+            raise IncompatibleError(complaint)
         wrong = incompatible(asked, narrowed, self._known)
         if wrong:
-            raise Unsuitable(*wrong)
-        requirements = both(asked, *narrowed.values())
+            raise IncompatibleError(*wrong)
+        requirements = merge_requirements(asked, *narrowed.values())
         requests = total((self.requests, wants.requests))
-        types, minimum = left_of(
+        types, minimum = filter_instance_types(
             self._world.catalogue,
             self.types,
             requirements,
@@ -198,9 +200,9 @@ class NewClaim:
             quantities=(*self._daemons.quantities, wants.quantities),
         )
         requirements = {**requirements, **{k: replace(requirements[k], min_values=n) for k, n in minimum.items()}}
-        return _Fit(requirements, types, requests, self._reserved(types, requirements))
+        return _Fit(requirements, types, requests, self._offerings_to_reserve(types, requirements))
 
-    def _reserved(self, types: Types, requirements: Requirements) -> tuple[Offering, ...]:
+    def _offerings_to_reserve(self, types: Types, requirements: Requirements) -> tuple[Offering, ...]:
         """The reservations that the machine might be launched from."""
         if not self._world.reserves:
             return ()
@@ -208,13 +210,13 @@ class NewClaim:
         held = tuple(each for each in offers if self._world.reservations.may_hold(self.hostname, each))
         if self._world.strict and not held:
             if offers:
-                raise Unsuitable(
+                raise IncompatibleError(
                     "one or more instance types with compatible reserved offerings are available, but could not be "
                     "reserved",
                     reserved=True,
                 )
             if self.reserved:
-                raise Unsuitable(
+                raise IncompatibleError(
                     "satisfying updated nodeclaim constraints would remove all compatible reserved offering options",
                     reserved=True,
                 )
@@ -222,38 +224,38 @@ class NewClaim:
 
     # --- once all pods have their places
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """As it would be created: by no host name, on reserved capacity if any is held, its types by price."""
         found = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
         if self.reserved:
-            found[CAPACITY_TYPE] = Requirement.of(CAPACITY_TYPE, "In", (RESERVED,))
+            found[CAPACITY_TYPE] = Requirement.from_selector(CAPACITY_TYPE, "In", (RESERVED,))
             label = self.reserved[0].reservation_labels[0]
-            held = Requirement.of(label, "In", {each.reservation for each in self.reserved})
-            found = dict(both(found, held))
+            held = Requirement.from_selector(label, "In", {each.reservation for each in self.reserved})
+            found = dict(merge_requirements(found, held))
         self.requirements = found
         self.types = self._world.catalogue.by_price(self.types, found)[:MOST_TYPES]
 
-    def created(self) -> Requirements:
+    def resolve_requirements(self) -> Requirements:
         """The requirements of the NodeClaim that is created: its types by name, and what capacity types they have."""
         catalogue = self._world.catalogue
         names = [catalogue.types[row].name for row in self.types]
         there = self.requirements.get(INSTANCE_TYPE)
-        named = Requirement.of(INSTANCE_TYPE, "In", names, there.min_values if there else None)
-        found = both(self.requirements, named)
+        named = Requirement.from_selector(INSTANCE_TYPE, "In", names, there.min_values if there else None)
+        found = merge_requirements(self.requirements, named)
         kinds = {each.capacity_type for row in self.types for each in catalogue.offers_of(int(row), found)}
-        return both(found, Requirement.of(CAPACITY_TYPE, "In", kinds)) if kinds else found
+        return merge_requirements(found, Requirement.from_selector(CAPACITY_TYPE, "In", kinds)) if kinds else found
 
     def labels(self) -> Mapping[str, str]:
         """Its labels: the template's, and those of which a single value is left."""
         resolved = {
-            key: each.ordered[0]
+            key: each.sorted_values[0]
             for key, each in self.requirements.items()
             if key not in self._known and key not in RESTRICTED and each.operator == "In" and len(each.values) == 1
         }
         return {**self.template.labels, **resolved}
 
 
-def left_of(
+def filter_instance_types(
     catalogue: Catalogue,
     types: Types,
     requirements: Requirements,
@@ -268,7 +270,11 @@ def left_of(
     """
     suits, holds, offered = (
         mask[types]
-        for mask in (catalogue.compatible(requirements), catalogue.fitting(requests), catalogue.offered(requirements))
+        for mask in (
+            catalogue.compatible(requirements),
+            catalogue.fitting(requests),
+            catalogue.find_offered(requirements),
+        )
     )
     left = types[suits & holds & offered]
     lacking = {
@@ -277,15 +283,17 @@ def left_of(
         if each.min_values is not None and len(left) and (count := catalogue.distinct(left, key)) < each.min_values
     }
 
-    def said(problem: str) -> Callable[[], str]:
-        return lambda: f"{problem}, requirements={spelt(requirements)}, resources={amounts.spelt(quantities)}"
+    def make_reason(problem: str) -> Callable[[], str]:
+        return lambda: (
+            f"{problem}, requirements={format_requirements(requirements)}, resources={amounts.format_amounts(quantities)}"
+        )
 
     if lacking and not relax_minimum:
         keys = " ".join(sorted(lacking))
-        raise Unsuitable(said(f"minValues requirement is not met for label(s) (label(s)=[{keys}])"))
+        raise IncompatibleError(make_reason(f"minValues requirement is not met for label(s) (label(s)=[{keys}])"))
     if not len(left):
         problem = _nothing_left(suits, holds, offered)
-        raise Unsuitable(said(problem), for_good=problem == "no instance type has enough resources")
+        raise IncompatibleError(make_reason(problem), for_good=problem == "no instance type has enough resources")
     return left, lacking
 
 

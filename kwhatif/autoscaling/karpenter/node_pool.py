@@ -1,18 +1,33 @@
 """What NodePools ask of the machines that are bought for them.
 
 Upstream: pkg/apis/v1/nodepool.go, nodeclaimtemplate.go in pkg/controllers/provisioning/scheduling.
+
+How many nodes of a NodePool may be disrupted at once, for a reason.
+
+Upstream: pkg/apis/v1/nodepool.go, BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from kwhatif.api.meta import Labels
-from kwhatif.api.node_pools import NodePool
-from kwhatif.autoscaling.karpenter.known_labels import NODE_POOL
-from kwhatif.autoscaling.karpenter.requirement import Requirement
-from kwhatif.autoscaling.karpenter.requirements import NONE, Requirements, both, of_labels
+from kwhatif.api.node_provisioning import DisruptionBudget, NodePool
+from kwhatif.autoscaling.karpenter.requirements import (
+    NODE_POOL,
+    NONE,
+    Requirement,
+    Requirements,
+    merge_requirements,
+    of_labels,
+)
+from kwhatif.autoscaling.karpenter.state import StateNode
+from kwhatif.golang.cron import CronError, parse
+from kwhatif.golang.parsing import SECOND, Duration
 
 
 @dataclass(frozen=True)
@@ -36,16 +51,81 @@ class NodeClaimTemplate:
 
     @cached_property
     def requirements(self) -> Requirements:
-        return both(pool_requirements(self.pool), *of_labels(self.labels).values())
+        return merge_requirements(pool_requirements(self.pool), *of_labels(self.labels).values())
 
 
 def pool_requirements(pool: NodePool) -> Requirements:
     """What the pool asks of its machines, without their labels."""
     asked = pool.spec.template.spec.requirements or ()
-    return both(NONE, *(Requirement.of(each.key, each.operator, each.values or (), each.min_values) for each in asked))
+    return merge_requirements(
+        NONE,
+        *(Requirement.from_selector(each.key, each.operator, each.values or (), each.min_values) for each in asked),
+    )
 
 
 def by_weight(pools: list[NodePool]) -> list[NodePool]:
     """The heaviest first; of equal weight, the later in the alphabet."""
     ordered = sorted(pools, key=lambda pool: pool.name, reverse=True)
     return sorted(ordered, key=lambda pool: -(pool.spec.weight or 0))
+
+
+NO_LIMIT = 2**31 - 1
+_DEFAULT = (DisruptionBudget(nodes="10%"),)
+
+
+def allowed_disruptions(
+    pools: Iterable[NodePool], nodes: Iterable[StateNode], now: int, reason: str
+) -> Mapping[str, int]:
+    """NodePool -> how many more of its nodes may be disrupted now. Nodes not ready or going count already."""
+    there: Counter[str] = Counter()
+    disrupted: Counter[str] = Counter()
+    for node in nodes:
+        if not node.is_managed or not node.is_initialized or node.is_terminating or node.node is None:
+            continue
+        there[node.pool] += 1
+        ready = any(each.type == "Ready" and each.status == "True" for each in node.node.status.conditions or ())
+        disrupted[node.pool] += not ready or node.is_deleting
+    return {
+        pool.name: max(_allowed_disruptions_of(pool, there[pool.name], now, reason) - disrupted[pool.name], 0)
+        for pool in pools
+    }
+
+
+def _allowed_disruptions_of(pool: NodePool, nodes: int, now: int, reason: str) -> int:
+    budgets = pool.spec.disruption.budgets
+    least = NO_LIMIT
+    for budget in _DEFAULT if budgets is None else budgets:
+        try:
+            allowed = _of_budget(budget, nodes, now)
+        except ValueError:
+            return 0
+        if budget.reasons is None or reason in budget.reasons:
+            least = min(least, allowed)
+    return least
+
+
+def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
+    """Raises ValueError for a budget that cannot be read."""
+    if not _active(budget, now):
+        return NO_LIMIT
+    text = str(budget.nodes)
+    if text.endswith("%"):
+        return -(-int(text[:-1]) * nodes // 100)
+    return int(text)
+
+
+def _active(budget: DisruptionBudget, now: int) -> bool:
+    """Whether the budget's schedule was due within its duration."""
+    if budget.schedule is None and budget.duration is None:
+        return True
+    schedule = parse(budget.schedule or "")
+    if schedule is None:
+        raise CronError("a budget's schedule is of fixed times")
+    moment = datetime.fromtimestamp(now / SECOND, UTC)
+    minutes = int(Duration.parse(budget.duration or "0") // (60 * SECOND))
+    start = moment.replace(second=0, microsecond=0)
+    whole = timedelta(minutes=minutes)
+    # Due after the moment one duration ago, and not after now.
+    return any(
+        schedule.due(hit) for back in range(minutes + 1) if moment - (hit := start - timedelta(minutes=back)) < whole
+    )

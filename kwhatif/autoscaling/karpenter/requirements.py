@@ -1,41 +1,290 @@
 """Requirements on several labels: one for each key. They are values: adding one makes new requirements.
 
 Upstream: pkg/scheduling/requirements.go.
+
+What a label's value may be: one requirement on one key, as a set of values or all but a set, within bounds.
+
+Upstream: pkg/scheduling/requirement.go.
+
+Labels that Karpenter knows, renames or keeps for itself.
+
+Upstream: pkg/apis/v1/labels.go, kwok/apis/v1alpha1/labels.go, and AWS's pkg/apis/v1/labels.go; what offerings require
+is in its pkg/providers/instancetype/offering/offering.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 from kwhatif.api.core import NodeSelectorRequirement
-from kwhatif.autoscaling.karpenter.known_labels import RESTRICTED
-from kwhatif.autoscaling.karpenter.requirement import Requirement
+from kwhatif.golang.parsing import int64
+
+GROUP = "karpenter.sh"
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+NODE_POOL = f"{GROUP}/nodepool"
+CAPACITY_TYPE = f"{GROUP}/capacity-type"
+REGISTERED = f"{GROUP}/registered"
+INITIALIZED = f"{GROUP}/initialized"
+DO_NOT_DISRUPT = f"{GROUP}/do-not-disrupt"
+
+RESERVED, SPOT, ON_DEMAND = CAPACITY_TYPES = ("reserved", "spot", "on-demand")
+"""Capacity types, in the order in which a machine is launched as one of them."""
+
+RESTRICTED = frozenset({HOSTNAME})
+
+_KWOK = "karpenter.kwok.sh"
+RESERVATION_ID = f"{_KWOK}/reservation-id"
+
+_AWS = "karpenter.k8s.aws"
+_INSTANCE = "instance-"
+
+AWS_RESERVATION_ID, AWS_RESERVATION_TYPE = (f"{_AWS}/capacity-reservation-{what}" for what in ("id", "type"))
+
+_CORE = frozenset(
+    {
+        *(NODE_POOL, ZONE, INSTANCE_TYPE, CAPACITY_TYPE, "topology.kubernetes.io/region"),
+        *("kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/windows-build"),
+    }
+)
+_CLOUDS = {
+    _KWOK: frozenset({*(f"{_KWOK}/{_INSTANCE}{what}" for what in ("family", "size", "cpu", "memory")), RESERVATION_ID}),
+    _AWS: frozenset(
+        {
+            *(
+                f"{_AWS}/{_INSTANCE}{what}"
+                for what in (
+                    *("category", "family", "generation", "size", "cpu", "cpu-manufacturer", "memory", "hypervisor"),
+                    *("cpu-sustained-clock-speed-mhz", "ebs-bandwidth", "network-bandwidth", "local-nvme"),
+                    *("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory"),
+                    *("accelerator-name", "accelerator-manufacturer", "accelerator-count"),
+                    "encryption-in-transit-supported",
+                )
+            ),
+            *(AWS_RESERVATION_ID, AWS_RESERVATION_TYPE),
+            "topology.k8s.aws/zone-id",
+        }
+    ),
+}
+"""Domain of a provider's labels -> those that it registers."""
+
+
+def reservation_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """The label of the reservation that an offering of a type with these labels is of, and that of its sort, if any."""
+    of_aws = any(label.startswith(f"{_AWS}/") for label in labels)
+    return (AWS_RESERVATION_ID, AWS_RESERVATION_TYPE) if of_aws else (RESERVATION_ID,)
+
+
+@dataclass(frozen=True)
+class WellKnown:
+    """Labels that a NodePool need not define, and the domains of which pods may ask for no other."""
+
+    labels: frozenset[str]
+    domains: tuple[str, ...]
+
+    @classmethod
+    def from_labels(cls, labels: Iterable[str]) -> WellKnown:
+        """Where these are the labels of types: with the core's, and those of the clouds whose domains are there."""
+        own = frozenset(labels)
+        clouds = [cloud for cloud in _CLOUDS if any(label.startswith(f"{cloud}/") for label in own)]
+        return cls(_CORE.union(own, *(_CLOUDS[cloud] for cloud in clouds)), tuple(sorted((*clouds, GROUP))))
+
+    def refusal(self, key: str) -> str | None:
+        """Why a pod may not ask for a label; None if it may."""
+        if key in self.labels:
+            return None
+        domain = key.partition("/")[0] if "/" in key else ""
+        held = any(domain == each or domain.endswith(f".{each}") for each in self.domains)
+        if not held and key not in RESTRICTED:
+            return None
+        return (
+            f"using label {key} is not allowed as it might interfere with the internal provisioning logic; specify a "
+            f"well known label: [{' '.join(sorted(self.labels))}], or a custom label that does not use a restricted "
+            f"domain: [{' '.join(self.domains)}]"
+        )
+
+
+NORMALIZED_LABELS = {
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+}
+"""Former names of labels, which mean the new ones."""
+
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """The values in ``values``, or with ``complement`` all others, that as integers lie within ``least`` and ``most``.
+
+    ``min_values`` is how many different values the machines that are left must have.
+    """
+
+    key: str
+    complement: bool
+    values: frozenset[str] = frozenset()
+    least: int | None = None
+    most: int | None = None
+    min_values: int | None = None
+
+    @classmethod
+    def from_selector(
+        cls, key: str, operator: str, values: Iterable[str] = (), min_values: int | None = None
+    ) -> Requirement:
+        """As a node selector spells it; bounds are kept as inclusive ones."""
+        key = NORMALIZED_LABELS.get(key, key)
+        match operator:
+            case "In":
+                return cls(key, False, frozenset(values), min_values=min_values)
+            case "NotIn":
+                return cls(key, True, frozenset(values), min_values=min_values)
+            case "DoesNotExist":
+                return cls(key, False, min_values=min_values)
+            case "Gt" | "Gte":
+                least = int64(next(iter(values), "")) or 0
+                return cls(key, True, least=least + (operator == "Gt"), min_values=min_values)
+            case "Lt" | "Lte":
+                most = int64(next(iter(values), "")) or 0
+                return cls(key, True, most=most - (operator == "Lt"), min_values=min_values)
+        return cls(key, True, min_values=min_values)
+
+    @cached_property
+    def operator(self) -> str:
+        """In, NotIn, Exists or DoesNotExist; bounds do not show."""
+        if self.complement:
+            return "NotIn" if self.values else "Exists"
+        return "In" if self.values else "DoesNotExist"
+
+    @cached_property
+    def negative(self) -> bool:
+        """Whether a node without the label meets it."""
+        return self.operator in ("NotIn", "DoesNotExist")
+
+    @cached_property
+    def sorted_values(self) -> tuple[str, ...]:
+        """The values by name; of a complement, those left out."""
+        return tuple(sorted(self.values))
+
+    def has(self, value: str) -> bool:
+        """Whether the label may have this value."""
+        return (value in self.values) != self.complement and self._within(value)
+
+    def _within(self, value: str) -> bool:
+        if self.least is None and self.most is None:
+            return True
+        number = int64(value)
+        if number is None:
+            return False
+        return not (self.least is not None and number < self.least) and not (
+            self.most is not None and number > self.most
+        )
+
+    def intersect(self, other: Requirement) -> Requirement:
+        """What meets both."""
+        least, most = _greater(self.least, other.least), _less(self.most, other.most)
+        wanted = _greater(self.min_values, other.min_values)
+        if least is not None and most is not None and least > most:
+            return Requirement(self.key, False, min_values=wanted)
+        complement = self.complement and other.complement
+        if complement:
+            values = self.values | other.values
+        elif self.complement:
+            values = other.values - self.values
+        elif other.complement:
+            values = self.values - other.values
+        else:
+            values = self.values & other.values
+        if least is not None or most is not None:
+            bounds = Requirement(self.key, True, least=least, most=most)
+            values = frozenset(value for value in values if bounds._within(value))
+        if complement:
+            return Requirement(self.key, True, values, least, most, wanted)
+        return Requirement(self.key, False, values, min_values=wanted)
+
+    def intersects(self, other: Requirement) -> bool:
+        """Whether some value suits both."""
+        least, most = _greater(self.least, other.least), _less(self.most, other.most)
+        if least is not None and most is not None and least > most:
+            return False
+        if self.complement and other.complement:
+            return True
+        if self.complement:
+            return any(self.has(value) and other._within(value) for value in other.values)
+        if other.complement:
+            return any(other.has(value) and self._within(value) for value in self.values)
+        return any(other._within(value) and self._within(value) for value in self.values & other.values)
+
+    def to_selectors(self) -> list[dict[str, object]]:
+        """As a NodeClaim has it; two bounds are two requirements."""
+        told: dict[str, object] = {} if self.min_values is None else {"minValues": self.min_values}
+        bounds = [("Gte", self.least), ("Lte", self.most)]
+        within = [
+            {"key": self.key, "operator": operator, "values": [str(bound)], **told}
+            for operator, bound in bounds
+            if bound is not None
+        ]
+        if within:
+            return within
+        values: dict[str, object] = {"values": list(self.sorted_values)} if self.values else {}
+        return [{"key": self.key, "operator": self.operator, **values, **told}]
+
+    def __str__(self) -> str:
+        text = f"{self.key} {self.operator}"
+        if self.values:
+            shown = list(self.sorted_values)
+            if len(shown) > _SHOWN:
+                shown = [*shown[:_SHOWN], f"and {len(shown) - _SHOWN} others"]
+            text += f" [{' '.join(shown)}]"
+        text += f" >={self.least}" if self.least is not None else ""
+        text += f" <={self.most}" if self.most is not None else ""
+        return text + (f" minValues {self.min_values}" if self.min_values is not None else "")
+
+
+def _greater(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else max(one, other)
+
+
+def _less(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)
+
 
 Requirements = Mapping[str, Requirement]
 
 NONE: Requirements = {}
 
 
-def both(requirements: Requirements, *others: Requirement) -> Requirements:
+def merge_requirements(requirements: Requirements, *others: Requirement) -> Requirements:
     """The requirements and others besides."""
     found = dict(requirements)
     for other in others:
         there = found.get(other.key)
-        found[other.key] = other if there is None else other.and_(there)
+        found[other.key] = other if there is None else other.intersect(there)
     return found
 
 
 def of_labels(labels: Mapping[str, str] | None) -> Requirements:
     """That each label has its value."""
-    return both(NONE, *(Requirement.of(key, "In", (value,)) for key, value in (labels or {}).items()))
+    return merge_requirements(
+        NONE, *(Requirement.from_selector(key, "In", (value,)) for key, value in (labels or {}).items())
+    )
 
 
 def of_expressions(expressions: Iterable[NodeSelectorRequirement] | None) -> Requirements:
     """What the expressions of a node selector term ask for."""
-    return both(NONE, *(Requirement.of(each.key, each.operator, each.values or ()) for each in expressions or ()))
+    return merge_requirements(
+        NONE, *(Requirement.from_selector(each.key, each.operator, each.values or ()) for each in expressions or ())
+    )
 
 
-def wanted(requirements: Requirements, key: str) -> Requirement:
+def requirement_of(requirements: Requirements, key: str) -> Requirement:
     """The requirement on a key; any value where there is none."""
     return requirements.get(key) or Requirement(key, True)
 
@@ -62,7 +311,7 @@ def conflicts(mine: Requirements, others: Requirements) -> list[str]:
 
 def agree(mine: Requirement, other: Requirement) -> bool:
     """Whether some value suits both, or none needs to."""
-    return mine.meets(other) or (mine.negative and other.negative)
+    return mine.intersects(other) or (mine.negative and other.negative)
 
 
 def _hint(mine: Requirements, key: str, undefined: frozenset[str]) -> str:
@@ -72,6 +321,6 @@ def _hint(mine: Requirements, key: str, undefined: frozenset[str]) -> str:
     return ""
 
 
-def spelt(requirements: Requirements) -> str:
+def format_requirements(requirements: Requirements) -> str:
     """The requirements as messages have them; names of machines that are not there yet are left out."""
     return ", ".join(sorted(str(each) for each in requirements.values() if each.key not in RESTRICTED))

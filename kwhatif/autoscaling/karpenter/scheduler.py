@@ -1,36 +1,149 @@
 """One simulated round: each pod to an existing node, to a new NodeClaim of this round, or to one more.
 
 Upstream: pkg/controllers/provisioning/scheduling/scheduler.go.
+
+A node that is there, or is on its way: whether a pod can be added to it.
+
+Upstream: pkg/controllers/provisioning/scheduling/existingnode.go.
+
+The pods of a round in the order in which they are tried: the largest first, again while that gets anywhere.
+
+Upstream: pkg/controllers/provisioning/scheduling/queue.go.
+
+One round of Karpenter: for all pods that found no node, or for what a simulation makes of a cluster.
+
+Upstream: pkg/controllers/provisioning/provisioner.go.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
-from kwhatif.api.node_pools import NodePool
-from kwhatif.autoscaling.karpenter.batch_queue import Queue
-from kwhatif.autoscaling.karpenter.catalogue import Types
-from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
-from kwhatif.autoscaling.karpenter.existing_node import ExistingNode
-from kwhatif.autoscaling.karpenter.host_ports import HostPorts
-from kwhatif.autoscaling.karpenter.karpenter_world import KarpenterWorld
+from kwhatif.api.node_provisioning import NodePool
+from kwhatif.autoscaling.karpenter.catalogue import Reservations, Types
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.map_order import STABLE
-from kwhatif.autoscaling.karpenter.new_claim import Daemons, NewClaim, Unsuitable, World, left_of
+from kwhatif.autoscaling.karpenter.new_claim import (
+    Daemons,
+    IncompatibleError,
+    NewClaim,
+    RoundContext,
+    filter_instance_types,
+)
 from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
-from kwhatif.autoscaling.karpenter.requirements import Requirements, incompatible
-from kwhatif.autoscaling.karpenter.reservations import Reservations
-from kwhatif.autoscaling.karpenter.state import NODES, StateNode
-from kwhatif.autoscaling.karpenter.taints import untolerated
+from kwhatif.autoscaling.karpenter.pod_data import Amounts, HostPorts, PodData, amounts, fits, subtract, total
+from kwhatif.autoscaling.karpenter.requirements import (
+    HOSTNAME,
+    Requirement,
+    Requirements,
+    incompatible,
+    merge_requirements,
+)
+from kwhatif.autoscaling.karpenter.state import NODES, StateNode, explain_untolerated_taints
 from kwhatif.autoscaling.karpenter.topology import Topology
-from kwhatif.autoscaling.karpenter.volume_topology import Missing, Used
-from kwhatif.autoscaling.karpenter.wants import Wants
-from kwhatif.progress import reached
+from kwhatif.autoscaling.karpenter.volume_topology import Used, VolumeNotFound
+from kwhatif.progress import report_progress
+
+
+class ExistingNode:
+    """What is left of a node in this round. Room for daemon pods that should still come is kept."""
+
+    def __init__(self, node: StateNode, topology: Topology, daemons: Iterable[PodData]) -> None:
+        self.state = node
+        self.pods: list[PodData] = []
+        self._topology = topology
+        expected = total([*(wants.requests for wants in daemons), {"pods": 0}])
+        missing = {
+            name: max(amount, 0)
+            for name, amount in total([expected, {n: -a for n, a in node.daemon_requests.items()}]).items()
+        }
+        self._left = subtract(node.available, missing)
+        host = Requirement.from_selector(HOSTNAME, "In", (node.hostname,))
+        self._requirements = merge_requirements(node.requirements, host)
+        self._ports = node.ports.copy()
+        self._volumes = node.volumes.copy()
+        # What a shape of pods was refused for lack of room, labels or tolerations, it always will be.
+        self._never: set[int] = set()
+        topology.register_host(node.hostname)
+
+    def add(self, wants: PodData, places: Sequence[Requirements], volumes: Used) -> bool:
+        """Take the pod if it can be taken."""
+        if not self._may(wants):
+            return False
+        if self._volumes.excess(volumes) or self._ports.clash(wants.key, wants.ports):
+            return False
+        asked = merge_requirements(self._requirements, *wants.requirements.values())
+        for place in places or (None,):
+            found = self._suiting(wants, asked, place)
+            if found is not None:
+                self._take(wants, found, volumes)
+                return True
+        return False
+
+    def never_takes(self, wants: PodData) -> bool:
+        """Whether pods of this shape were refused for good."""
+        return wants.shape in self._never
+
+    def _may(self, wants: PodData) -> bool:
+        if wants.shape in self._never:
+            return False
+        if (
+            not fits(wants.requests, self._left)
+            or explain_untolerated_taints(self.state.taints, wants.tolerations)
+            or incompatible(self._requirements, wants.requirements)
+        ):
+            self._never.add(wants.shape)
+            return False
+        return True
+
+    def _suiting(self, wants: PodData, asked: Requirements, place: Requirements | None) -> Requirements | None:
+        if place is not None:
+            if incompatible(asked, place):
+                return None
+            asked = merge_requirements(asked, *place.values())
+        narrowed, complaint = self._topology.add_requirements(wants, self.state.taints, asked)
+        if complaint or incompatible(asked, narrowed):
+            return None
+        return merge_requirements(asked, *narrowed.values())
+
+    def _take(self, wants: PodData, requirements: Requirements, volumes: Used) -> None:
+        self.pods.append(wants)
+        self._left = subtract(self._left, wants.requests)
+        self._requirements = requirements
+        self._topology.record(wants, self.state.taints, requirements)
+        self._ports.take(wants.key, wants.ports)
+        self._volumes.add(volumes)
+
+
+class Queue:
+    """Pods by falling CPU, then memory, then age, then UID. The round ends when a pod comes up again and the queue is
+    as long as when it was put back."""
+
+    def __init__(self, pods: Iterable[PodData]) -> None:
+        self._pods = deque(sorted(pods, key=_size))
+        self._length_then: dict[int, int] = {}
+
+    def pop(self) -> PodData | None:
+        if not self._pods or self._length_then.get(id(self._pods[0].pod)) == len(self._pods):
+            return None
+        return self._pods.popleft()
+
+    def push(self, wants: PodData) -> None:
+        self._pods.append(wants)
+        self._length_then[id(wants.pod)] = len(self._pods)
+
+
+def _size(wants: PodData) -> tuple[int, int, str, str]:
+    metadata = wants.pod.metadata
+    requests = wants.requests
+    return (-requests.get("cpu", 0), -requests.get("memory", 0), metadata.creation_timestamp or "", metadata.uid or "")
 
 
 @dataclass
-class Round:
+class SchedulingResults:
     """What a round came to. ``errors`` are in Karpenter's words, ``refused`` has them
     by NodePool; ``relaxed`` counts what pods gave up."""
 
@@ -52,10 +165,14 @@ _NONE_LEFT = "NodePool requirements filtered out all compatible available instan
 class Scheduler:
     """Simulates one round for these pods, on these nodes and what may be bought besides."""
 
-    def __init__(self, world: KarpenterWorld, nodes: Sequence[StateNode], pods: Sequence[Pod], *, strict: bool) -> None:
+    def __init__(
+        self, world: KarpenterSnapshot, nodes: Sequence[StateNode], pods: Sequence[Pod], *, strict: bool
+    ) -> None:
         settings, catalogue = world.settings, world.catalogue
         shapes: dict[Hashable, int] = {}
-        self._pods = [Wants.of(pod, ignores_preferences=settings.ignores_preferences, shapes=shapes) for pod in pods]
+        self._pods = [
+            PodData.from_pod(pod, ignores_preferences=settings.ignores_preferences, shapes=shapes) for pod in pods
+        ]
         self._settings = settings
         self._order = world.order
         self._catalogue = catalogue
@@ -66,14 +183,14 @@ class Scheduler:
         counted = [wants for wants in self._pods if self._find_places(wants)]
         self._topology = Topology(world.cluster, nodes, world.domains, counted, world.order)
         rows = {int(row) for offer in world.offers for row in offer.types}
-        self._world = World(
+        self._world = RoundContext(
             catalogue,
             self._topology,
             Reservations(catalogue.reservations(sorted(rows))),
             settings.reserved_capacity,
             strict,
         )
-        self.found = Round()
+        self.found = SchedulingResults()
         pools = [offer.pool for offer in world.offers]
         self._learns = any(taint.effect == "PreferNoSchedule" for pool in pools for taint in pool.taints)
         self._templates: list[tuple[NodeClaimTemplate, Types]] = []
@@ -89,16 +206,16 @@ class Scheduler:
             for (template, _), asked, taking in zip(self._templates, requests, ports, strict=True)
         }
         self._nodes = [self._existing(node, willing) for node in nodes]
-        self._nodes.sort(key=lambda node: (not node.state.initialized, node.state.name))
+        self._nodes.sort(key=lambda node: (not node.state.is_initialized, node.state.name))
         self._willing: dict[int, list[ExistingNode]] = {}
         self._made = 0
 
-    def _find_places(self, wants: Wants) -> bool:
+    def _find_places(self, wants: PodData) -> bool:
         """Whether it is known where the pod's volumes may be."""
         self._used[id(wants.pod)] = self._volumes.of_pod(wants.pod)
         try:
             self._places[id(wants.pod)] = self._volumes.places(wants.pod)
-        except Missing:
+        except VolumeNotFound:
             self._places[id(wants.pod)] = ()
             return False
         return True
@@ -106,41 +223,42 @@ class Scheduler:
     def _consider(self, pool: NodePool, types: Types) -> None:
         template = NodeClaimTemplate(pool)
         try:
-            left, _ = left_of(
+            left, _ = filter_instance_types(
                 self._catalogue,
                 types,
                 template.requirements,
                 {},
                 relax_minimum=self._settings.best_effort_minimum,
             )
-        except Unsuitable as error:
+        except IncompatibleError as error:
             short = " due to minValues incompatibility" if error.reasons[0].startswith("minValues") else ""
             self.found.skipped[pool.name] = f"{_NONE_LEFT}{short}"
             return
         self._templates.append((template, left))
 
-    def _existing(self, node: StateNode, daemons: Iterable[Wants]) -> ExistingNode:
+    def _existing(self, node: StateNode, daemons: Iterable[PodData]) -> ExistingNode:
         labels = node.requirements
         expected = [
             wants
             for wants in daemons
-            if not untolerated(node.taints, wants.tolerations) and not incompatible(labels, wants.strict_requirements)
+            if not explain_untolerated_taints(node.taints, wants.tolerations)
+            and not incompatible(labels, wants.strict_requirements)
         ]
         if node.pool in self._left:
-            self._left[node.pool] = less(self._left[node.pool], node.capacity)
+            self._left[node.pool] = subtract(self._left[node.pool], node.capacity)
         return ExistingNode(node, self._topology, expected)
 
     # --- the round
 
-    def solve(self) -> Round:
+    def solve(self) -> SchedulingResults:
         """Try all pods until nothing gets any further."""
         queue = Queue(self._pods)
-        errors: dict[str, Unsuitable] = {}
+        errors: dict[str, IncompatibleError] = {}
         asked = 0
         while (wants := queue.pop()) is not None:
             asked += 1
             if asked % _TOLD_EVERY == 0:
-                reached("Finding machines", "attempts", asked)
+                report_progress("Finding machines", "attempts", asked)
             problem = self._try(wants)
             if problem is None:
                 errors.pop(wants.key, None)
@@ -149,20 +267,20 @@ class Scheduler:
             self._topology.update(wants)
             queue.push(wants)
         for claim in self.found.claims:
-            claim.settle()
+            claim.finalize()
         self.found.errors = {key: error.reasons for key, error in errors.items()}
         self.found.refused = {key: error.by_pool for key, error in errors.items()}
         self.found.on_nodes = [node for node in self._nodes if node.pods]
         return self.found
 
-    def _try(self, wants: Wants) -> Unsuitable | None:
+    def _try(self, wants: PodData) -> IncompatibleError | None:
         while True:
             try:
                 self._add(wants)
-            except Unsuitable as problem:
+            except IncompatibleError as problem:
                 if problem.reserved:
                     return problem
-                relaxed = wants.relaxed(taints=self._learns)
+                relaxed = wants.relax(taints=self._learns)
                 if relaxed is None:
                     return problem
                 wants = relaxed
@@ -172,7 +290,7 @@ class Scheduler:
                 self.found.relaxed[wants.key] = wants.given_up
             return None
 
-    def _add(self, wants: Wants) -> None:
+    def _add(self, wants: PodData) -> None:
         places, volumes = self._places[id(wants.pod)], self._used[id(wants.pod)]
         if volumes is not None:
             willing = self._willing.setdefault(wants.shape, self._nodes)
@@ -193,27 +311,27 @@ class Scheduler:
             claims.sort(key=lambda claim: (len(claim.pods), self._order.rank(claim.hostname)))
         else:
             claims.sort(key=lambda claim: len(claim.pods))
-        concerned = self._topology.concerns(wants)
+        concerned = self._topology.applies_to(wants)
         for claim in claims:
-            if claim.hopeless(wants):
+            if claim.can_never_add(wants):
                 continue
             refused, for_good = self._topology.refuses(wants, claim.requirements)
             if refused:
                 if for_good:
-                    claim.never(wants)
+                    claim.rule_out(wants)
                 continue
             try:
                 claim.add(wants, places)
-            except Unsuitable as problem:
+            except IncompatibleError as problem:
                 if problem.for_good or not (concerned or places or problem.reserved):
-                    claim.never(wants)
+                    claim.rule_out(wants)
                 continue
             return
         if not self._templates:
-            raise Unsuitable("nodepool requirements filtered out all available instance types")
+            raise IncompatibleError("nodepool requirements filtered out all available instance types")
         self._open(wants, places)
 
-    def _open(self, wants: Wants, places: Sequence[Requirements]) -> None:
+    def _open(self, wants: PodData, places: Sequence[Requirements]) -> None:
         """Put the pod on a NodeClaim of its own."""
         said: dict[str, Sequence[str]] = {}
         for template, types in self._templates:
@@ -232,10 +350,10 @@ class Scheduler:
             claim = NewClaim(template, self._world, self._daemons[template.name], types, host)
             try:
                 claim.add(wants, places, relax_minimum=self._settings.best_effort_minimum)
-            except Unsuitable as problem:
+            except IncompatibleError as problem:
                 said[template.name] = problem.reasons
                 if problem.reserved:
-                    raise Unsuitable(by_pool=said, reserved=True) from None
+                    raise IncompatibleError(by_pool=said, reserved=True) from None
                 continue
             self.found.claims.append(claim)
             for each in self.found.claims:
@@ -244,12 +362,12 @@ class Scheduler:
                     each.lowered_minimum = claim.lowered_minimum
             if left is not None:
                 largest = self._catalogue.largest(claim.types)
-                self._left[template.name] = less(left, largest)
+                self._left[template.name] = subtract(left, largest)
             return
-        raise Unsuitable(by_pool=said)
+        raise IncompatibleError(by_pool=said)
 
 
-def _suiting(template: NodeClaimTemplate, daemons: list[Wants], known: frozenset[str]) -> list[Wants]:
+def _suiting(template: NodeClaimTemplate, daemons: list[PodData], known: frozenset[str]) -> list[PodData]:
     """The daemon pods that could run on some machine of the pool.
 
     Asking changes the pods: they tolerate PreferNoSchedule from then on, and have given up the terms that did not suit.
@@ -257,8 +375,8 @@ def _suiting(template: NodeClaimTemplate, daemons: list[Wants], known: frozenset
     found = []
     for place, wants in enumerate(daemons):
         if not wants.tolerates_preferences:
-            wants = wants.tolerating()
-        suits = not untolerated(template.pool.taints, wants.tolerations)
+            wants = wants.with_prefer_no_schedule_toleration()
+        suits = not explain_untolerated_taints(template.pool.taints, wants.tolerations)
         while suits and incompatible(template.requirements, wants.strict_requirements, known):
             rest = wants.without_first_term()
             suits = rest is not None
@@ -269,9 +387,32 @@ def _suiting(template: NodeClaimTemplate, daemons: list[Wants], known: frozenset
     return found
 
 
-def _together(asked: Sequence[Wants], taking: Sequence[Wants]) -> Daemons:
+def _together(asked: Sequence[PodData], taking: Sequence[PodData]) -> Daemons:
     ports = HostPorts()
     for wants in taking:
         ports.take(wants.key, wants.ports)
     requests: Amounts = total([{"pods": 0}, *(wants.requests for wants in asked)])
     return Daemons([wants.quantities for wants in asked], requests, ports)
+
+
+@dataclass(frozen=True)
+class Provisioning:
+    """A round, and the pods that it is not for."""
+
+    results: SchedulingResults
+    ignored: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    not_pending: Sequence[str] = ()
+
+
+def provision(world: KarpenterSnapshot) -> Provisioning:
+    """One round for all pending pods, and for those whose nodes are going."""
+    pods = [*world.waiting, *world.leaving]
+    found = simulate_round(world, world.staying, pods, strict=True) if pods else SchedulingResults()
+    return Provisioning(found, world.refusals_by_pod, world.unprovisionable_pods)
+
+
+def simulate_round(
+    world: KarpenterSnapshot, nodes: Sequence[StateNode], pods: Sequence[Pod], *, strict: bool
+) -> SchedulingResults:
+    """A round on these nodes. Without a NodePool that takes part nothing happens at all."""
+    return Scheduler(world, nodes, pods, strict=strict).solve() if world.offers else SchedulingResults()

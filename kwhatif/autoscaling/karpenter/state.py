@@ -1,6 +1,14 @@
 """The cluster as Karpenter keeps it: nodes with their NodeClaims, what runs on them, and which of them are going.
 
 Upstream: pkg/controllers/state (cluster.go, statenode.go).
+
+Which pods may be moved: what they say themselves, and their disruption budgets.
+
+Upstream: pkg/utils/pod/scheduling.go, pkg/utils/pdb/pdb.go.
+
+Taints: all of them repel, those of effect PreferNoSchedule too; and those that a young node is only born with.
+
+Upstream: pkg/scheduling/taints.go.
 """
 
 from __future__ import annotations
@@ -8,18 +16,60 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from kwhatif.api.core import Node, Pod, Taint
+from kwhatif.api.core import Node, Pod, Taint, Toleration
+from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
-from kwhatif.api.node_pools import NodeClaim
-from kwhatif.api.others import CSINode
-from kwhatif.autoscaling.karpenter.exact_amounts import Amounts, amounts, less, total
-from kwhatif.autoscaling.karpenter.host_ports import HostPorts
-from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME, INITIALIZED, INSTANCE_TYPE, NODE_POOL, REGISTERED
-from kwhatif.autoscaling.karpenter.requirements import Requirements, of_labels
-from kwhatif.autoscaling.karpenter.taints import is_ephemeral, same
+from kwhatif.api.meta import LabelSelector
+from kwhatif.api.node_provisioning import NodeClaim
+from kwhatif.api.selectors import Selector, SelectorError, tolerates
+from kwhatif.api.workloads_and_storage import CSINode
+from kwhatif.autoscaling.karpenter.pod_data import Amounts, HostPorts, PodData, amounts, subtract, total
+from kwhatif.autoscaling.karpenter.requirements import (
+    DO_NOT_DISRUPT,
+    GROUP,
+    HOSTNAME,
+    INITIALIZED,
+    INSTANCE_TYPE,
+    NODE_POOL,
+    REGISTERED,
+    Requirements,
+    of_labels,
+)
 from kwhatif.autoscaling.karpenter.volume_topology import Volumes, VolumeUsage
-from kwhatif.autoscaling.karpenter.wants import Wants
+from kwhatif.cluster.shapes import start_time
+from kwhatif.errors import InputError
+from kwhatif.golang.parsing import Duration
+
+_EPHEMERAL = frozenset(
+    {
+        ("node.kubernetes.io/not-ready", "NoSchedule"),
+        ("node.kubernetes.io/not-ready", "NoExecute"),
+        ("node.kubernetes.io/unreachable", "NoSchedule"),
+        ("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule"),
+        ("karpenter.sh/unregistered", "NoExecute"),
+    }
+)
+
+
+def explain_untolerated_taints(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> list[str]:
+    """What is said of each taint that no toleration tolerates."""
+    return [
+        f"did not tolerate taint (taint={taint.text})"
+        for taint in taints
+        if not any(tolerates(each, taint, comparison_operators=True) for each in tolerations)
+    ]
+
+
+def is_ephemeral(taint: Taint) -> bool:
+    """Whether it goes by itself once the node is up. Taints are told apart by key and effect."""
+    return (taint.key, taint.effect) in _EPHEMERAL or taint.key.startswith("readiness.k8s.io/")
+
+
+def same(one: Taint, other: Taint) -> bool:
+    return (one.key, one.effect) == (other.key, other.effect)
+
 
 NODES = "nodes"
 """What limits call a node itself."""
@@ -31,42 +81,42 @@ class StateNode:
 
     node: Node | None
     claim: NodeClaim | None
-    pods: list[Wants] = field(default_factory=list)
+    pods: list[PodData] = field(default_factory=list)
     ports: HostPorts = field(default_factory=HostPorts)
     volumes: VolumeUsage = field(default_factory=VolumeUsage)
 
     @property
-    def managed(self) -> bool:
+    def is_managed(self) -> bool:
         return self.claim is not None
 
     @cached_property
-    def registered(self) -> bool:
-        return self._marked(REGISTERED)
+    def is_registered(self) -> bool:
+        return self._has_label(REGISTERED)
 
     @cached_property
-    def initialized(self) -> bool:
-        return self._marked(INITIALIZED)
+    def is_initialized(self) -> bool:
+        return self._has_label(INITIALIZED)
 
-    def _marked(self, label: str) -> bool:
+    def _has_label(self, label: str) -> bool:
         if self.claim is None:
             return True
         return self.node is not None and (self.node.metadata.labels or {}).get(label) == "true"
 
     @cached_property
-    def speaker(self) -> Node | NodeClaim:
+    def metadata_source(self) -> Node | NodeClaim:
         """Whose name, labels and annotations count: the NodeClaim's until the node has registered."""
-        if self.node is not None and (self.claim is None or self.registered):
+        if self.node is not None and (self.claim is None or self.is_registered):
             return self.node
         assert self.claim is not None
         return self.claim
 
     @property
     def name(self) -> str:
-        return self.speaker.name
+        return self.metadata_source.name
 
     @property
     def labels(self) -> Mapping[str, str]:
-        return self.speaker.metadata.labels or {}
+        return self.metadata_source.metadata.labels or {}
 
     @cached_property
     def requirements(self) -> Requirements:
@@ -75,7 +125,7 @@ class StateNode:
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        return self.speaker.metadata.annotations or {}
+        return self.metadata_source.metadata.annotations or {}
 
     @property
     def hostname(self) -> str:
@@ -88,9 +138,9 @@ class StateNode:
     @cached_property
     def taints(self) -> list[Taint]:
         """Until the node is initialized, without those that it is only born with."""
-        spec = self.claim.spec if self.claim and (self.node is None or not self.registered) else None
+        spec = self.claim.spec if self.claim and (self.node is None or not self.is_registered) else None
         found = list((spec.taints if spec else self.node.spec.taints if self.node else None) or ())
-        if self.initialized or self.claim is None:
+        if self.is_initialized or self.claim is None:
             return found
         at_start = self.claim.spec.startup_taints or ()
         return [each for each in found if not is_ephemeral(each) and not any(same(each, one) for one in at_start)]
@@ -106,7 +156,7 @@ class StateNode:
     def _amounts(self, what: str) -> Amounts:
         """What the node says; what it says nothing of, or zero, until it is initialized, the NodeClaim."""
         own = amounts(getattr(self.node.status, what)) if self.node else {}
-        if self.initialized or self.claim is None:
+        if self.is_initialized or self.claim is None:
             return own
         promised = amounts(getattr(self.claim.status, what))
         return {**own, **{name: amount for name, amount in promised.items() if not own.get(name)}}
@@ -114,23 +164,23 @@ class StateNode:
     @property
     def available(self) -> Amounts:
         """What the pods leave."""
-        return less(self.allocatable, total(wants.requests for wants in self.pods))
+        return subtract(self.allocatable, total(wants.requests for wants in self.pods))
 
     @property
     def daemon_requests(self) -> Amounts:
         return total(wants.requests for wants in self.pods if is_owned_by(wants.pod, "DaemonSet"))
 
     @cached_property
-    def terminating(self) -> bool:
+    def is_terminating(self) -> bool:
         """Whether the machine itself is being given back."""
         conditions = (self.claim.status.conditions if self.claim else None) or ()
         return any(each.type == "InstanceTerminating" and each.status == "True" for each in conditions)
 
     @cached_property
-    def deleting(self) -> bool:
+    def is_deleting(self) -> bool:
         if self.claim is None:
             return self.node is not None and self.node.metadata.deletion_timestamp is not None
-        return self.claim.metadata.deletion_timestamp is not None or self.terminating
+        return self.claim.metadata.deletion_timestamp is not None or self.is_terminating
 
 
 class ClusterState:
@@ -139,19 +189,19 @@ class ClusterState:
     def __init__(self, objects: Objects, volumes: Volumes) -> None:
         self.objects = objects
         self.volumes = volumes
-        self.nodes_by_name = {node.name: node for node in objects.of(Node)}
+        self.nodes_by_name = {node.name: node for node in objects.list_all(Node)}
         self._pods: dict[str, list[Pod]] = {}
-        for pod in sorted(objects.of(Pod), key=lambda pod: (pod.namespace, pod.name)):
+        for pod in sorted(objects.list_all(Pod), key=lambda pod: (pod.namespace, pod.name)):
             if pod.spec.node_name:
                 self._pods.setdefault(pod.spec.node_name, []).append(pod)
         self._labels: dict[str, Requirements] = {}
-        self._csi_nodes = {each.name: each for each in objects.of(CSINode)}
+        self._csi_nodes = {each.name: each for each in objects.list_all(CSINode)}
         found: dict[str, StateNode] = {}
-        for node in sorted(objects.of(Node), key=lambda node: node.name):
+        for node in sorted(objects.list_all(Node), key=lambda node: node.name):
             provider_id = self._provider_id(node)
             if provider_id is not None:
                 found[provider_id] = self._state(node)
-        for claim in sorted(objects.of(NodeClaim), key=lambda claim: claim.name):
+        for claim in sorted(objects.list_all(NodeClaim), key=lambda claim: claim.name):
             provider_id = claim.status.provider_id
             if provider_id:
                 there = found.setdefault(provider_id, StateNode(None, None))
@@ -180,7 +230,7 @@ class ClusterState:
         state = StateNode(node, None)
         for pod in self.pods_on(node.name):
             if not is_terminal(pod):
-                wants = Wants.of(pod)
+                wants = PodData.from_pod(pod)
                 state.pods.append(wants)
                 state.ports.take(wants.key, wants.ports)
                 state.volumes.add(self.volumes.of_pod(pod) or {})
@@ -193,7 +243,7 @@ class ClusterState:
     def pods_on(self, node: str) -> Sequence[Pod]:
         return self._pods.get(node, ())
 
-    def bound(self, namespaces: Iterable[str]) -> Iterator[Pod]:
+    def list_bound_pods(self, namespaces: Iterable[str]) -> Iterator[Pod]:
         """Pods of these namespaces that count where they are: bound, neither finished nor on their way out."""
         wanted = set(namespaces)
         for pods in self._pods.values():
@@ -201,7 +251,7 @@ class ClusterState:
                 if pod.namespace in wanted and not is_terminal(pod) and not is_terminating(pod):
                     yield pod
 
-    def repelling(self) -> Iterator[tuple[Pod, Node]]:
+    def list_anti_affinity_pods(self) -> Iterator[tuple[Pod, Node]]:
         """Pods with required anti-affinity and the nodes they run on, by namespace and name."""
         known = {state.node.name for state in self.nodes if state.node is not None}
         found = [
@@ -209,7 +259,7 @@ class ClusterState:
             for name, pods in self._pods.items()
             if name in known
             for pod in pods
-            if not is_terminal(pod) and Wants.of(pod).terms("pod_anti_affinity", preferred=False)
+            if not is_terminal(pod) and PodData.from_pod(pod).terms("pod_anti_affinity", preferred=False)
         ]
         for pod in sorted(found, key=lambda pod: (pod.namespace, pod.name)):
             yield pod, self.nodes_by_name[pod.spec.node_name or ""]
@@ -226,3 +276,108 @@ def is_terminating(pod: Pod) -> bool:
 def is_owned_by(pod: Pod, kind: str) -> bool:
     version = "v1" if kind == "Node" else "apps/v1"
     return any(owner.kind == kind and owner.api_version == version for owner in pod.metadata.owner_references or ())
+
+
+_DISRUPTED = Taint(key=f"{GROUP}/disrupted", effect="NoSchedule")
+
+
+def is_active(pod: Pod) -> bool:
+    return not is_terminal(pod) and not is_terminating(pod)
+
+
+def asks_to_stay(pod: Pod, now: int) -> bool:
+    """Whether the pod wants to be left alone: for good, or for so long after it started."""
+    value = (pod.metadata.annotations or {}).get(DO_NOT_DISRUPT)
+    if value is None or value == "true":
+        return value is not None
+    try:
+        duration = Duration.parse(value)
+    except ValueError:
+        return False
+    if duration <= 0:
+        return False
+    started = pod.status.start_time
+    return started is None or now - start_time(started) < duration
+
+
+def is_disruptable(pod: Pod, now: int) -> bool:
+    return not is_active(pod) or not asks_to_stay(pod, now)
+
+
+def is_evictable(pod: Pod, now: int) -> bool:
+    """Whether a budget has a say in the pod's leaving."""
+    stays = not explain_untolerated_taints([_DISRUPTED], pod.spec.tolerations or ())
+    return is_active(pod) and not stays and not is_owned_by(pod, "Node") and not asks_to_stay(pod, now)
+
+
+def is_reschedulable(pod: Pod) -> bool:
+    """Whether the pod needs another place once its node goes."""
+    comes_back = is_active(pod) or (is_owned_by(pod, "StatefulSet") and is_terminating(pod))
+    return comes_back and not is_owned_by(pod, "DaemonSet") and not is_owned_by(pod, "Node")
+
+
+@dataclass(frozen=True)
+class _Budget:
+    namespace: str
+    name: str
+    selector: Selector
+    allowed: int
+    never: bool
+    unhealthy_may_go: bool
+
+
+class PodBudgets:
+    """The PodDisruptionBudgets, by namespace and name."""
+
+    def __init__(self, budgets: Iterable[Mapping[str, Any]], now: int) -> None:
+        self._now = now
+        ordered = sorted(budgets, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
+        self._budgets = [_budget(each) for each in ordered]
+
+    def blocking(self, pods: Iterable[Pod]) -> list[str] | None:
+        """The budgets of the first pod that may not be evicted now; None if all may."""
+        for pod in pods:
+            found = self._blockers(pod, lambda budget: budget.allowed == 0)
+            if found is not None:
+                return found
+        return None
+
+    def is_reschedulable_now(self, pod: Pod) -> bool:
+        """Whether a place is sought for the pod, as its node is going: unless it, or a budget, never lets it go."""
+        blocked = self._blockers(pod, lambda budget: budget.never) is not None
+        return is_reschedulable(pod) and is_disruptable(pod, self._now) and not blocked
+
+    def _blockers(self, pod: Pod, blocks: Any) -> list[str] | None:
+        if not is_evictable(pod, self._now):
+            return None
+        matching = [
+            each
+            for each in self._budgets
+            if each.namespace == pod.namespace and each.selector.matches(pod.metadata.labels or {})
+        ]
+        if len(matching) > 1:
+            return [f"{each.namespace}/{each.name}" for each in matching]
+        for each in matching:
+            unready = any(c.type == "Ready" and c.status == "False" for c in pod.status.conditions or ())
+            if each.unhealthy_may_go and unready:
+                return None
+            if blocks(each):
+                return [f"{each.namespace}/{each.name}"]
+        return None
+
+
+def _budget(budget: Mapping[str, Any]) -> _Budget:
+    spec, status, metadata = budget.get("spec") or {}, budget.get("status") or {}, budget["metadata"]
+    namespace, name, selector = metadata.get("namespace", ""), metadata["name"], spec.get("selector")
+    try:
+        compiled = Selector.from_label_selector(None if selector is None else convert(selector, LabelSelector))
+    except SelectorError as error:
+        raise InputError(f"PodDisruptionBudget {namespace}/{name}: {error}") from None
+    return _Budget(
+        namespace,
+        name,
+        compiled,
+        status.get("disruptionsAllowed", 0),
+        spec.get("maxUnavailable") in (0, "0%") or spec.get("minAvailable") == "100%",
+        spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow",
+    )

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from kwhatif.api.core import Namespace, Pod, PodAffinityTerm, Taint, TopologySpreadConstraint
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
 from kwhatif.api.selectors import Selector, SelectorError
-from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
 from kwhatif.autoscaling.karpenter.map_order import MapOrder
-from kwhatif.autoscaling.karpenter.requirements import Requirements, both, wanted
+from kwhatif.autoscaling.karpenter.pod_data import PodData
+from kwhatif.autoscaling.karpenter.requirements import HOSTNAME, Requirements, merge_requirements, requirement_of
 from kwhatif.autoscaling.karpenter.state import ClusterState, StateNode
 from kwhatif.autoscaling.karpenter.topology_group import (
     AFFINITY,
@@ -24,7 +24,6 @@ from kwhatif.autoscaling.karpenter.topology_group import (
     NodeFilter,
     TopologyGroup,
 )
-from kwhatif.autoscaling.karpenter.wants import Wants
 
 _EVERYTHING = Selector()
 
@@ -37,7 +36,7 @@ class Topology:
         cluster: ClusterState,
         nodes: Sequence[StateNode],
         domains: Domains,
-        pods: Iterable[Wants],
+        pods: Iterable[PodData],
         order: MapOrder,
     ) -> None:
         pods = list(pods)
@@ -50,16 +49,16 @@ class Topology:
         self._inverse: dict[Hashable, TopologyGroup] = {}
         self._repelled_by: dict[int, list[TopologyGroup]] = {}
         self._order: dict[int, int] = {}
-        self._owned: dict[int, tuple[Wants, list[TopologyGroup]]] = {}
-        for pod, node in cluster.repelling():
+        self._owned: dict[int, tuple[PodData, list[TopologyGroup]]] = {}
+        for pod, node in cluster.list_anti_affinity_pods():
             if id(pod) not in self._moving:
-                self._repels(Wants.of(pod), node.metadata.labels or {})
+                self._repels(PodData.from_pod(pod), node.metadata.labels or {})
         for wants in pods:
             self.update(wants)
 
     # --- who has which constraints
 
-    def update(self, wants: Wants) -> None:
+    def update(self, wants: PodData) -> None:
         """Learn what a pod wants now; groups that nobody had before are counted."""
         there = self._owned.get(id(wants.pod))
         if there is not None and there[0] is wants:
@@ -79,7 +78,7 @@ class Topology:
         owned.sort(key=lambda group: self._order[id(group)])
         self._owned[id(wants.pod)] = (wants, owned)
 
-    def _repels(self, wants: Wants, labels: dict[str, str]) -> None:
+    def _repels(self, wants: PodData, labels: dict[str, str]) -> None:
         """A pod's required anti-affinity keeps others away, too."""
         mine = self._repelled_by.setdefault(id(wants.pod), [])
         for term in wants.terms("pod_anti_affinity", preferred=False):
@@ -90,15 +89,15 @@ class Topology:
             if group not in mine:
                 mine.append(group)
 
-    def _spread(self, wants: Wants) -> Iterable[TopologyGroup]:
+    def _spread(self, wants: PodData) -> Iterable[TopologyGroup]:
         for constraint in wants.spread:
             if wants.ignores_preferences and constraint.when_unsatisfiable != "DoNotSchedule":
                 continue
             by_taints = constraint.node_taints_policy == "Honor"
-            nodes = NodeFilter.of(
+            nodes = NodeFilter.from_pod(
                 wants, by_affinity=(constraint.node_affinity_policy or "Honor") == "Honor", by_taints=by_taints
             )
-            yield self._made(
+            yield self._register_domains(
                 TopologyGroup(
                     SPREAD,
                     constraint.topology_key,
@@ -112,16 +111,16 @@ class Topology:
                 by_taints=by_taints,
             )
 
-    def _near(self, wants: Wants) -> Iterable[TopologyGroup]:
+    def _near(self, wants: PodData) -> Iterable[TopologyGroup]:
         for kind, side in ((AFFINITY, "pod_affinity"), (ANTI_AFFINITY, "pod_anti_affinity")):
             for term in wants.terms(side, preferred=not wants.ignores_preferences):
                 yield self._of_term(kind, term, wants)
 
-    def _of_term(self, kind: str, term: PodAffinityTerm, wants: Wants) -> TopologyGroup:
+    def _of_term(self, kind: str, term: PodAffinityTerm, wants: PodData) -> TopologyGroup:
         group = TopologyGroup(kind, term.topology_key, self._namespaces(term, wants.pod), term.label_selector)
-        return self._made(group, wants, by_taints=True)
+        return self._register_domains(group, wants, by_taints=True)
 
-    def _made(self, group: TopologyGroup, wants: Wants, *, by_taints: bool) -> TopologyGroup:
+    def _register_domains(self, group: TopologyGroup, wants: PodData, *, by_taints: bool) -> TopologyGroup:
         for domain in self._domains.suiting(group.key, wants.tolerations if by_taints else None):
             group.register(domain)
         group.order = self._map_order
@@ -131,9 +130,11 @@ class Topology:
         named = frozenset(term.namespaces or ())
         if term.namespace_selector is None:
             return named or frozenset({pod.namespace})
-        selects = Selector.of(term.namespace_selector)
+        selects = Selector.from_label_selector(term.namespace_selector)
         return named | {
-            each.name for each in self._cluster.objects.of(Namespace) if selects.matches(each.metadata.labels or {})
+            each.name
+            for each in self._cluster.objects.list_all(Namespace)
+            if selects.matches(each.metadata.labels or {})
         }
 
     def _count(self, group: TopologyGroup) -> None:
@@ -144,8 +145,8 @@ class Topology:
             has = self._cluster.labels_of(node.node)
             if group.key in node.labels and group.nodes.matches(node.node.spec.taints or (), has):
                 group.register(node.labels[group.key])
-        selects = _EVERYTHING if group.selector is None else _listed(group.selector)
-        for pod in self._cluster.bound(group.namespaces):
+        selects = _EVERYTHING if group.selector is None else _compile_selector(group.selector)
+        for pod in self._cluster.list_bound_pods(group.namespaces):
             if id(pod) in self._moving or not selects.matches(pod.metadata.labels or {}):
                 continue
             home = self._cluster.nodes_by_name.get(pod.spec.node_name or "")
@@ -158,56 +159,59 @@ class Topology:
 
     # --- a pod on a node
 
-    def narrowed(
-        self, wants: Wants, taints: Sequence[Taint], requirements: Requirements
+    def add_requirements(
+        self, wants: PodData, taints: Sequence[Taint], requirements: Requirements
     ) -> tuple[Requirements, Callable[[], str] | None]:
         """What the constraints leave of a node's requirements for the pod, or what could be said of the first that
         cannot be met."""
         found: Requirements = requirements
         for group in self._matching(wants, taints, requirements):
-            of_pod = wanted(wants.strict_requirements, group.key)
-            of_node = wanted(requirements, group.key)
+            of_pod = requirement_of(wants.strict_requirements, group.key)
+            of_node = requirement_of(requirements, group.key)
             left = group.next_domains(wants, of_pod, of_node)
             if not left.values:
-                return requirements, group.complaint(of_pod, of_node)
-            found = both(found, left)
+                return requirements, group.explain_no_domain(of_pod, of_node)
+            found = merge_requirements(found, left)
         return found, None
 
-    def refuses(self, wants: Wants, requirements: Requirements) -> tuple[bool, bool]:
+    def refuses(self, wants: PodData, requirements: Requirements) -> tuple[bool, bool]:
         """Whether the pod's own constraints leave nothing of a node's requirements, and whether that is for good: what
         runs on a host only becomes more. What they leave of less is not more, so nothing else need be asked then.
         """
         for group in self._owners(wants):
-            of_pod, of_node = wanted(wants.strict_requirements, group.key), wanted(requirements, group.key)
+            of_pod, of_node = (
+                requirement_of(wants.strict_requirements, group.key),
+                requirement_of(requirements, group.key),
+            )
             if not group.next_domains(wants, of_pod, of_node).values:
                 return True, group.type != AFFINITY and group.key == HOSTNAME and len(of_node.values) == 1
         return False, False
 
-    def _matching(self, wants: Wants, taints: Sequence[Taint], requirements: Requirements) -> Iterable[TopologyGroup]:
+    def _matching(self, wants: PodData, taints: Sequence[Taint], requirements: Requirements) -> Iterable[TopologyGroup]:
         yield from self._owners(wants)
         for group in self._inverse.values():
             if group.counts_pod(wants, taints, requirements):
                 yield group
 
-    def _owners(self, wants: Wants) -> Sequence[TopologyGroup]:
+    def _owners(self, wants: PodData) -> Sequence[TopologyGroup]:
         """The pod's own constraints; none for a pod that nobody has told of."""
         found = self._owned.get(id(wants.pod))
         return found[1] if found else ()
 
-    def concerns(self, wants: Wants) -> bool:
+    def applies_to(self, wants: PodData) -> bool:
         """Whether any constraint has a say in where the pod goes."""
         return bool(self._owners(wants)) or any(group.selects(wants) for group in self._inverse.values())
 
-    def record(self, wants: Wants, taints: Sequence[Taint], requirements: Requirements) -> None:
+    def record(self, wants: PodData, taints: Sequence[Taint], requirements: Requirements) -> None:
         """A pod goes to a node that meets the requirements."""
         for group in self._groups.values():
             if group.counts_pod(wants, taints, requirements):
-                domains = wanted(requirements, group.key)
+                domains = requirement_of(requirements, group.key)
                 # Anti-affinity blocks all domains that are still possible; else the domain must be known.
                 if group.type == ANTI_AFFINITY or (not domains.complement and len(domains.values) == 1):
                     group.record(domains.values)
         for group in self._repelled_by.get(id(wants.pod), ()):
-            group.record(wanted(requirements, group.key).values)
+            group.record(requirement_of(requirements, group.key).values)
 
     def register_host(self, hostname: str) -> None:
         for groups in (self._groups, self._inverse):
@@ -216,7 +220,7 @@ class Topology:
                     group.register(hostname)
 
 
-def _selector(constraint: TopologySpreadConstraint, wants: Wants) -> LabelSelector | None:
+def _selector(constraint: TopologySpreadConstraint, wants: PodData) -> LabelSelector | None:
     """The constraint's selector with what ``matchLabelKeys`` add."""
     more = [
         LabelSelectorRequirement(key=key, operator="In", values=[wants.labels[key]])
@@ -229,9 +233,9 @@ def _selector(constraint: TopologySpreadConstraint, wants: Wants) -> LabelSelect
     return replace(constraint.label_selector, match_expressions=[*there, *more])
 
 
-def _listed(selector: LabelSelector) -> Selector:
+def _compile_selector(selector: LabelSelector) -> Selector:
     """What pods are listed by: a selector that cannot be read lists none."""
     try:
-        return Selector.of(selector)
+        return Selector.from_label_selector(selector)
     except SelectorError:
         return Selector(nothing=True)

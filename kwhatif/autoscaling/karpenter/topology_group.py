@@ -11,12 +11,18 @@ from dataclasses import dataclass, field
 from kwhatif.api.core import Taint, Toleration
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
-from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
 from kwhatif.autoscaling.karpenter.map_order import MapOrder
-from kwhatif.autoscaling.karpenter.requirement import Requirement
-from kwhatif.autoscaling.karpenter.requirements import Requirements, both, incompatible, of_expressions, of_labels
-from kwhatif.autoscaling.karpenter.taints import untolerated
-from kwhatif.autoscaling.karpenter.wants import Wants
+from kwhatif.autoscaling.karpenter.pod_data import PodData
+from kwhatif.autoscaling.karpenter.requirements import (
+    HOSTNAME,
+    Requirement,
+    Requirements,
+    incompatible,
+    merge_requirements,
+    of_expressions,
+    of_labels,
+)
+from kwhatif.autoscaling.karpenter.state import explain_untolerated_taints
 
 SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"
 _NO_LIMIT = 2**31 - 1
@@ -33,15 +39,17 @@ class NodeFilter:
     tolerations: tuple[Toleration, ...] = ()
 
     @classmethod
-    def of(cls, wants: Wants, *, by_affinity: bool, by_taints: bool) -> NodeFilter:
+    def from_pod(cls, wants: PodData, *, by_affinity: bool, by_taints: bool) -> NodeFilter:
         labels = of_labels(wants.pod.spec.node_selector)
-        terms = [both(labels, *of_expressions(term.match_expressions).values()) for term in wants.required]
+        terms = [
+            merge_requirements(labels, *of_expressions(term.match_expressions).values()) for term in wants.required
+        ]
         return cls(tuple(terms) or (labels,), by_affinity, by_taints, wants.tolerations)
 
     def matches(self, taints: Iterable[Taint], requirements: Requirements) -> bool:
         if self.by_affinity and not any(not incompatible(requirements, each) for each in self.alternatives):
             return False
-        return not (self.by_taints and untolerated(taints, self.tolerations))
+        return not (self.by_taints and explain_untolerated_taints(taints, self.tolerations))
 
     @property
     def identity(self) -> Hashable:
@@ -88,7 +96,7 @@ class TopologyGroup:
     order: MapOrder = field(default_factory=MapOrder)
 
     def __post_init__(self) -> None:
-        self._selects = Selector.of(self.selector)
+        self._selects = Selector.from_label_selector(self.selector)
         self._selected: dict[int, bool] = {}
 
     @property
@@ -99,14 +107,14 @@ class TopologyGroup:
 
     # --- which pods and domains
 
-    def selects(self, wants: Wants) -> bool:
+    def selects(self, wants: PodData) -> bool:
         found = self._selected.get(id(wants.pod))
         if found is None:
             found = wants.pod.namespace in self.namespaces and self._selects.matches(wants.labels)
             self._selected[id(wants.pod)] = found
         return found
 
-    def counts_pod(self, wants: Wants, taints: Sequence[Taint], requirements: Requirements) -> bool:
+    def counts_pod(self, wants: PodData, taints: Sequence[Taint], requirements: Requirements) -> bool:
         """Whether a pod counts on a node that meets the requirements."""
         return self.selects(wants) and self.nodes.matches(taints, requirements)
 
@@ -122,15 +130,15 @@ class TopologyGroup:
 
     # --- where the next pod may go
 
-    def next_domains(self, wants: Wants, of_pod: Requirement, of_node: Requirement) -> Requirement:
+    def next_domains(self, wants: PodData, of_pod: Requirement, of_node: Requirement) -> Requirement:
         """The domains that the constraint leaves to the pod on a node; no value suits where it leaves none."""
         if self.type == SPREAD:
             return self._least_used(wants, of_pod, of_node)
         if self.type == AFFINITY:
-            return self._in(self._beside(wants, of_pod, of_node))
-        return self._in(self._apart(of_pod, of_node))
+            return self._requirement_in(self._beside(wants, of_pod, of_node))
+        return self._requirement_in(self._anti_affinity_domains(of_pod, of_node))
 
-    def _in(self, domains: Collection[str]) -> Requirement:
+    def _requirement_in(self, domains: Collection[str]) -> Requirement:
         return Requirement(self.key, False, frozenset(domains))
 
     def _its_own(self, of_node: Requirement) -> str | None:
@@ -140,20 +148,22 @@ class TopologyGroup:
     def _candidates(self, of_node: Requirement) -> list[str]:
         """Domains known here that the node may still be in, by name."""
         if of_node.operator == "In":
-            return [domain for domain in of_node.ordered if domain in self.counts]
+            return [domain for domain in of_node.sorted_values if domain in self.counts]
         return [domain for domain in sorted(self.counts) if of_node.has(domain)]
 
-    def _least_used(self, wants: Wants, of_pod: Requirement, of_node: Requirement) -> Requirement:
+    def _least_used(self, wants: PodData, of_pod: Requirement, of_node: Requirement) -> Requirement:
         own = 1 if self.selects(wants) else 0
         host = self._its_own(of_node)
         if host is not None:
-            return self._in((host,) if self.counts.get(host, 0) + own <= self.most_skew else ())
+            return self._requirement_in((host,) if self.counts.get(host, 0) + own <= self.most_skew else ())
         least = self._least(of_pod)
         allowed = [
             domain for domain in self._candidates(of_node) if self.counts[domain] + own - least <= self.most_skew
         ]
         fewest = min((self.counts[domain] for domain in allowed), default=0)
-        return self._in(self.order.of(domain for domain in allowed if self.counts[domain] == fewest)[:1])
+        return self._requirement_in(
+            self.order.arrange(domain for domain in allowed if self.counts[domain] == fewest)[:1]
+        )
 
     def _least(self, of_pod: Requirement) -> int:
         """The count of the least used domain that the pod itself allows."""
@@ -164,7 +174,7 @@ class TopologyGroup:
             return 0
         return min(counts, default=_NO_LIMIT)
 
-    def _beside(self, wants: Wants, of_pod: Requirement, of_node: Requirement) -> set[str]:
+    def _beside(self, wants: PodData, of_pod: Requirement, of_node: Requirement) -> set[str]:
         host = self._its_own(of_node)
         if host is not None:
             if of_pod.has(host) and (self.counts.get(host, 0) > 0 or self._may_begin(wants, of_pod)):
@@ -174,11 +184,13 @@ class TopologyGroup:
         if there or not self._may_begin(wants, of_pod):
             return there
         # The first pod goes where it can: into a domain that suits the node, and one that suits the pod.
-        meant = of_pod.and_(of_node)
-        possible = (self.order.of(domain for domain in self.counts if each.has(domain)) for each in (meant, of_pod))
+        meant = of_pod.intersect(of_node)
+        possible = (
+            self.order.arrange(domain for domain in self.counts if each.has(domain)) for each in (meant, of_pod)
+        )
         return {domains[0] for domains in possible if domains}
 
-    def _may_begin(self, wants: Wants, of_pod: Requirement) -> bool:
+    def _may_begin(self, wants: PodData, of_pod: Requirement) -> bool:
         """Whether the pod is its own company, as there is no other to be had."""
         if not self.selects(wants):
             return False
@@ -186,16 +198,16 @@ class TopologyGroup:
             return True
         return not any(count > 0 and of_pod.has(domain) for domain, count in self.counts.items())
 
-    def _apart(self, of_pod: Requirement, of_node: Requirement) -> set[str]:
+    def _anti_affinity_domains(self, of_pod: Requirement, of_node: Requirement) -> set[str]:
         host = self._its_own(of_node)
         if host is not None:
             return {host} if self.counts.get(host, 0) == 0 else set()
         return {domain for domain in self.empty if of_node.has(domain) and of_pod.has(domain)}
 
-    def complaint(self, of_pod: Requirement, of_node: Requirement) -> Callable[[], str]:
+    def explain_no_domain(self, of_pod: Requirement, of_node: Requirement) -> Callable[[], str]:
         """What is said where no domain is left, by the counts of whenever it is said."""
 
-        def said() -> str:
+        def describe() -> str:
             counts = self.counts
             shown = [f"{domain}: {counts[domain]}" for domain in sorted(counts)]
             more = f" and {len(shown) - _SHOWN} other(s)" if len(shown) > _SHOWN else ""
@@ -204,7 +216,7 @@ class TopologyGroup:
                 f"(counts = {', '.join(shown[:_SHOWN])}{more}, podDomains = {of_pod}, nodeDomains = {of_node}"
             )
 
-        return said
+        return describe
 
 
 class Domains:
@@ -225,5 +237,5 @@ class Domains:
         return {
             domain: 0
             for domain, groups in self._taints.get(key, {}).items()
-            if tolerations is None or any(not untolerated(taints, tolerations) for taints in groups)
+            if tolerations is None or any(not explain_untolerated_taints(taints, tolerations) for taints in groups)
         }

@@ -10,10 +10,16 @@ from dataclasses import dataclass, field
 
 from kwhatif.api.core import NodeSelectorRequirement, Pod, Volume
 from kwhatif.api.kinds import Objects
-from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim, StorageClass
-from kwhatif.autoscaling.karpenter.known_labels import HOSTNAME
-from kwhatif.autoscaling.karpenter.requirements import NONE, Requirements, both, conflicts, of_expressions
-from kwhatif.plugins.shared.attachable import MIGRATED
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kwhatif.autoscaling.karpenter.requirements import (
+    HOSTNAME,
+    NONE,
+    Requirements,
+    conflicts,
+    merge_requirements,
+    of_expressions,
+)
+from kwhatif.plugins.shared.attachable_volumes import MIGRATED
 
 BOUND = "pv.kubernetes.io/bind-completed"
 _EBS = "ebs.csi.aws.com"
@@ -46,7 +52,7 @@ class VolumeUsage:
         return VolumeUsage({driver: set(names) for driver, names in self.used.items()}, dict(self.limits))
 
 
-class Missing(Exception):
+class VolumeNotFound(Exception):
     """A claim, volume or class that is not there."""
 
 
@@ -56,9 +62,9 @@ class Volumes:
     def __init__(self, objects: Objects, *, places_known: bool = True) -> None:
         """``places_known``: whether it can be learned where a bound claim's volume is."""
         self._places_known = places_known
-        self._claims = {(each.namespace, each.name): each for each in objects.of(PersistentVolumeClaim)}
-        self._volumes = {each.name: each for each in objects.of(PersistentVolume)}
-        self._classes = {each.name: each for each in objects.of(StorageClass)}
+        self._claims = {(each.namespace, each.name): each for each in objects.list_all(PersistentVolumeClaim)}
+        self._volumes = {each.name: each for each in objects.list_all(PersistentVolume)}
+        self._classes = {each.name: each for each in objects.list_all(StorageClass)}
 
     def _claim(self, pod: Pod, volume: Volume) -> PersistentVolumeClaim | None:
         """The claim behind a pod's volume, None for one without. Raises Missing."""
@@ -71,7 +77,7 @@ class Volumes:
         claim = self._claims.get((pod.namespace, name))
         if claim is None:
             where = f"(PersistentVolumeClaim={name})"
-            raise Missing(f'getting persistent volume claim, persistentvolumeclaims "{name}" not found {where}')
+            raise VolumeNotFound(f'getting persistent volume claim, persistentvolumeclaims "{name}" not found {where}')
         return claim
 
     # --- limits
@@ -82,13 +88,13 @@ class Volumes:
         for volume in pod.spec.volumes or ():
             try:
                 claim = self._claim(pod, volume)
-            except Missing:
+            except VolumeNotFound:
                 continue
             if claim is None:
                 continue
             try:
                 driver = self._driver(claim)
-            except Missing:
+            except VolumeNotFound:
                 return None
             if driver:
                 found.setdefault(driver, set()).add(f"{claim.namespace}/{claim.name}")
@@ -106,7 +112,7 @@ class Volumes:
 
     def _volume(self, name: str) -> PersistentVolume:
         if name not in self._volumes:
-            raise Missing(f'persistentvolumes "{name}" not found')
+            raise VolumeNotFound(f'persistentvolumes "{name}" not found')
         return self._volumes[name]
 
     # --- places
@@ -118,19 +124,21 @@ class Volumes:
             claim = self._claim(pod, volume)
             alternatives = self._of_claim(claim) if claim is not None else []
             if alternatives:
-                found = _merged(found, alternatives)
+                found = _combine_alternatives(found, alternatives)
         return found or ()
 
     def _of_claim(self, claim: PersistentVolumeClaim) -> list[Requirements]:
         if claim.spec.volume_name:
             if not self._places_known:
-                raise Missing(f'getting existing requirements, persistentvolumes "{claim.spec.volume_name}" not found')
+                raise VolumeNotFound(
+                    f'getting existing requirements, persistentvolumes "{claim.spec.volume_name}" not found'
+                )
             return self._of_volume(self._volume(claim.spec.volume_name))
         name = claim.spec.storage_class_name
         if not name:
             return []
         if name not in self._classes:
-            raise Missing(
+            raise VolumeNotFound(
                 f'getting storage class, storageclasses.storage.k8s.io "{name}" not found (StorageClass={name})'
             )
         terms = (
@@ -165,7 +173,7 @@ class Volumes:
         for volume in pod.spec.volumes or ():
             try:
                 claim = self._claim(pod, volume)
-            except Missing as error:
+            except VolumeNotFound as error:
                 return [str(error)]
             refused = self._refusal(claim) if claim is not None else None
             if refused:
@@ -211,10 +219,10 @@ class Volumes:
         return None
 
 
-def _merged(found: list[Requirements] | None, alternatives: list[Requirements]) -> list[Requirements]:
+def _combine_alternatives(found: list[Requirements] | None, alternatives: list[Requirements]) -> list[Requirements]:
     """Each alternative with each: those that suit each other or, if none do, all."""
     if found is None:
         return alternatives
     pairs = [(one, other) for one in found for other in alternatives]
     suiting = [(one, other) for one, other in pairs if not conflicts(one, other)]
-    return [both(one, *other.values()) for one, other in suiting or pairs]
+    return [merge_requirements(one, *other.values()) for one, other in suiting or pairs]

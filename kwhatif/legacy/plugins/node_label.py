@@ -17,8 +17,8 @@ from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 from kwhatif.framework.status import Rejection
-from kwhatif.golang.field_errors import Path
-from kwhatif.golang.vocabulary import LabelKey
+from kwhatif.golang.config_struct import LabelKey
+from kwhatif.golang.field_validation import Path
 from kwhatif.versions import Features
 
 
@@ -34,10 +34,10 @@ class NodeLabelArgs(Args):
 class NodeLabel(Plugin[None, None]):
     name = "NodeLabel"
     args = NodeLabelArgs
-    reads_labels = False
+    depends_on_labels = False
     filter_scope = Scope.NODE
     score_scope = Scope.NODE
-    requeue_on = MappingProxyType({})
+    events_to_register = MappingProxyType({})
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
@@ -58,7 +58,9 @@ class NodeLabel(Plugin[None, None]):
             lacks = [f"node has no label {key}" for key, right in present.items() if not right[row]]
             return "; ".join([*lacks, *(f"node has label {key}" for key, right in absent.items() if not right[row])])
 
-        yield Rejection(nodes.of(wrong), "node(s) didn't have the requested labels", unresolvable=True, detail=detail)
+        yield Rejection(
+            nodes.take_rows(wrong), "node(s) didn't have the requested labels", unresolvable=True, detail=detail
+        )
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         args = self.handle.args
@@ -68,7 +70,7 @@ class NodeLabel(Plugin[None, None]):
         for key in args.absent_labels_preference:
             total += MAX_SCORE * ~nodes.columns.label(key).present
         wishes = len(args.present_labels_preference) + len(args.absent_labels_preference)
-        scores: Int64Array = nodes.of(total // max(wishes, 1))
+        scores: Int64Array = nodes.take_rows(total // max(wishes, 1))
         return scores
 
 

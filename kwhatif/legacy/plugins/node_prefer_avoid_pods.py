@@ -22,7 +22,7 @@ _CONTROLLERS = ("ReplicationController", "ReplicaSet")
 
 class NodePreferAvoidPods(Plugin[None, None]):
     name = "NodePreferAvoidPods"
-    reads_labels = False
+    depends_on_labels = False
     score_scope = Scope.NODE
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
@@ -32,27 +32,27 @@ class NodePreferAvoidPods(Plugin[None, None]):
             return scores
         wanted = (controller.kind, controller.uid or "")
         for place in range(nodes.size):
-            if wanted in avoided(nodes.columns.nodes[nodes.row(place)]):
+            if wanted in avoided_controllers_of(nodes.columns.nodes[nodes.row(place)]):
                 scores[place] = 0
         return scores
 
 
-def avoided(node: Node) -> set[tuple[str, str]]:
+def avoided_controllers_of(node: Node) -> set[tuple[str, str]]:
     """(kind, uid) of the controllers whose pods a node would rather not have; none if its annotation is no JSON."""
     text = (node.metadata.annotations or {}).get(ANNOTATION, "")
     try:
         document = json.loads(text) if text else {}
     except ValueError:
         return set()
-    entries = _in(document, "preferAvoidPods")
+    entries = _get_key(document, "preferAvoidPods")
     found = set()
     for entry in entries if isinstance(entries, list) else ():
-        controller = _in(_in(entry, "podSignature"), "podController")
-        kind, uid = _in(controller, "kind"), _in(controller, "uid")
+        controller = _get_key(_get_key(entry, "podSignature"), "podController")
+        kind, uid = _get_key(controller, "kind"), _get_key(controller, "uid")
         if isinstance(controller, dict):
             found.add((kind if isinstance(kind, str) else "", uid if isinstance(uid, str) else ""))
     return found
 
 
-def _in(value: Any, key: str) -> Any:
+def _get_key(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, dict) else None

@@ -20,7 +20,7 @@ Limits = tuple[int, int]
 
 class NodeResourceLimits(Plugin[None, Limits]):
     name = "NodeResourceLimits"
-    reads_labels = False
+    depends_on_labels = False
     score_scope = Scope.NODE
     needs_pre_score = True
 

@@ -12,23 +12,26 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.pod_requests import NON_ZERO, scored_requests
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.framework.allocation import ScoredResources
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Handle, Plugin, Scope
-from kwhatif.golang.field_errors import Path
-from kwhatif.plugins.shared.resource_args import (
+from kwhatif.framework.resource_allocation import ScoredResources
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.node_resources import (
+    Rate,
     ResourceSpec,
     UtilizationShapePoint,
+    fill_default_weights,
+    least_allocated,
+    most_allocated,
+    requested_to_capacity_ratio,
     shape_problems,
     weight_problems,
-    weighted,
 )
-from kwhatif.plugins.shared.resource_rates import Rate, least_allocated, most_allocated, requested_to_capacity_ratio
 from kwhatif.versions import Features
 
 
@@ -48,28 +51,28 @@ class RequestedToCapacityRatioArgs(Args):
 class _ResourceScorer(Plugin[None, None]):
     """A scorer of its own: it counts requests as these plugins did, container by container."""
 
-    reads_labels = False
+    depends_on_labels = False
     score_scope = Scope.ROW
     rate: Rate
 
     @classmethod
-    def completed(cls, args: Any, features: Features) -> Any:
-        return replace(args, resources=weighted(args.resources))
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
+        return replace(args, resources=fill_default_weights(args.resources))
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
         return weight_problems(path.child("resources"), args.resources)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        scored = _scored(nodes.cluster, self.handle.args.resources, pod.shape.template)
-        return self.rate(scored.on(nodes), scored)
+        scored = _scored_resources_of(nodes.cluster, self.handle.args.resources, pod.shape.template)
+        return self.rate(scored.allocation_on(nodes), scored)
 
 
-@once_a_cluster
-def _scored(cluster: Cluster, resources: tuple[ResourceSpec, ...], template: int) -> ScoredResources:
+@cached_per_cluster
+def _scored_resources_of(cluster: Cluster, resources: tuple[ResourceSpec, ...], template: int) -> ScoredResources:
     requests = scored_requests(cluster.shapes.templates[template].spec, missing=NON_ZERO)
     weighed = [(spec.name, spec.weight) for spec in resources]
-    return ScoredResources.of(weighed, requests, cluster, with_defaults=True)
+    return ScoredResources.for_pod(weighed, requests, cluster, with_defaults=True)
 
 
 class NodeResourcesLeastAllocated(_ResourceScorer):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
@@ -27,7 +27,7 @@ _STABLE = "topology.kubernetes.io"
 class SelectorSpread(Plugin[None, Tally]):
     name = "SelectorSpread"
     needs_pre_score = True
-    reads = OWNERS
+    dependencies = OWNERS
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> Tally | Skip:
         if pod.shape.spec.topology_spread_constraints:
@@ -42,7 +42,7 @@ class SelectorSpread(Plugin[None, Tally]):
         result = np.full(len(scores), float(MAX_SCORE))
         if most > 0:
             result = float(MAX_SCORE) * ((most - scores) / float(most))
-        zones: IntpArray = nodes.of(_zones(nodes.cluster))
+        zones: IntpArray = nodes.take_rows(_zones(nodes.cluster))
         zoned = zones >= 0
         if zoned.any():
             in_zone = np.bincount(zones[zoned], weights=scores[zoned]).astype(np.int64)
@@ -54,7 +54,7 @@ class SelectorSpread(Plugin[None, Tally]):
         return result.astype(np.int64)
 
 
-@once_a_cluster
+@cached_per_cluster
 def _siblings(cluster: Cluster, shape: PodShape) -> Tally:
     """A live count, node by node, of the pods that the same services and controller select."""
     selector, namespace = cluster.owners.default_selector(shape), shape.namespace
@@ -64,7 +64,7 @@ def _siblings(cluster: Cluster, shape: PodShape) -> Tally:
     )
 
 
-@once_a_cluster
+@cached_per_cluster
 def _zones(cluster: Cluster) -> IntpArray:
     """intp[N]: the number of each node's zone, -1 where it has neither zone nor region."""
     numbers: dict[tuple[str, str], int] = {}

@@ -13,23 +13,22 @@ import numpy as np
 
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.memory import once_a_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.declaration import Args
-from kwhatif.framework.events import Event, Hint, always
-from kwhatif.framework.interface import MAX_SCORE, Plugin, Reading
+from kwhatif.framework.interface import MAX_SCORE, ClusterEvent, Dependency, Plugin, QueueingHint, always
 from kwhatif.framework.status import SKIP, Rejection, Skip
-from kwhatif.golang.vocabulary import LabelKey
+from kwhatif.golang.config_struct import LabelKey
 
 NO_MATCH = "node(s) didn't match service affinity"
 
 
 @dataclass(frozen=True, slots=True)
-class Companions:
+class ServicePods:
     """The pods that carry all of the pod's labels, counted by node; whether it has a service; labels it asks for."""
 
     alike: Tally
@@ -44,22 +43,22 @@ class ServiceAffinityArgs(Args):
     anti_affinity_labels_preference: tuple[LabelKey, ...] = ()
 
 
-class ServiceAffinity(Plugin[Companions, None]):
+class ServiceAffinity(Plugin[ServicePods, None]):
     name = "ServiceAffinity"
     args = ServiceAffinityArgs
     needs_pre_filter = True
-    reads = MappingProxyType({"Service": Reading("pods of a service are kept together with it")})
+    dependencies = MappingProxyType({"Service": Dependency("pods of a service are kept together with it")})
 
     @property
-    def requeue_hints(self) -> Mapping[Event, Hint]:
-        return {Event.POD_DELETED: always} if self.handle.args.affinity_labels else {}
+    def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
+        return {ClusterEvent.POD_DELETED: always} if self.handle.args.affinity_labels else {}
 
-    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Companions | Skip:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> ServicePods | Skip:
         if not self.handle.args.affinity_labels:
             return SKIP
         return _companions(cluster, pod.shape, self.handle.args.affinity_labels)
 
-    def filter(self, pod: PodInfo, nodes: NodeView, state: Companions) -> Iterator[Rejection]:
+    def filter(self, pod: PodInfo, nodes: NodeView, state: ServicePods) -> Iterator[Rejection]:
         wanted: list[Mapping[str, str]]
         labels: Sequence[str] = self.handle.args.affinity_labels
         if len(labels) <= len(state.asked) or not state.served:
@@ -68,11 +67,11 @@ class ServiceAffinity(Plugin[Companions, None]):
         else:
             leaders = _leaders(pod, nodes, state.alike)
             rows, which = np.unique(leaders, return_inverse=True)
-            wanted = [self._completed(state.asked, int(row), nodes.columns) for row in rows]
+            wanted = [self._fill_labels(state.asked, int(row), nodes.columns) for row in rows]
         right = np.ones(nodes.size, np.bool_)
         for number, selector in enumerate(wanted):
             mine = which == number
-            right[mine] = nodes.of(_matching(selector, nodes.columns))[mine]
+            right[mine] = nodes.take_rows(_matching(selector, nodes.columns))[mine]
 
         def detail(place: int) -> str:
             selector = wanted[which[place]]
@@ -80,7 +79,7 @@ class ServiceAffinity(Plugin[Companions, None]):
 
         yield Rejection(~right, NO_MATCH, detail=detail)
 
-    def _completed(self, asked: Mapping[str, str], row: int, columns: NodeColumns) -> Mapping[str, str]:
+    def _fill_labels(self, asked: Mapping[str, str], row: int, columns: NodeColumns) -> Mapping[str, str]:
         """What the pod asks for, and otherwise what the node of the first pod alike has."""
         if row < 0:
             return asked
@@ -88,7 +87,7 @@ class ServiceAffinity(Plugin[Companions, None]):
         return {**{label: there[label] for label in self.handle.args.affinity_labels if label in there}, **asked}
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        return nodes.counts(_served(nodes.cluster, pod.shape))
+        return nodes.counts(_service_tally_of(nodes.cluster, pod.shape))
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
         labels: Sequence[str] = self.handle.args.anti_affinity_labels_preference
@@ -104,20 +103,20 @@ class ServiceAffinity(Plugin[Companions, None]):
         return result.astype(np.int64)
 
 
-@once_a_cluster
-def _companions(cluster: Cluster, shape: PodShape, labels: tuple[str, ...]) -> Companions:
-    selected = Selection(Selector.of_labels(shape.labels), frozenset((shape.namespace,)))
+@cached_per_cluster
+def _companions(cluster: Cluster, shape: PodShape, labels: tuple[str, ...]) -> ServicePods:
+    selected = Selection(Selector.from_labels(shape.labels), frozenset((shape.namespace,)))
     alike = TallySpec(("alike", selected), Weighing(((selected, 1),)))
     chosen = shape.spec.node_selector or {}
     asked = {label: chosen[label] for label in labels if label in chosen}
-    return Companions(cluster.tally(alike), bool(cluster.owners.services(shape)), asked)
+    return ServicePods(cluster.tally(alike), bool(cluster.owners.services(shape)), asked)
 
 
-@once_a_cluster
-def _served(cluster: Cluster, shape: PodShape) -> Tally:
+@cached_per_cluster
+def _service_tally_of(cluster: Cluster, shape: PodShape) -> Tally:
     """A live count, node by node, of the pods of the pod's first service."""
     first = next(iter(cluster.owners.services(shape)), None)
-    selector = Selector.of_labels((first.spec.selector if first else None) or {})
+    selector = Selector.from_labels((first.spec.selector if first else None) or {})
     selected = Selection(selector, frozenset((shape.namespace,)), staying=True)
     return cluster.tally(TallySpec(("served", selected), Weighing(() if selector.empty else ((selected, 1),))))
 
@@ -129,7 +128,7 @@ def _leaders(pod: PodInfo, nodes: NodeView, alike: Tally) -> Int64Array:
     those that stay, or when there is nobody else.
     """
     everywhere = np.flatnonzero(alike.by_node > 0)
-    if nodes.unchanged:
+    if nodes.is_unchanged:
         return np.full(nodes.size, everywhere[0] if len(everywhere) else -1, np.int64)
     here = nodes.counts(alike)
     leaders = np.full(nodes.size, -1, np.int64)

@@ -20,11 +20,10 @@ from kwhatif.api.devices import (
     ResourceClaim,
 )
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.devices.answers import plan_of
+from kwhatif.devices.claim_outcomes import Ledger, plan_of
+from kwhatif.devices.claim_shortages import count_free_devices, shorten_expression
 from kwhatif.devices.inventory import Inventory
-from kwhatif.devices.ledger import Ledger
-from kwhatif.devices.plan import Want
-from kwhatif.devices.speech import briefly, left_of
+from kwhatif.devices.plan import RequestData
 
 Edit = tuple[str, ResourceClaim]
 
@@ -35,9 +34,9 @@ MOST_FREED = 5
 MOST_TAINTS = 3
 
 
-def easier_claims(pod: Pod, cluster: Cluster, rows: Sequence[int]) -> Iterator[Edit]:
+def suggest_claims(pod: Pod, cluster: Cluster, rows: Sequence[int]) -> Iterator[Edit]:
     """Changes for a pod that only its claims keep from these nodes."""
-    inventory, ledger = Inventory.of(cluster), Ledger.of(cluster)
+    inventory, ledger = Inventory.for_cluster(cluster), Ledger.for_cluster(cluster)
     wanted: set[int] = set()
     own = [claim for claim in cluster.devices.of_pod(pod) if claim.status.allocation is None]
     for claim in own:
@@ -53,21 +52,23 @@ def easier_claims(pod: Pod, cluster: Cluster, rows: Sequence[int]) -> Iterator[E
             if request.exactly is None:
                 continue
             for change, exactly in _easier(request.exactly, want, ledger, rows):
-                yield f"{change} in request {request.name} of claim {claim.name}", _with(claim, place, exactly)
+                yield f"{change} in request {request.name} of claim {claim.name}", _with_request(claim, place, exactly)
         yield from _without_constraints(claim)
-    yield from _freed(cluster, {inventory.units[number].id for number in wanted})
+    yield from _free_devices(cluster, {inventory.units[number].id for number in wanted})
 
 
 def _easier(
-    exactly: ExactRequest, want: Want, ledger: Ledger, rows: Sequence[int]
+    exactly: ExactRequest, want: RequestData, ledger: Ledger, rows: Sequence[int]
 ) -> Iterator[tuple[str, ExactRequest]]:
     if exactly.allocation_mode != ALL:
-        fewer = sorted({n for n in (left_of(want, ledger, row) for row in rows) if 0 < n < want.count}, reverse=True)
+        fewer = sorted(
+            {n for n in (count_free_devices(want, ledger, row) for row in rows) if 0 < n < want.count}, reverse=True
+        )
         for count in fewer[:MOST_COUNTS]:
             yield f"lower the count from {want.count} to {count}", replace(exactly, count=count)
     selectors = exactly.selectors or []
     for place, selector in enumerate(selectors):
-        text = briefly(selector.cel.expression) if selector.cel else ""
+        text = shorten_expression(selector.cel.expression) if selector.cel else ""
         yield f"drop selector #{place} ({text})", replace(exactly, selectors=selectors[:place] + selectors[place + 1 :])
     for taint in _taints(want, ledger, rows):
         toleration = DeviceToleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
@@ -75,7 +76,7 @@ def _easier(
         yield f"tolerate device taint {taint.text}", more
 
 
-def _taints(want: Want, ledger: Ledger, rows: Sequence[int]) -> list[DeviceTaint]:
+def _taints(want: RequestData, ledger: Ledger, rows: Sequence[int]) -> list[DeviceTaint]:
     """Taints that keep devices from the request, which they would serve otherwise."""
     assert want.selection is not None
     found: dict[tuple[str, str | None, str], DeviceTaint] = {}
@@ -93,18 +94,18 @@ def _without_constraints(claim: ResourceClaim) -> Iterator[Edit]:
         rest = constraints[:place] + constraints[place + 1 :]
         devices = replace(claim.spec.devices, constraints=rest)
         yield (
-            f"drop constraint #{place} ({_spelt(constraint)}) of claim {claim.name}",
+            f"drop constraint #{place} ({_format_constraint(constraint)}) of claim {claim.name}",
             replace(claim, spec=replace(claim.spec, devices=devices)),
         )
 
 
-def _spelt(constraint: Constraint) -> str:
+def _format_constraint(constraint: Constraint) -> str:
     if constraint.match_attribute is not None:
         return f"matchAttribute {constraint.match_attribute}"
     return f"distinctAttribute {constraint.distinct_attribute}"
 
 
-def _freed(cluster: Cluster, wanted: set[tuple[str, str, str]]) -> Iterator[Edit]:
+def _free_devices(cluster: Cluster, wanted: set[tuple[str, str, str]]) -> Iterator[Edit]:
     """Claims that have wanted devices, those with the most of them first."""
     having = []
     for claim in cluster.devices.claims.values():
@@ -119,7 +120,7 @@ def _freed(cluster: Cluster, wanted: set[tuple[str, str, str]]) -> Iterator[Edit
         yield f"free claim {key}, used by {users or 'nobody'}", replace(claim, status=status)
 
 
-def _with(claim: ResourceClaim, place: int, exactly: ExactRequest) -> ResourceClaim:
+def _with_request(claim: ResourceClaim, place: int, exactly: ExactRequest) -> ResourceClaim:
     requests: list[DeviceRequest] = list(claim.spec.devices.requests or ())
     requests[place] = replace(requests[place], exactly=exactly)
     devices = replace(claim.spec.devices, requests=requests)

@@ -29,14 +29,11 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.pod_requests import is_extended
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.devices.answers import Answers, plan_of
-from kwhatif.devices.claim_results import allocations
-from kwhatif.devices.device_pools import nodes_of
-from kwhatif.devices.extended import requests_of
-from kwhatif.devices.inventory import Inventory
-from kwhatif.devices.ledger import Ledger
-from kwhatif.devices.speech import shortcomings
-from kwhatif.plugins.shared.device_totals import nodes_with
+from kwhatif.devices.claim_outcomes import ClaimOutcomes, Ledger, plan_of
+from kwhatif.devices.claim_results import allocations, requests_of
+from kwhatif.devices.claim_shortages import describe_shortages
+from kwhatif.devices.inventory import Inventory, nodes_of
+from kwhatif.plugins.shared.node_resources import nodes_with
 
 ALTERNATIVES_AT_MOST = 8
 IN_MEMORY = "<extended-resources>"
@@ -52,7 +49,7 @@ class Group:
 
     where: BoolArray
     claims: list[ResourceClaim]
-    answers: Answers
+    answers: ClaimOutcomes
     mappings: tuple[ExtendedResourceRequest, ...] = ()
 
 
@@ -80,7 +77,7 @@ class ClaimsOfPod:
 
     @property
     def inventory(self) -> Inventory:
-        return Inventory.of(self.cluster)
+        return Inventory.for_cluster(self.cluster)
 
     @cached_property
     def to_allocate(self) -> list[ResourceClaim]:
@@ -90,7 +87,7 @@ class ClaimsOfPod:
     # --- extended resources
 
     @cached_property
-    def _extended(self) -> dict[str, int]:
+    def _extended_resources(self) -> dict[str, int]:
         """What the pod asks for of resources that device plugins or classes serve."""
         return {
             name: amount
@@ -105,7 +102,7 @@ class ClaimsOfPod:
     def _special(self) -> ResourceClaim | None:
         """The claim for extended resources: left over from an earlier try, or a new one without requests."""
         devices = self.cluster.devices
-        if not devices.serving or not any(name in devices.serving for name in self._extended):
+        if not devices.serving or not any(name in devices.serving for name in self._extended_resources):
             return None
         found = devices.extended_claim(self.pod.pod)
         if found is not None:
@@ -132,7 +129,7 @@ class ClaimsOfPod:
         """Extended resource -> bool[N]: nodes where devices have to serve it, since no device plugin does."""
         served = self.cluster.devices.serving
         found = {}
-        for name in self._extended:
+        for name in self._extended_resources:
             if name in served:
                 has = nodes_with(self.cluster, name) if not self._reuse else self._column(name) > 0
                 found[name] = ~has
@@ -142,17 +139,17 @@ class ClaimsOfPod:
         return self.cluster.shapes.resources.amounts(self.cluster.columns.allocatable, name)
 
     @cached_property
-    def homeless(self) -> BoolArray:
+    def lacks_extended_resource(self) -> BoolArray:
         """bool[N]: nodes that lack an extended resource which no class serves."""
         found = np.zeros(len(self.cluster), np.bool_)
         if self.special is not None:
-            for name in self._extended:
+            for name in self._extended_resources:
                 if name not in self.cluster.devices.serving:
                     found |= ~nodes_with(self.cluster, name)
         return found
 
     @cached_property
-    def untouched(self) -> BoolArray:
+    def served_by_device_plugins(self) -> BoolArray:
         """bool[N]: nodes where device plugins serve all there is, and nothing is left to do."""
         found = np.full(len(self.cluster), self.special is not None and not self.named, np.bool_)
         for where in self._by_devices.values():
@@ -162,7 +159,7 @@ class ClaimsOfPod:
     # --- allocated claims
 
     @cached_property
-    def held(self) -> list[tuple[ResourceClaim, BoolArray]]:
+    def allocated_claims(self) -> list[tuple[ResourceClaim, BoolArray]]:
         """Allocated claims, and bool[N]: nodes where they are not available."""
         return [(claim, self._away(claim)) for claim in self.claims if claim.status.allocation is not None]
 
@@ -173,15 +170,15 @@ class ClaimsOfPod:
         if allocation.node_selector is not None:
             away = ~nodes_of(self.cluster.columns, allocation.node_selector)
         features = self.cluster.devices.features
-        if features.binding_conditions and _failed(claim):
+        if features.binding_conditions and _has_binding_failure(claim):
             away = np.ones(size, np.bool_)
         return away
 
     @cached_property
-    def away(self) -> BoolArray:
+    def lacks_allocated_claim(self) -> BoolArray:
         """bool[N]: nodes where some allocated claim is not available."""
         found = np.zeros(len(self.cluster), np.bool_)
-        for _, away in self.held:
+        for _, away in self.allocated_claims:
             found |= away
         return found
 
@@ -210,11 +207,11 @@ class ClaimsOfPod:
         """What there is to allocate, as things stand."""
         for where, claims, mappings in self._layout:
             plan = plan_of(self.cluster, [claim.spec for claim in claims])
-            yield Group(where, claims, Answers.of(self.cluster, plan), mappings)
+            yield Group(where, claims, ClaimOutcomes.for_plan(self.cluster, plan), mappings)
 
     def group_of(self, row: int) -> Group | None:
         """What there is to allocate on one node; None for nothing."""
-        if self.untouched[row]:
+        if self.served_by_device_plugins[row]:
             return None
         return next((group for group in self.groups() if group.where[row]), None)
 
@@ -245,7 +242,7 @@ class ClaimsOfPod:
         name = f"{self.pod.pod.metadata.name}-extended-resources-{suffix}"
         meta = replace(made.metadata, name=name, uid=f"{made.namespace}/{name}")
         status = ClaimStatus(allocation=allocation, reserved_for=[consumer_of(self.pod.pod)])
-        devices.land(made)
+        devices.remove_pending_allocation(made)
         self.created = replace(made, metadata=meta, status=status)
         devices.put(self.created)
         told = ExtendedResourceClaimStatus(request_mappings=list(group.mappings), resource_claim_name=name)
@@ -255,20 +252,22 @@ class ClaimsOfPod:
 
     # --- in words
 
-    def shortcomings(self, nodes: NodeView, group: Group) -> Callable[[int], str]:
+    def describe_shortages(self, nodes: NodeView, group: Group) -> Callable[[int], str]:
         """Place -> why the claims cannot be had there."""
 
         def detail(place: int) -> str:
-            return shortcomings(group.answers.plan, Ledger.of(self.cluster), nodes.row(place), group.claims)
+            return describe_shortages(
+                group.answers.plan, Ledger.for_cluster(self.cluster), nodes.row(place), group.claims
+            )
 
         return detail
 
-    def whereabouts(self, nodes: NodeView) -> Callable[[int], str]:
+    def describe_claim_locations(self, nodes: NodeView) -> Callable[[int], str]:
         """Place -> where the claims are that cannot be used there."""
 
         def detail(place: int) -> str:
             row = nodes.row(place)
-            return "; ".join(_whereabouts(claim) for claim, away in self.held if away[row])
+            return "; ".join(_whereabouts(claim) for claim, away in self.allocated_claims if away[row])
 
         return detail
 
@@ -277,7 +276,7 @@ class ClaimsOfPod:
     def alternatives(self) -> Int64Array:
         """int64[N]: the earlier the alternatives that are taken, the more (upstream: computeScore)."""
         scores = np.zeros(len(self.cluster), np.int64)
-        base = sum(_rank(claim, _chosen(claim)) for claim, _ in self.held)
+        base = sum(_rank(claim, _chosen_requests_of(claim)) for claim, _ in self.allocated_claims)
         for group in self.groups():
             chooses = any(len(r) > 1 or r[0].parent for claim in group.answers.plan.claims for r in claim.requests)
             known: dict[int, int] = {}
@@ -300,7 +299,7 @@ def _whereabouts(claim: ResourceClaim) -> str:
     return f"claim {claim.name} has {', '.join('/'.join(result.id) for result in results) or 'no device'}{used}"
 
 
-def _chosen(claim: ResourceClaim) -> set[str]:
+def _chosen_requests_of(claim: ResourceClaim) -> set[str]:
     allocation = claim.status.allocation
     return {result.request for result in (allocation.devices.results if allocation else None) or ()}
 
@@ -314,7 +313,7 @@ def _rank(claim: ResourceClaim, chosen: set[str]) -> int:
     )
 
 
-def _failed(claim: ResourceClaim) -> bool:
+def _has_binding_failure(claim: ResourceClaim) -> bool:
     """Whether binding one of the devices has failed (upstream: isClaimReadyForBinding)."""
     allocation = claim.status.allocation
     for result in (allocation.devices.results if allocation else None) or ():

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod, Toleration
-from kwhatif.api.selectors import Requirement, untolerated
+from kwhatif.api.selectors import Requirement, find_untolerated_taints
 
 Edit = tuple[str, Pod]
 
@@ -20,7 +20,7 @@ def with_spec(pod: Pod, **changes: Any) -> Pod:
     return replace(pod, spec=replace(pod.spec, **changes))
 
 
-def without_gates(pod: Pod) -> Iterator[Edit]:
+def suggest_without_gates(pod: Pod) -> Iterator[Edit]:
     """Remove the scheduling gates, if there is one."""
     gates = pod.spec.scheduling_gates or []
     if len(gates) == 1:
@@ -31,12 +31,12 @@ def with_priority(pod: Pod, priority: int) -> Pod:
     return with_spec(pod, priority=priority)
 
 
-def more_tolerations(pod: Pod, nodes: Sequence[Node]) -> Iterator[Edit]:
+def suggest_tolerations(pod: Pod, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Tolerate a taint that is all that keeps the pod off some node."""
     tolerations = list(pod.spec.tolerations or ())
     seen = set()
     for node in nodes:
-        taints = untolerated(
+        taints = find_untolerated_taints(
             node.spec.taints or (), tolerations, ("NoSchedule", "NoExecute"), comparison_operators=False
         )
         if len(taints) != 1:
@@ -51,7 +51,7 @@ def more_tolerations(pod: Pod, nodes: Sequence[Node]) -> Iterator[Edit]:
         yield f"add a toleration for {taint.text}", with_spec(pod, tolerations=[*tolerations, toleration])
 
 
-def less_node_affinity(pod: Pod) -> Iterator[Edit]:
+def suggest_node_affinity(pod: Pod) -> Iterator[Edit]:
     """Drop one label of the node selector, one requirement of a single-term affinity, or the whole affinity."""
     selector = pod.spec.node_selector or {}
     for key, value in selector.items():
@@ -83,7 +83,7 @@ def less_node_affinity(pod: Pod) -> Iterator[Edit]:
     yield "drop its required node affinity", with_required(None)
 
 
-def without_host_ports(pod: Pod) -> Iterator[Edit]:
+def suggest_host_ports(pod: Pod) -> Iterator[Edit]:
     """Give up one host port."""
     for c, container in enumerate(pod.spec.containers or ()):
         for p, port in enumerate(container.ports or ()):
@@ -98,7 +98,7 @@ def without_host_ports(pod: Pod) -> Iterator[Edit]:
                 )
 
 
-def looser_spread(pod: Pod) -> Iterator[Edit]:
+def suggest_spread(pod: Pod) -> Iterator[Edit]:
     """Allow one more skew, two more, ... or make one constraint a preference."""
     constraints = list(pod.spec.topology_spread_constraints or ())
     for place, constraint in enumerate(constraints):
@@ -120,7 +120,7 @@ def looser_spread(pod: Pod) -> Iterator[Edit]:
         )
 
 
-def less_pod_affinity(pod: Pod) -> Iterator[Edit]:
+def suggest_pod_affinity(pod: Pod) -> Iterator[Edit]:
     """Drop one required term of pod affinity or anti-affinity."""
     affinity = pod.spec.affinity
     if affinity is None:

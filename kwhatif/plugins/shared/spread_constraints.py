@@ -1,25 +1,31 @@
 """Topology spread constraints as a pod means them: its own or the profile's defaults, selectors compiled.
 
 Upstream: plugins/podtopologyspread/common.go.
+
+The arguments of PodTopologySpread: constraints for pods that have none of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.columns import Coded, NodeColumns
+from kwhatif.cluster.columns import EncodedColumn, NodeColumns
 from kwhatif.cluster.shapes import PodInfo, PodShape, Selection
 from kwhatif.cluster.tally import TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray
-from kwhatif.framework.interface import Reading
+from kwhatif.framework.declaration import Args
+from kwhatif.framework.interface import Dependency
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.node_resources import label_problems
 from kwhatif.versions import Features
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -31,16 +37,16 @@ SYSTEM_DEFAULTS = (
 )
 
 
-def _owned_by(kind: str) -> Reading:
+def _owned_by(kind: str) -> Dependency:
     def matters(pod: PodInfo, cluster: Cluster) -> bool:
         controller = pod.shape.controller
         owned = kind == "Service" or (controller is not None and controller.kind == kind)
         return owned and not pod.shape.spec.topology_spread_constraints
 
-    return Reading("pods without constraints of their own are spread by it", matters)
+    return Dependency("pods without constraints of their own are spread by it", matters)
 
 
-OWNERS: Mapping[str, Reading] = MappingProxyType(
+OWNERS: Mapping[str, Dependency] = MappingProxyType(
     {kind: _owned_by(kind) for kind in ("ReplicaSet", "ReplicationController", "Service", "StatefulSet")}
 )
 """The kinds whose selectors spread pods by default."""
@@ -65,7 +71,7 @@ class Constraint:
             affinity = shape.node_affinity
             eligible &= columns.matching(shape.node_affinity)
         if self.honor_taints:
-            codes, lists = columns.untolerated(
+            codes, lists = columns.find_untolerated_taints(
                 shape,
                 ("NoSchedule", "NoExecute"),
                 comparison_operators=features.taint_toleration_comparison_operators,
@@ -77,23 +83,23 @@ class Constraint:
         key = ("spread", namespace, selector, self.topology_key, affinity, taints, eligible.tobytes())
 
         moves = Weighing(((Selection(selector, frozenset((namespace,))), 1),))
-        return TallySpec(key, self._counted(namespace), moves, self._domains(columns, keys_present), eligible)
+        return TallySpec(key, self._weighing_of(namespace), moves, self._domains(columns, keys_present), eligible)
 
-    def _counted(self, namespace: str) -> Weighing:
+    def _weighing_of(self, namespace: str) -> Weighing:
         """The namespace's pods it selects that are there to stay; nobody for a selector without requirements."""
         selection = Selection(self.selector, frozenset((namespace,)), staying=True)
         return Weighing(() if self.selector.empty else ((selection, 1),))
 
-    def _domains(self, columns: NodeColumns, keys_present: BoolArray | None) -> Coded:
+    def _domains(self, columns: NodeColumns, keys_present: BoolArray | None) -> EncodedColumn:
         """The label's column. Where nodes may lack it, upstream lumps those with the ones whose label is empty."""
         column = columns.label(self.topology_key)
         if keys_present is not None or "" not in column.values:
             return column
-        return Coded(np.where(column.present, column.codes, column.values.index("")), column.values)
+        return EncodedColumn(np.where(column.present, column.codes, column.values.index("")), column.values)
 
     def tally_by_node(self, shape: PodShape) -> TallySpec:
         """Count the namespace's pods it selects on each node, whether or not the node may be counted."""
-        return TallySpec(("spread on node", shape.namespace, self.selector), self._counted(shape.namespace))
+        return TallySpec(("spread on node", shape.namespace, self.selector), self._weighing_of(shape.namespace))
 
 
 class ConstraintSource:
@@ -114,7 +120,7 @@ class ConstraintSource:
             return cluster.owners.default_selector(shape) if wanted else None
         return tuple(shape.labels.get(key) for constraint in own for key in constraint.match_label_keys or ())
 
-    def of(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
+    def constraints_of(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
         """The pod's constraints with this ``whenUnsatisfiable``; the defaults if it has none of its own."""
         own = shape.spec.topology_spread_constraints
         if own:
@@ -145,11 +151,11 @@ class ConstraintSource:
         )
 
     def _selector(self, constraint: TopologySpreadConstraint, shape: PodShape) -> Selector:
-        selector = Selector.of(constraint.label_selector)
+        selector = Selector.from_label_selector(constraint.label_selector)
         if self._features.match_label_keys_in_pod_topology_spread:
             keys = constraint.match_label_keys or ()
             same = {key: shape.labels[key] for key in keys if key in shape.labels}
-            selector = selector.also(Selector.of_labels(same).requirements)
+            selector = selector.with_requirements(Selector.from_labels(same).requirements)
         return selector
 
 
@@ -170,3 +176,52 @@ def all_keys_present(constraints: Sequence[Constraint], cluster: Cluster) -> Boo
     for constraint in constraints:
         present &= cluster.columns.label(constraint.topology_key).present
     return present
+
+
+SYSTEM_DEFAULTING = "System"
+LIST_DEFAULTING = "List"
+_TYPES = (SYSTEM_DEFAULTING, LIST_DEFAULTING)
+_TYPE = msgspec.Meta(extra={"go": "v1.PodTopologySpreadConstraintsDefaulting", "words": _TYPES})
+_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+
+
+class PodTopologySpreadArgs(Args):
+    """``default_constraints`` are for pods that have none, with ``defaulting_type`` List."""
+
+    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    defaulting_type: Annotated[str, _TYPE] = SYSTEM_DEFAULTING
+
+
+def spread_problems(path: Path, args: PodTopologySpreadArgs) -> Iterator[str]:
+    """Every reason to refuse the arguments."""
+    kind, at = args.defaulting_type, path.child("defaultingType")
+    if kind not in _TYPES:
+        yield at.not_supported(kind, _TYPES)
+    elif kind == SYSTEM_DEFAULTING and args.default_constraints:
+        yield at.invalid(kind, "when .defaultConstraints are not empty")
+    seen = set()
+    for index, constraint in enumerate(args.default_constraints):
+        at = path.child("defaultConstraints").index(index)
+        yield from _constraint(at, constraint)
+        pair = (constraint.topology_key, constraint.when_unsatisfiable)
+        if pair in seen:
+            yield at.duplicate(f"{{{pair[0]}, {pair[1]}}}")
+        seen.add(pair)
+
+
+def _constraint(path: Path, constraint: TopologySpreadConstraint) -> Iterator[str]:
+    if constraint.max_skew <= 0:
+        yield path.child("maxSkew").invalid(constraint.max_skew, "not in valid range (0, inf)")
+    at = path.child("topologyKey")
+    if constraint.topology_key:
+        yield from label_problems(at, constraint.topology_key)
+    else:
+        yield at.required("can not be empty")
+    action, at = constraint.when_unsatisfiable, path.child("whenUnsatisfiable")
+    if not action:
+        yield at.required("can not be empty")
+    elif action not in _ACTIONS:
+        yield at.not_supported(action, _ACTIONS)
+    if constraint.label_selector is not None:
+        problem = "constraint must not define a selector, as they deduced for each pod"
+        yield path.child("labelSelector").forbidden(problem)

@@ -1,26 +1,128 @@
 """Which volumes a claim may get.
 
 Upstream: component-helpers/storage/volume/pv_helpers.go (FindMatchingVolume).
+
+Free volumes ready to be matched: which is the smallest that fits, on all nodes at once.
+
+Claims that ask for the same but for the size share a shelf. On it volumes are ranked by size and grouped by the
+nodes that reach them; of a group only the smallest free volumes can be anybody's choice.
+
+Why a node does not do for a pod's claims, in words: which claim, which volume, where that is and where the node is.
+
+The reasons themselves, which are upstream's, name none of them.
+
+How full a pod's volumes would be: the score of the gates StorageCapacityScoring and VolumeCapacityPriority.
+
+Upstream: plugins/volumebinding/scorer.go and Score in volume_binding.go.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from kwhatif.api.others import PersistentVolume, PersistentVolumeClaim
-from kwhatif.api.selectors import Selector
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.selectors import RequiredNodeAffinity, Selector
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
-from kwhatif.cluster.storage import class_of
-from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.plugins.shared.volume_reach import affinity_of, reach
-from kwhatif.plugins.shared.volume_shelves import Shelf
+from kwhatif.cluster.cluster_cache import cached_per_cluster
+from kwhatif.cluster.storage import Storage, storage_class_of
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.framework.arithmetic import broken_linear, go_round
+from kwhatif.framework.interface import MAX_SCORE
+from kwhatif.plugins.shared.node_resources import UtilizationShapePoint
+from kwhatif.plugins.shared.volume_reach import (
+    Affinity,
+    affinity_of,
+    affinity_on,
+    allowed_topologies_of,
+    enough_capacity,
+    largest_volume,
+    provisions,
+    reach,
+    reachable,
+    reported_capacity,
+    topologies_admit,
+)
+from kwhatif.results.amounts import format_amount, format_some
 from kwhatif.versions import Features
 
 
-def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features) -> IntpArray:
+class FreeVolumeIndex:
+    """K volumes in G groups, and which of them are free.
+
+    numbers   intp[K + 1]  the volumes' numbers in ``Storage.listed``, the smallest volume first; the last is -1
+    group     intp[K]      the group of each
+    row       intp[E]      for each pair of a node and a group it reaches, by node: the node
+    offer     intp[E]      ... and the group
+    """
+
+    def __init__(self, volumes: Sequence[PersistentVolume], cluster: Cluster) -> None:
+        storage = cluster.storage
+        ranked = sorted(volumes, key=lambda volume: (volume.storage, volume.name))
+        self._nodes = len(cluster)
+        self._sizes = [volume.storage for volume in ranked]
+        self._rank = {volume.name: rank for rank, volume in enumerate(ranked)}
+        self.numbers: IntpArray = np.array([storage.number[volume.name] for volume in ranked] + [-1], np.intp)
+        groups: dict[Affinity | None, int] = {}
+        codes = [groups.setdefault(affinity_of(volume), len(groups)) for volume in ranked]
+        self.group: IntpArray = np.array(codes, np.intp)
+        self._groups = len(groups)
+        rows = [reach(cluster, affinity) for affinity in groups]
+        row = np.concatenate([*rows, np.zeros(0, np.intp)])
+        order = np.argsort(row, kind="stable")
+        self.row: IntpArray = row[order]
+        reached = np.array([len(some) for some in rows], np.intp)
+        self.offer: IntpArray = np.repeat(np.arange(len(rows)), reached)[order]
+        self._starts: IntpArray = np.flatnonzero(np.diff(self.row, prepend=-1))
+        self._free: BoolArray = np.array([volume.name not in storage.reserved for volume in ranked], np.bool_)
+        self._seen = len(storage.changes)
+
+    def follow(self, storage: Storage) -> None:
+        """Take note of volumes that were reserved or given back."""
+        for name in storage.changes[self._seen :]:
+            rank = self._rank.get(name)
+            if rank is not None:
+                self._free[rank] = name not in storage.reserved
+        self._seen = len(storage.changes)
+
+    def free(self, request: Quantity) -> list[int]:
+        """The numbers of the free volumes that are large enough, the smallest first."""
+        first = bisect_left(self._sizes, request)
+        found: list[int] = self.numbers[first:-1][self._free[first:]].tolist()
+        return found
+
+    def best(self, request: Quantity, taken: Sequence[IntpArray]) -> IntpArray:
+        """intp[N]: the number of the smallest volume that each node may get, -1 for none.
+
+        ``taken`` are numbers of volumes, intp[N] each, that are not to be had on the node.
+        """
+        got = np.full(self._nodes, -1, np.intp)
+        if not len(self.row):
+            return got
+        none = len(self._sizes)
+        picked = np.full(len(self.row), none, np.intp)
+        first = bisect_left(self._sizes, request)
+        left: IntpArray = first + np.flatnonzero(self._free[first:])
+        for _ in range(len(taken) + 1):
+            heads = np.full(self._groups, none, np.intp)
+            heads[self.group[left[::-1]]] = left[::-1]  # the last one written, the smallest, stays
+            offered = heads[self.offer]
+            open_ = picked == none
+            for other in taken:
+                open_ &= other[self.row] != self.numbers[offered]
+            picked = np.where(open_, offered, picked)
+            left = left[heads[self.group[left]] != left]
+        got[self.row[self._starts]] = self.numbers[np.minimum.reduceat(picked, self._starts)]
+        return got
+
+
+def match_volume(
+    claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features
+) -> IntpArray:
     """intp[N]: the number of the volume that the claim gets on each node, -1 for none.
 
     ``taken`` are what earlier claims of the pod get. A volume that is kept for the claim is the only choice, except
@@ -28,7 +130,7 @@ def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpAr
     """
     got = np.full(len(cluster), -1, np.intp)
     open_: BoolArray = np.ones(len(cluster), np.bool_)
-    kept = _kept(claim, cluster, features)
+    kept = _find_prebound_volume(claim, cluster, features)
     if kept is not None:
         number = cluster.storage.number[kept.name]
         free = np.ones(len(cluster), np.bool_)
@@ -44,10 +146,12 @@ def match(claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpAr
     return np.where(open_, shelf.best(claim.storage, taken), got)
 
 
-def _kept(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> PersistentVolume | None:
+def _find_prebound_volume(
+    claim: PersistentVolumeClaim, cluster: Cluster, features: Features
+) -> PersistentVolume | None:
     """The volume that is kept for the claim already, if it is large enough and of the right kind."""
-    for volume in cluster.storage.kept_for(claim):
-        same_class = class_of(volume) == class_of(claim)
+    for volume in cluster.storage.prebound_volumes_of(claim):
+        same_class = storage_class_of(volume) == storage_class_of(claim)
         if same_class and volume.storage >= claim.storage and _is_of(volume, _kind(claim, features)):
             return volume
     return None
@@ -66,17 +170,17 @@ def _kind(thing: PersistentVolume | PersistentVolumeClaim, features: Features | 
     return thing.spec.volume_mode or "Filesystem", attributes
 
 
-def _shelf(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> Shelf:
+def _shelf(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> FreeVolumeIndex:
     """The free volumes that claims like this one may get, whatever their size."""
-    selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
+    selector = None if claim.spec.selector is None else Selector.from_label_selector(claim.spec.selector)
     modes = frozenset(claim.spec.access_modes or ())
-    return _stocked(cluster, class_of(claim), modes, selector, _kind(claim, features))
+    return _build_index(cluster, storage_class_of(claim), modes, selector, _kind(claim, features))
 
 
-@once_a_cluster
-def _stocked(
+@cached_per_cluster
+def _build_index(
     cluster: Cluster, class_name: str, modes: frozenset[str], selector: Selector | None, kind: tuple[str, str]
-) -> Shelf:
+) -> FreeVolumeIndex:
     fitting = [
         volume
         for volume in cluster.storage.volumes_of_class(class_name)
@@ -86,14 +190,153 @@ def _stocked(
         and (selector is None or selector.matches(volume.metadata.labels or {}))
         and modes <= set(volume.spec.access_modes or ())
     ]
-    return Shelf(fitting, cluster)
+    return FreeVolumeIndex(fitting, cluster)
 
 
 def free_volumes(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> list[PersistentVolume]:
     """The volumes that the claim may get on one node or another: one that is kept for it, else those that are free."""
-    kept = _kept(claim, cluster, features)
+    kept = _find_prebound_volume(claim, cluster, features)
     if kept is not None:
         return [kept]
     shelf = _shelf(claim, cluster, features)
     shelf.follow(cluster.storage)
     return [cluster.storage.listed[number] for number in shelf.free(claim.storage)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conflicts:
+    """The claims of a pod: ``bound`` ones, and those that need a volume to be made, with the nodes where they do.
+
+    Each question is about the node of a row, which is known to conflict.
+    """
+
+    cluster: Cluster
+    features: Features
+    bound: Sequence[PersistentVolumeClaim]
+    unmatched: Sequence[tuple[PersistentVolumeClaim, BoolArray]]
+
+    def out_of_reach(self, row: int) -> str:
+        """Bound volumes that cannot be reached from the node."""
+        node = self.cluster.columns.nodes[row]
+        found = []
+        for claim in self.bound:
+            volume = self.cluster.storage.volumes.get(claim.spec.volume_name or "")
+            if volume is not None and not reachable(volume, self.cluster)[row]:
+                terms = affinity_on(volume, self.cluster, row)
+                why = RequiredNodeAffinity(terms=terms).unmet(node)
+                found.append(f"claim {claim.name} is bound to volume {volume.name}, which {why}")
+        return "; ".join(found)
+
+    def no_such_volume(self, row: int) -> str:
+        """Claims that are bound to what is not there."""
+        lost = (claim for claim in self.bound if (claim.spec.volume_name or "") not in self.cluster.storage.volumes)
+        return "; ".join(
+            f"claim {claim.name} is bound to volume {claim.spec.volume_name}, which does not exist" for claim in lost
+        )
+
+    def no_volume(self, row: int) -> str:
+        """Claims that get no volume on the node: those that are free are elsewhere, and none is made there."""
+        found = []
+        for claim, where in self.unmatched:
+            selected = self.cluster.storage.selected_node(claim)
+            if selected is not None and selected != self.cluster.columns.names[row]:
+                found.append(f"claim {claim.name}: its volume is being made for node {selected}")
+            elif where[row] and (none_made := self._why_none_is_made(claim, row)):
+                found.append(f"claim {claim.name}: {self._why_none_is_free(claim, row)}, and {none_made}")
+        return "; ".join(found)
+
+    def no_space(self, row: int) -> str:
+        """Claims for which the driver reports too little room."""
+        found = []
+        for claim, where in self.unmatched:
+            storage_class = self.cluster.storage.classes[storage_class_of(claim)]
+            admitted = where[row] and topologies_admit(self.cluster, storage_class.name)[row]
+            if admitted and not enough_capacity(claim, storage_class, self.cluster)[row]:
+                most = int(largest_volume(self.cluster, storage_class.name)[row])
+                room = "no room" if most < 0 else f"room for {format_amount('memory', most)}"
+                asks = f"claim {claim.name} asks for {claim.storage}"
+                found.append(f"{asks}, driver {storage_class.provisioner} reports {room} there")
+        return "; ".join(found)
+
+    def _why_none_is_free(self, claim: PersistentVolumeClaim, row: int) -> str:
+        free = free_volumes(claim, self.cluster, self.features)
+        if not free:
+            return "no volume that fits is free"
+        return format_some([f"volume {volume.name} {self._why_not(volume, row)}" for volume in free])
+
+    def _why_not(self, volume: PersistentVolume, row: int) -> str:
+        unmet = RequiredNodeAffinity(terms=affinity_of(volume)).unmet(self.cluster.columns.nodes[row])
+        return unmet or "goes to another claim of the pod"
+
+    def _why_none_is_made(self, claim: PersistentVolumeClaim, row: int) -> str:
+        """Nothing if one is."""
+        name = storage_class_of(claim)
+        storage_class = self.cluster.storage.classes[name]
+        if not provisions(storage_class):
+            return f"class {name} makes none"
+        if topologies_admit(self.cluster, name)[row]:
+            return ""
+        unmet = RequiredNodeAffinity(terms=allowed_topologies_of(storage_class)).unmet(self.cluster.columns.nodes[row])
+        return f"class {name}, which would make one, {unmet}"
+
+
+class _Use:
+    """What is asked of one storage class and what there is, int64[N] each, and bool[N] where it is asked at all."""
+
+    def __init__(self, size: int) -> None:
+        self.asked: Int64Array = np.zeros(size, np.int64)
+        self.there: Int64Array = np.zeros(size, np.int64)
+        self.used: BoolArray = np.zeros(size, np.bool_)
+
+
+def utilization_scores(
+    static: Sequence[tuple[PersistentVolumeClaim, IntpArray]],
+    provision: Sequence[tuple[PersistentVolumeClaim, BoolArray]],
+    cluster: Cluster,
+    points: Sequence[UtilizationShapePoint],
+) -> Int64Array:
+    """int64[N]: each storage class counts alike, by how much of the volumes or of the capacity would be asked for.
+
+    ``static`` are the numbers of the volumes that claims get (intp[N] each, -1 for none), ``provision`` claims with
+    the nodes for which volumes are to be made; the latter count where no volume is ready.
+    """
+    size = len(cluster)
+    ready = np.zeros(size, np.bool_)
+    for _, got in static:
+        ready |= got >= 0
+    uses: dict[str, _Use] = {}
+    for claim, got in static:
+        _count_ready(claim, got, cluster, uses)
+    for claim, where in provision:
+        _count_to_be_made(claim, where & ~ready, cluster, uses)
+    scale = MAX_SCORE // 10
+    shape = tuple((point.utilization, point.score * scale) for point in points)
+    total, classes = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    for use in uses.values():
+        full = (use.there == 0) | (use.asked > use.there)
+        percent = np.where(full, 100, use.asked * 100 // np.maximum(use.there, 1))
+        total += np.where(use.used, broken_linear(shape, percent), 0)
+        classes += use.used
+    return np.where(classes == 0, 0, go_round(total / np.maximum(classes, 1)))
+
+
+def _count_ready(claim: PersistentVolumeClaim, got: IntpArray, cluster: Cluster, uses: dict[str, _Use]) -> None:
+    for number in np.unique(got[got >= 0]).tolist():
+        volume = cluster.storage.listed[number]
+        use = uses.setdefault(volume.spec.storage_class_name or "", _Use(len(cluster)))
+        here = got == number
+        use.asked[here] += claim.storage.value()
+        use.there[here] += volume.storage.value()
+        use.used |= here
+
+
+def _count_to_be_made(claim: PersistentVolumeClaim, where: BoolArray, cluster: Cluster, uses: dict[str, _Use]) -> None:
+    storage_class = cluster.storage.classes.get(storage_class_of(claim))
+    if storage_class is None:
+        return
+    told = reported_capacity(claim, storage_class, cluster)
+    here = where & (told >= 0)
+    use = uses.setdefault(claim.spec.storage_class_name or "", _Use(len(cluster)))
+    use.asked[here] += claim.storage.value()
+    use.there[here] = told[here]  # of all claims of a class together, not of each
+    use.used |= here

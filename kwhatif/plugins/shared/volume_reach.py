@@ -15,13 +15,13 @@ import numpy as np
 
 from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement
-from kwhatif.api.others import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import NodeTerm, Requirement, Selector, SelectorError
+from kwhatif.api.workloads_and_storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.memory import once_a_cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
-from kwhatif.plugins.shared.volume_migration import migrated_plugin, migrated_terms, migrates
+from kwhatif.plugins.shared.attachable_volumes import migrated_plugin, migrated_terms, migrates
 
 Affinity = tuple[NodeTerm, ...]
 """What a volume demands of a node's labels: one of the terms."""
@@ -35,16 +35,18 @@ _MOST = int(np.iinfo(np.int64).max)
 def affinity_of(volume: PersistentVolume) -> Affinity | None:
     """The terms of a volume's node affinity, None for a volume that is at home everywhere."""
     affinity = volume.spec.node_affinity
-    return None if affinity is None or affinity.required is None else _compiled(affinity.required.node_selector_terms)
+    return (
+        None if affinity is None or affinity.required is None else _compile_terms(affinity.required.node_selector_terms)
+    )
 
 
-def _compiled(terms: Iterable[NodeSelectorTerm] | None) -> Affinity:
+def _compile_terms(terms: Iterable[NodeSelectorTerm] | None) -> Affinity:
     """Upstream matches a node that has labels but no name, so ``matchFields`` do not count."""
-    found = (NodeTerm.of(term) for term in terms or ())
+    found = (NodeTerm.from_term(term) for term in terms or ())
     return tuple(NodeTerm(term.expressions, (), term.broken) for term in found if term is not None)
 
 
-@once_a_cluster
+@cached_per_cluster
 def reach(cluster: Cluster, affinity: Affinity | None) -> IntpArray:
     """intp[]: rows of the nodes that such a volume can be reached from."""
     if affinity is None:
@@ -64,7 +66,7 @@ def reachable(volume: PersistentVolume, cluster: Cluster) -> BoolArray:
 
 def _by_driver(volume: PersistentVolume, plugin: str) -> Affinity | None:
     terms = migrated_terms(volume, plugin)
-    return None if terms is None else _compiled(terms)
+    return None if terms is None else _compile_terms(terms)
 
 
 def affinity_on(volume: PersistentVolume, cluster: Cluster, row: int) -> Affinity | None:
@@ -96,7 +98,7 @@ def _meeting(requirements: Sequence[Requirement], cluster: Cluster) -> IntpArray
     return rows
 
 
-@once_a_cluster
+@cached_per_cluster
 def _rows_by_value(cluster: Cluster, label: str) -> dict[str, IntpArray]:
     column = cluster.columns.label(label)
     order = np.argsort(column.codes, kind="stable")
@@ -114,7 +116,7 @@ def provisions(storage_class: StorageClass) -> bool:
     return bool(storage_class.provisioner) and storage_class.provisioner != NO_PROVISIONER
 
 
-@once_a_cluster
+@cached_per_cluster
 def topologies_admit(cluster: Cluster, class_name: str) -> BoolArray:
     """bool[N]: nodes that the ``allowedTopologies`` of a class admit."""
     terms = cluster.storage.classes[class_name].allowed_topologies or ()
@@ -125,14 +127,14 @@ def topologies_admit(cluster: Cluster, class_name: str) -> BoolArray:
             for e in term.match_label_expressions or ()
         ]
         if expressions:
-            allowed[_selected(LabelSelector(match_expressions=expressions), cluster)] = True
+            allowed[_select_rows(LabelSelector(match_expressions=expressions), cluster)] = True
     return allowed
 
 
-def home_of_new(storage_class: StorageClass) -> Affinity:
+def allowed_topologies_of(storage_class: StorageClass) -> Affinity:
     """The ``allowedTopologies`` of a class as terms of a node affinity."""
     terms = (term.match_label_expressions or () for term in storage_class.allowed_topologies or ())
-    return _compiled(
+    return _compile_terms(
         NodeSelectorTerm(
             match_expressions=[NodeSelectorRequirement(key=e.key, operator="In", values=e.values) for e in expressions]
         )
@@ -140,10 +142,10 @@ def home_of_new(storage_class: StorageClass) -> Affinity:
     )
 
 
-def _selected(selector: LabelSelector | None, cluster: Cluster) -> IntpArray:
+def _select_rows(selector: LabelSelector | None, cluster: Cluster) -> IntpArray:
     """intp[]: rows of nodes that a label selector selects; one that makes no sense selects none."""
     try:
-        compiled = Selector.of(selector)
+        compiled = Selector.from_label_selector(selector)
     except SelectorError:
         return np.zeros(0, np.intp)
     return np.zeros(0, np.intp) if compiled.nothing else _meeting(compiled.requirements, cluster)
@@ -158,7 +160,7 @@ def enough_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, c
     return enough
 
 
-def told_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Int64Array:
+def reported_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Int64Array:
     """int64[N]: the capacity behind a volume that is to be made, -1 where the driver reports none.
 
     Of several that suffice upstream takes any; here the first.
@@ -168,7 +170,7 @@ def told_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, clu
         return told
     for capacity in cluster.storage.capacities:
         if capacity.storage_class_name == storage_class.name and _limit(capacity) >= claim.storage.value():
-            rows = _selected(capacity.node_topology, cluster)
+            rows = _select_rows(capacity.node_topology, cluster)
             told[rows] = np.where(told[rows] < 0, _bytes(capacity.capacity), told[rows])
     return told
 
@@ -181,13 +183,13 @@ def _capacity_counts(claim: PersistentVolumeClaim, storage_class: StorageClass, 
     return asks and driver is not None and bool(driver.spec.storage_capacity)
 
 
-@once_a_cluster
+@cached_per_cluster
 def largest_volume(cluster: Cluster, class_name: str) -> Int64Array:
     """int64[N]: the most bytes that a volume of the class may have on each node, as the driver reports; else -1."""
     largest = np.full(len(cluster), -1, np.int64)
     for capacity in cluster.storage.capacities:
         if capacity.storage_class_name == class_name:
-            rows = _selected(capacity.node_topology, cluster)
+            rows = _select_rows(capacity.node_topology, cluster)
             largest[rows] = np.maximum(largest[rows], _limit(capacity))
     return largest
 

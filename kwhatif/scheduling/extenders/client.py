@@ -13,12 +13,12 @@ from typing import TypeVar
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.golang.duration import Duration
-from kwhatif.golang.spelling import go_quote, without_password
+from kwhatif.golang.formatting import go_quote, without_password
+from kwhatif.golang.parsing import Duration
 from kwhatif.policy.structs import Extender as Configured
 from kwhatif.scheduling.extenders import wire
-from kwhatif.scheduling.extenders.call import Caller, ExtenderError
-from kwhatif.scheduling.victims import Claim
+from kwhatif.scheduling.extenders.http_caller import Caller, ExtenderError
+from kwhatif.scheduling.preemption_candidates import Victims
 
 T = TypeVar("T")
 
@@ -28,14 +28,14 @@ DEFAULT_TIMEOUT = Duration.of_seconds(5)
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CallFailure:
     """A call that failed: at which ``point``, for which pod, why, what it leads to, and if it ran out of time."""
 
     point: str
     pod: str
     text: str
     outcome: str
-    late: bool = False
+    timed_out: bool = False
 
 
 class Extender:
@@ -65,12 +65,12 @@ class Extender:
         self.binds = bool(configured.bind_verb)
         self.whole_nodes = not configured.node_cache_capable
         self.calls: Counter[str] = Counter()
-        self.failures: list[Failure] = []
+        self.failures: list[CallFailure] = []
         self.spared = 0
         self.assumed: list[str] = []
         self.emptied = False
 
-    def interested(self, info: PodInfo) -> bool:
+    def is_interested(self, info: PodInfo) -> bool:
         """Whether a container of the pod asks for a resource it manages; of one that manages none, always."""
         spec = info.pod.spec
         return not self._managed or any(
@@ -81,10 +81,10 @@ class Extender:
             if amounts
         )
 
-    def failed(self, point: str, info: PodInfo, error: ExtenderError | str, outcome: str) -> None:
+    def record_failure(self, point: str, info: PodInfo, error: ExtenderError | str, outcome: str) -> None:
         """Write a failure down."""
         late = isinstance(error, ExtenderError) and error.late
-        self.failures.append(Failure(point, info.key, str(error), outcome, late))
+        self.failures.append(CallFailure(point, info.key, str(error), outcome, late))
 
     # --- what it can be asked. All raise ExtenderError.
 
@@ -108,7 +108,7 @@ class Extender:
         body = wire.request(info, nodes, self._texts)
         return self._ask("prioritize", self._configured.prioritize_verb, body, list[wire.HostPriority]) or []
 
-    def preempt(self, info: PodInfo, cluster: Cluster, claims: Mapping[str, Claim]) -> dict[str, Claim]:
+    def preempt(self, info: PodInfo, cluster: Cluster, claims: Mapping[str, Victims]) -> dict[str, Victims]:
         body = wire.preempt_request(info, claims, whole=self.whole_nodes)
         answer = self._ask("preempt", self._configured.preempt_verb, body, wire.PreemptionResult)
         left = sorted(answer.node_name_to_meta_victims.items()) if answer else ()
@@ -119,7 +119,7 @@ class Extender:
         if answer and answer.error:
             raise ExtenderError(answer.error)
 
-    def _claim(self, cluster: Cluster, node: str, meta: wire.MetaVictims | None) -> Claim:
+    def _claim(self, cluster: Cluster, node: str, meta: wire.MetaVictims | None) -> Victims:
         """Uids are pods of that node again."""
         row = cluster.columns.row(node)
         if row is None:
@@ -135,7 +135,7 @@ class Extender:
                     f"extender: {self.name} claims to preempt pod (UID: {spelt}) on node: {node}, "
                     "but the pod is not found on that node"
                 )
-        return Claim(tuple(there[pod.uid] for pod in meta.pods if pod), meta.violations)
+        return Victims(tuple(there[pod.uid] for pod in meta.pods if pod), meta.violations)
 
     def _ask(self, point: str, verb: str, body: bytes, answer: type[T]) -> T | None:
         if self._in_a_row >= MOST_TIMEOUTS:

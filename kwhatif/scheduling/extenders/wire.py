@@ -19,9 +19,9 @@ from kwhatif.api.decode import convert
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
-from kwhatif.golang.spelling import go_quote
-from kwhatif.scheduling.extenders.call import ExtenderError
-from kwhatif.scheduling.victims import Claim
+from kwhatif.golang.formatting import go_quote
+from kwhatif.scheduling.extenders.http_caller import ExtenderError
+from kwhatif.scheduling.preemption_candidates import Victims
 
 T = TypeVar("T")
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -37,7 +37,7 @@ class NodeTexts:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Node, msgspec.Raw]] = {}
 
-    def of(self, node: Node) -> msgspec.Raw:
+    def text_of(self, node: Node) -> msgspec.Raw:
         known = self._known.get(id(node))
         if known is None:
             # The node is kept, so that no other one can come to have its id.
@@ -47,22 +47,22 @@ class NodeTexts:
 
 def request(info: PodInfo, nodes: Sequence[Node], texts: NodeTexts | None) -> bytes:
     """ExtenderArgs, with whole nodes if there are ``texts`` for them, else with names."""
-    whole = None if texts is None else {"metadata": {}, "items": [texts.of(node) for node in nodes]}
+    whole = None if texts is None else {"metadata": {}, "items": [texts.text_of(node) for node in nodes]}
     names = [node.name for node in nodes] if texts is None else None
-    return _encode({"Pod": _sent(info), "Nodes": whole, "NodeNames": names})
+    return _encode({"Pod": _pod_to_send(info), "Nodes": whole, "NodeNames": names})
 
 
-def preempt_request(info: PodInfo, claims: Mapping[str, Claim], *, whole: bool) -> bytes:
+def preempt_request(info: PodInfo, claims: Mapping[str, Victims], *, whole: bool) -> bytes:
     """ExtenderPreemptionArgs, with whole pods or with their uids."""
     victims = {
         node: {
-            "Pods": [_sent(pod, node) if whole else {"UID": pod.uid} for pod in claim.victims],
+            "Pods": [_pod_to_send(pod, node) if whole else {"UID": pod.uid} for pod in claim.victims],
             "NumPDBViolations": claim.violations,
         }
         for node, claim in sorted(claims.items())
     }
     names = {"NodeNameToVictims": victims if whole else None, "NodeNameToMetaVictims": None if whole else victims}
-    return _encode({"Pod": _sent(info), **names})
+    return _encode({"Pod": _pod_to_send(info), **names})
 
 
 def bind_request(info: PodInfo, node: str) -> bytes:
@@ -71,7 +71,7 @@ def bind_request(info: PodInfo, node: str) -> bytes:
     return _encode({"PodName": name, "PodNamespace": namespace, "PodUID": info.uid, "Node": node})
 
 
-def _sent(info: PodInfo, node: str = "") -> Pod:
+def _pod_to_send(info: PodInfo, node: str = "") -> Pod:
     """The pod as the scheduler has it by now: with an identity, its node, its nomination."""
     pod, namespace = info.pod, info.key.partition("/")[0]
     return replace(
@@ -135,7 +135,7 @@ def read(data: bytes, type_: type[T]) -> T | None:
         raise ExtenderError("its answer is empty")
     try:
         value, _ = json.JSONDecoder(parse_constant=_refuse).raw_decode(text)
-        return None if value is None else convert(_spelt(value, inspect.type_info(type_)), type_)
+        return None if value is None else convert(_rename_fields(value, inspect.type_info(type_)), type_)
     except InputError as error:
         place = error.place.removeprefix("$").removeprefix(".")
         raise ExtenderError(f"its answer cannot be used: {place}{': ' if place else ''}{error.problem}") from None
@@ -148,17 +148,17 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def _spelt(value: object, kind: inspect.Type) -> object:
+def _rename_fields(value: object, kind: inspect.Type) -> object:
     """The value with the fields of answers under their own names; whole nodes are left as they are."""
     match kind, value:
         case inspect.UnionType(), _ if value is not None:
-            return _spelt(value, next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
+            return _rename_fields(value, next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
         case inspect.ListType(), list():
-            return [_spelt(item, kind.item_type) for item in value]
+            return [_rename_fields(item, kind.item_type) for item in value]
         case inspect.DictType(), dict():
-            return {key: _spelt(item, kind.value_type) for key, item in value.items()}
+            return {key: _rename_fields(item, kind.value_type) for key, item in value.items()}
         case inspect.StructType(), dict() if kind.cls is not Node:
             fields = {field.encode_name.lower(): field for field in kind.fields}
             known = [(fields[key.lower()], item) for key, item in value.items() if key.lower() in fields]
-            return {field.encode_name: _spelt(item, field.type) for field, item in known}
+            return {field.encode_name: _rename_fields(item, field.type) for field, item in known}
     return value

@@ -5,6 +5,8 @@
      "objects": {"Node": [...], "Pod": [...], ...}}
 
 The schema of the format is ``schemas/cluster-snapshot.schema.json``.
+
+A snapshot as one ``v1 List``, the way ``kubectl get -o json`` prints several kinds.
 """
 
 from __future__ import annotations
@@ -20,18 +22,16 @@ from typing import IO, Any
 
 import msgspec
 
-from kwhatif.api.checked import check
-from kwhatif.api.decode import convert, decode_json
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
+from kwhatif.api.decode import convert, decode_json, describe_value, step
+from kwhatif.api.field_types import check
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects, kind_named
 from kwhatif.api.meta import Resource
-from kwhatif.api.mismatch import described, step
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError, UnreadError
+from kwhatif.snapshot.format.atomic_files import compress_file, draft_of
 from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
-from kwhatif.snapshot.format.drafts import draft_of, packed
-from kwhatif.snapshot.read.documents import Document
 from kwhatif.snapshot.read.files import STDIN
-from kwhatif.snapshot.read.items import check_name, decoded_list, inside
+from kwhatif.snapshot.read.objects import Document, check_name, decoded_list, inside
 
 API_VERSION = "kwhatif.dev/v1"
 KIND = "ClusterSnapshot"
@@ -87,9 +87,9 @@ class Snapshot:
         whole = {kind: list(listed) for kind, listed in self.whole.items()}
         return dataclasses.replace(self, objects=self.objects.copy(), whole=whole)
 
-    def covered(self) -> frozenset[str]:
+    def covered_kinds(self) -> frozenset[str]:
         """The kinds that were looked at, whether or not there were objects."""
-        return self.objects.covered() | self.whole.keys()
+        return self.objects.known_kinds() | self.whole.keys()
 
     def by_kind(self) -> dict[str, list[Any]]:
         """All objects, the kinds in the order of their names; those that are kept as plain values so."""
@@ -134,7 +134,7 @@ def is_snapshot(document: Document, api_version: str, kind: str) -> bool:
     if not api_version.startswith(f"{_GROUP}/") or kind != KIND:
         return False
     if api_version != API_VERSION:
-        problem = f'expected "{API_VERSION}", found {described(api_version)}'
+        problem = f'expected "{API_VERSION}", found {describe_value(api_version)}'
         raise InputError(problem, source=document.source, place="$.apiVersion")
     return True
 
@@ -169,7 +169,7 @@ def _objects(listed: Any, kind: str) -> list[Resource]:
         except InputError as error:
             raise inside(error, "", f"$[{i}]") from None
         if obj.kind not in (None, kind):
-            raise InputError(f'expected "{kind}", found {described(obj.kind)}', place=f"$[{i}].kind")
+            raise InputError(f'expected "{kind}", found {describe_value(obj.kind)}', place=f"$[{i}].kind")
     return objects
 
 
@@ -194,7 +194,7 @@ def _check_time(text: str) -> None:
             return
     except ValueError:
         pass
-    problem = f'expected a time such as "2026-03-01T11:29:02Z", found {described(text)}'
+    problem = f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
     raise InputError(problem, place="$.metadata.takenAt")
 
 
@@ -210,7 +210,7 @@ def write_snapshot(snapshot: Snapshot, path: str) -> None:
 def write_chunks(chunks: Iterable[bytes], path: str) -> None:
     """Write a text that comes in pieces as ``write_snapshot`` does. Raises InputError if it cannot be written."""
     try:
-        with _opened(path) as file, packed(file, path) as packer:
+        with _open_output(path) as file, compress_file(file, path) as packer:
             for chunk in chunks:
                 packer.write(chunk)
     except BrokenPipeError as error:
@@ -222,7 +222,7 @@ def write_chunks(chunks: Iterable[bytes], path: str) -> None:
 
 
 @contextlib.contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def _open_output(path: str) -> Iterator[IO[bytes]]:
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.flush()
@@ -242,3 +242,37 @@ def _chunks(snapshot: Snapshot) -> Iterator[bytes]:
             yield (b"," if start else b"") + encode(objects[start : start + _AT_ONCE])[1:-1]
         yield b"]"
     yield b"}}\n"
+
+
+# What others name comes before them, so that objects can be created in this order.
+_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "PersistentVolume", "Node")
+_LAST = ("Pod",)
+
+
+def write_list(snapshot: Snapshot, path: str) -> None:
+    """Write the objects as a List in JSON, packed and private as ``write_snapshot`` has it.
+
+    Raises InputError if it cannot be written.
+    """
+    write_chunks(_list_chunks(snapshot), path)
+
+
+def list_losses(snapshot: Snapshot) -> list[str]:
+    """What a snapshot says and a List has no place for, by the names of its own format."""
+    lost = [name for name in msgspec.to_builtins(snapshot.metadata()) if name not in ("source", "resourceVersions")]
+    return lost + [f"that there is no {kind}" for kind, objects in snapshot.by_kind().items() if not objects]
+
+
+def _list_chunks(snapshot: Snapshot) -> Iterator[bytes]:
+    by_kind = snapshot.by_kind()
+    ranks = {kind: rank for rank, kind in enumerate(_FIRST)} | dict.fromkeys(_LAST, len(by_kind) + len(_FIRST))
+    encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
+    yield b'{"apiVersion":"v1","kind":"List","metadata":{},"items":['
+    between = b"\n"
+    for kind in sorted(by_kind, key=lambda kind: (ranks.get(kind, len(_FIRST)), kind)):
+        usual = kind_named(kind).api_version()
+        for obj in by_kind[kind]:
+            plain = obj if isinstance(obj, dict) else msgspec.to_builtins(obj, enc_hook=plain_quantity)
+            yield between + encode({**plain, "apiVersion": plain.get("apiVersion") or usual, "kind": kind})
+            between = b",\n"
+    yield b"\n]}\n"

@@ -2,6 +2,8 @@
 
 A kind that may not be read is no error but noted as unreadable, unless it is Node: a snapshot without nodes answers
 nothing.
+
+What changed while the lists were read: each kind is of one moment, but not all of the same.
 """
 
 from __future__ import annotations
@@ -9,24 +11,80 @@ from __future__ import annotations
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
 
 from kwhatif import bounds
+from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import decode_json
-from kwhatif.api.kinds import READ, Kind, kind_named
+from kwhatif.api.kinds import READ_KINDS, Kind, kind_named
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.errors import ClusterError, InputError
+from kwhatif.results.amounts import format_some
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.live.asker import Asker, Refused
-from kwhatif.snapshot.live.autoscaler_maps import read_autoscaler
-from kwhatif.snapshot.live.consistency import inconsistencies
-from kwhatif.snapshot.live.discovery import Discovery
+from kwhatif.snapshot.live.control_plane import read_autoscaler, read_scheduler
 from kwhatif.snapshot.live.listing import Listing, ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
-from kwhatif.snapshot.live.scheduler_info import read_scheduler
+from kwhatif.snapshot.live.requests import Discovery, RequestRefused, RetryingClient
+
+
+@dataclass(frozen=True)
+class Inconsistency:
+    """What does not fit together, and which kinds to read again."""
+
+    text: str
+    kinds: tuple[str, ...]
+
+
+def inconsistencies(listings: Mapping[str, Listing]) -> list[Inconsistency]:
+    """What in these lists cannot have been true at one time."""
+    found = [
+        Inconsistency(f"seen twice while the list of {kind} was read: {format_some(listing.repeated)}", (kind,))
+        for kind, listing in listings.items()
+        if listing.repeated
+    ]
+    found += _missing_nodes(listings)
+    found += _missing_volumes(listings)
+    return found
+
+
+def _missing_nodes(listings: Mapping[str, Listing]) -> list[Inconsistency]:
+    pods, nodes = listings.get("Pod"), listings.get("Node")
+    if pods is None or nodes is None or nodes.unreadable:
+        return []
+    known = {node.name for node in nodes.objects if isinstance(node, Node)}
+    # A pod that has run its course may stay longer than its node.
+    running = (pod for pod in pods.objects if isinstance(pod, Pod) and pod.status.phase not in ("Failed", "Succeeded"))
+    lost = [pod for pod in running if pod.spec.node_name and pod.spec.node_name not in known]
+    if not lost:
+        return []
+    gone = sorted({pod.spec.node_name or "" for pod in lost})
+    number = "1 pod is" if len(lost) == 1 else f"{len(lost)} pods are"
+    text = f"{number} on nodes that are not in the list of nodes: {format_some(gone)}"
+    return [Inconsistency(text, ("Node", "Pod"))]
+
+
+def _missing_volumes(listings: Mapping[str, Listing]) -> list[Inconsistency]:
+    claims, volumes = listings.get("PersistentVolumeClaim"), listings.get("PersistentVolume")
+    if claims is None or volumes is None or volumes.unreadable:
+        return []
+    known = {volume.name for volume in volumes.objects if isinstance(volume, PersistentVolume)}
+    lost = [
+        f"{claim.namespace}/{claim.name}"
+        for claim in claims.objects
+        if isinstance(claim, PersistentVolumeClaim)
+        and claim.status.phase == "Bound"
+        and claim.spec.volume_name
+        and claim.spec.volume_name not in known
+    ]
+    if not lost:
+        return []
+    text = f"claims are bound to volumes that are not in the list of volumes: {format_some(lost)}"
+    return [Inconsistency(text, ("PersistentVolume", "PersistentVolumeClaim"))]
+
 
 PAGE_SIZE = 500
 AT_A_TIME = 4
@@ -37,7 +95,7 @@ _RELEASE = re.compile(r"v\d+\.\d+\.\d+")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DumpOptions:
     """How to read a cluster. ``retries`` is how often lists that do not fit together are read again."""
 
     page_size: int = PAGE_SIZE
@@ -47,7 +105,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Dumped:
+class DumpResult:
     """A snapshot, what is worth a word about it, and the kinds that were refused (not those that are not served)."""
 
     snapshot: Snapshot
@@ -63,18 +121,18 @@ class _Version(msgspec.Struct, rename="camel"):
 
 def dump(
     connection: Connection,
-    wanted: Wanted,
+    wanted: DumpOptions,
     *,
     progress: Progress = lambda kind, count, total: None,
     tell: Callable[[str], None] = lambda text: None,
-) -> Dumped:
+) -> DumpResult:
     """Read a cluster. ``progress`` and ``tell`` (what is asked again) are called from several threads.
 
     Raises ClusterError if the cluster does not let itself be read or takes longer than it may, InputError if what it
     says cannot be understood.
     """
 
-    def read() -> Dumped:
+    def read() -> DumpResult:
         with LiveCluster(connection) as cluster:
             return read_cluster(cluster, wanted, progress=progress, tell=tell)
 
@@ -87,17 +145,17 @@ def dump(
 
 def read_cluster(
     cluster: LiveCluster,
-    wanted: Wanted,
+    wanted: DumpOptions,
     *,
     progress: Progress = lambda kind, count, total: None,
     tell: Callable[[str], None] = lambda text: None,
-) -> Dumped:
+) -> DumpResult:
     """``dump`` of a cluster that it is known how to reach, however long it takes."""
-    asker = Asker(cluster, tell)
+    asker = RetryingClient(cluster, tell)
     version = version_of(asker)
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
     lists = ListReader(asker, Discovery(asker), wanted.page_size, wanted.keep_templates, progress)
-    listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, READ)}
+    listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, READ_KINDS)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
     found = inconsistencies(listings)
@@ -114,19 +172,19 @@ def read_cluster(
     snapshot.inconsistencies = [one.text for one in found]
     snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
     refused = sorted(kind for kind, listing in listings.items() if listing.unreadable and not listing.missing)
-    return Dumped(snapshot, notes, refused)
+    return DumpResult(snapshot, notes, refused)
 
 
-def version_of(asker: Asker) -> str | None:
+def version_of(asker: RetryingClient) -> str | None:
     """The cluster's release, if it is told. Also the first thing that is asked: is this an API server at all?"""
     try:
         version = decode_json(asker.get("/version", what="version"), _Version)
-    except Refused as refused:
+    except RequestRefused as refused:
         if refused.status == 403:
             return None
-        raise asker.nonsense("version", "this is no Kubernetes API server") from None
+        raise asker.build_protocol_error("version", "this is no Kubernetes API server") from None
     except InputError:
-        raise asker.nonsense("version", "this is no Kubernetes API server") from None
+        raise asker.build_protocol_error("version", "this is no Kubernetes API server") from None
     if _RELEASE.match(version.git_version):
         plain = f"v{version.major}.{version.minor.rstrip('+')}"
         # A server that was built from no release tells its version but here.
@@ -134,7 +192,7 @@ def version_of(asker: Asker) -> str | None:
     return version.git_version
 
 
-def _at_a_time(asker: Asker, read: Callable[[Kind], Listing], kinds: Iterable[Kind]) -> Iterator[Listing]:
+def _at_a_time(asker: RetryingClient, read: Callable[[Kind], Listing], kinds: Iterable[Kind]) -> Iterator[Listing]:
     """Read several kinds at the same time; the first failure ends all.
 
     The threads are daemons: whoever is interrupted does not wait for a server.
@@ -170,7 +228,7 @@ def _at_a_time(asker: Asker, read: Callable[[Kind], Listing], kinds: Iterable[Ki
 
 def _snapshot(listings: dict[str, Listing]) -> Snapshot:
     snapshot, dropped = Snapshot(), set[str]()
-    for kind in READ:
+    for kind in READ_KINDS:
         listing = listings[kind.name]
         if listing.unreadable and not (kind.rare and listing.missing):
             snapshot.unreadable[kind.name] = listing.unreadable

@@ -9,15 +9,14 @@ from typing import Any
 import msgspec
 
 from kwhatif import bounds
-from kwhatif.api.checked import check
-from kwhatif.api.decode import decode_json, decode_list
+from kwhatif.api.decode import decode_json, decode_list, describe_value
+from kwhatif.api.field_types import check
 from kwhatif.api.kinds import Kind
 from kwhatif.api.meta import Resource
-from kwhatif.api.mismatch import described
 from kwhatif.errors import InputError
-from kwhatif.snapshot.live.asker import Asker, Gone, Refused
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
-from kwhatif.snapshot.read.items import check_name, inside
+from kwhatif.snapshot.live.requests import ListExpired, RequestRefused, RetryingClient
+from kwhatif.snapshot.read.objects import check_name, inside
 
 RESTARTS = 3
 """So often a list is begun anew in pages; then it is asked for as a whole, which cannot expire on the way."""
@@ -79,7 +78,7 @@ class _Page(msgspec.Struct):
 class ListReader:
     """Reads lists from one server. ``served`` says whether it has a version of a group (group, version)."""
 
-    asker: Asker
+    asker: RetryingClient
     served: Callable[[str, str], bool]
     page_size: int
     keep_templates: bool = False
@@ -96,7 +95,7 @@ class ListReader:
                 continue
             try:
                 return self._version(form, version)
-            except Refused as refused:
+            except RequestRefused as refused:
                 if refused.status == 403:
                     return Listing(kind.name, unreadable=f"forbidden ({refused.reason})")
         tried = ", ".join(form.api_version(version) for form, version in forms)
@@ -106,12 +105,12 @@ class ListReader:
         for _ in range(RESTARTS):
             try:
                 return self._in_pages(kind, version, self.page_size)
-            except Gone:
+            except ListExpired:
                 self.asker.tell(f"list of {kind.plural}: expired before it was read (410); reading it again")
         try:
             return self._in_pages(kind, version, 0)
-        except Gone:
-            raise self.asker.nonsense(f"list of {kind.plural}", "expires before it is read (410)") from None
+        except ListExpired:
+            raise self.asker.build_protocol_error(f"list of {kind.plural}", "expires before it is read (410)") from None
 
     def _in_pages(self, kind: Kind, version: str, size: int) -> Listing:
         """One list from its beginning. Raises Gone if its version is forgotten on the way."""
@@ -132,12 +131,14 @@ class ListReader:
                 return _without_repetitions(listing)
             if following in seen:
                 again = "the same page again" if following == token else "one that was there before"
-                raise self.asker.nonsense(what, f"the next page is {again}")
+                raise self.asker.build_protocol_error(what, f"the next page is {again}")
             empty = empty + 1 if len(listing) == before else 0
             if empty == bounds.EMPTY_PAGES:
-                raise self.asker.nonsense(what, f"{empty} pages in a row hold nothing, and more are said to follow")
+                raise self.asker.build_protocol_error(
+                    what, f"{empty} pages in a row hold nothing, and more are said to follow"
+                )
             if len(listing) > bounds.OBJECTS:
-                raise self.asker.nonsense(what, f"holds more than {bounds.OBJECTS:,} objects")
+                raise self.asker.build_protocol_error(what, f"holds more than {bounds.OBJECTS:,} objects")
             seen.add(following)
             token = following
 
@@ -152,11 +153,15 @@ class ListReader:
                 if attempt + 1 < CUT_SHORT:
                     continue
                 place = f"{error.place}: " if error.place.startswith("$") else ""
-                raise self.asker.nonsense(what, f"{place}{error.problem}, found in what the server answers") from None
+                raise self.asker.build_protocol_error(
+                    what, f"{place}{error.problem}, found in what the server answers"
+                ) from None
             if page.kind != f"{kind.name}List":
-                raise self.asker.nonsense(what, f"expected a {kind.name}List, found kind {described(page.kind or '')}")
+                raise self.asker.build_protocol_error(
+                    what, f"expected a {kind.name}List, found kind {describe_value(page.kind or '')}"
+                )
             if page.items is _NONE:
-                raise self.asker.nonsense(what, f"a {page.kind} without items")
+                raise self.asker.build_protocol_error(what, f"a {page.kind} without items")
             return page
         raise AssertionError("the last attempt either returns or raises")
 

@@ -23,7 +23,7 @@ from urllib.parse import urlencode, urlsplit
 
 from kwhatif import bounds
 from kwhatif.errors import ClusterError, InputError
-from kwhatif.snapshot.read.unpacking import unpacked
+from kwhatif.snapshot.read.compression import decompress_all
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 """The variable that says so in a pod."""
@@ -76,7 +76,7 @@ class Reply:
     body: bytes
 
 
-class Dropped(Exception):
+class ConnectionLost(Exception):
     """No answer, or not all of it. ``final``: to ask again would not help."""
 
     def __init__(self, problem: str, *, final: bool = False) -> None:
@@ -84,7 +84,7 @@ class Dropped(Exception):
         super().__init__(problem)
 
 
-class Unwilling(Exception):
+class UnexpectedReply(Exception):
     """Another answer than the one that was asked for."""
 
     def __init__(self, reply: Reply) -> None:
@@ -101,7 +101,7 @@ class LiveCluster:
 
         self._urllib3: Any = urllib3
         self._lock = threading.Lock()
-        self._complaints = _Complaints(connection.limit)
+        self._complaints = _WarningHandler(connection.limit)
         self._configuration: Any = Configuration()
         self._configuration.connection_pool_maxsize = _CONNECTIONS
         self.context = _configure(self._configuration, connection, self._complaints)
@@ -142,7 +142,7 @@ class LiveCluster:
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Reply:
         """Ask once. Raises Dropped if no answer came, or not all of it."""
-        with self._asked(path, params, self._headers, self._timeout) as reply:
+        with self._open_request(path, params, self._headers, self._timeout) as reply:
             return _whole(reply)
 
     def lines(self, path: str, params: Mapping[str, str | int], silence: float) -> Iterator[bytes]:
@@ -153,9 +153,9 @@ class LiveCluster:
         """
         headers = [(name, value) for name, value in self._headers if name != "accept-encoding"]
         timeout = self._urllib3.Timeout(connect=self._timeout.connect_timeout, read=silence)
-        with self._asked(path, params, headers, timeout) as reply:
+        with self._open_request(path, params, headers, timeout) as reply:
             if reply.status != 200:
-                raise Unwilling(_whole(reply))
+                raise UnexpectedReply(_whole(reply))
             yield b""
             rest: list[bytes] = []
             size = 0
@@ -168,10 +168,10 @@ class LiveCluster:
                 rest.append(chunk)
                 size += len(chunk)
                 if size > bounds.LINE_BYTES:
-                    raise Dropped(f"a line is longer than the limit of {bounds.LINE_BYTES:,} bytes")
+                    raise ConnectionLost(f"a line is longer than the limit of {bounds.LINE_BYTES:,} bytes")
 
     @contextmanager
-    def _asked(
+    def _open_request(
         self,
         path: str,
         params: Mapping[str, str | int] | None,
@@ -206,19 +206,21 @@ class LiveCluster:
             finally:
                 reply.close()
         except (errors.HTTPError, OSError) as error:
-            dropped = _dropped(error, errors)
-            raise Dropped(_NOT_SENT) if headers.get("authorization", _NOT_SENT) in str(dropped) else dropped from None
+            dropped = _to_connection_lost(error, errors)
+            raise (
+                ConnectionLost(_NOT_SENT) if headers.get("authorization", _NOT_SENT) in str(dropped) else dropped
+            ) from None
         except ValueError:
             # What libraries say of a request may quote it.
-            raise Dropped(_NOT_SENT, final=True) from None
+            raise ConnectionLost(_NOT_SENT, final=True) from None
 
 
 def _whole(reply: Any) -> Reply:
     """An answer, read to its end. Raises Dropped for one that is too large or cannot be unpacked."""
     try:
-        body = unpacked(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
+        body = decompress_all(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
     except InputError as error:
-        raise Dropped(str(error)) from None
+        raise ConnectionLost(str(error)) from None
     return Reply(reply.status, reply.headers, body)
 
 
@@ -227,10 +229,10 @@ def _check(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not (value.isprintable() and value.isascii()):
             what = "the bearer token" if name == "authorization" else f"the header {name}"
-            raise Dropped(f"{what} holds a character that cannot be sent", final=True)
+            raise ConnectionLost(f"{what} holds a character that cannot be sent", final=True)
 
 
-def _configure(configuration: Any, connection: Connection, complaints: _Complaints) -> str:
+def _configure(configuration: Any, connection: Connection, complaints: _WarningHandler) -> str:
     """Fill in where the server is and who we are; the name of the context."""
     import kubernetes.config
     import yaml
@@ -252,9 +254,9 @@ def _configure(configuration: Any, connection: Connection, complaints: _Complain
             config.load_kube_config(path, context=connection.context, client_configuration=configuration)
             context = connection.context or config.list_kube_config_contexts(path)[1]["name"]
     except config.ConfigException as error:
-        raise ClusterError(f"{path}: {_in_words(error)}") from None
+        raise ClusterError(f"{path}: {_describe_error(error)}") from None
     except yaml.YAMLError as error:
-        raise ClusterError(f"{path}: not valid YAML: {_in_words(error)}") from None
+        raise ClusterError(f"{path}: not valid YAML: {_describe_error(error)}") from None
     except OSError as error:
         raise ClusterError(f"{error.filename or path}: cannot be read: {error.strerror or error}") from None
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -265,7 +267,7 @@ def _configure(configuration: Any, connection: Connection, complaints: _Complain
     return str(context)
 
 
-class _Complaints(logging.Handler):
+class _WarningHandler(logging.Handler):
     """Keeps what the client logs when credentials cannot be had: it goes on without them.
 
     Meanwhile the programs that it asks for credentials have ``limit`` seconds.
@@ -278,7 +280,7 @@ class _Complaints(logging.Handler):
         self._until = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.last = _in_words(record.getMessage())
+        self.last = _describe_error(record.getMessage())
 
     def __enter__(self) -> None:
         self._until = time.monotonic() + self._limit
@@ -292,7 +294,7 @@ class _Complaints(logging.Handler):
         logging.getLogger().removeHandler(self)
 
     def _program(self, *args: Any, **options: Any) -> subprocess.Popen[Any]:
-        return _Program(max(0.0, self._until - time.monotonic()), *args, **options)
+        return _CredentialProgram(max(0.0, self._until - time.monotonic()), *args, **options)
 
 
 def _programs() -> tuple[Any, ...]:
@@ -302,7 +304,7 @@ def _programs() -> tuple[Any, ...]:
     return exec_provider, kube_config
 
 
-class _Program(subprocess.Popen[Any]):
+class _CredentialProgram(subprocess.Popen[Any]):
     """A program that is ended if it takes longer than ``limit`` seconds."""
 
     def __init__(self, limit: float, *args: Any, **options: Any) -> None:
@@ -318,30 +320,30 @@ class _Program(subprocess.Popen[Any]):
             raise TimeoutError("exec: no credentials within the time allowed (--timeout)") from None
 
 
-def _dropped(error: Exception, errors: Any) -> Dropped:
+def _to_connection_lost(error: Exception, errors: Any) -> ConnectionLost:
     """What went wrong on the way, in a few words."""
     reason = getattr(error, "reason", None)
     cause = reason if isinstance(reason, Exception) else error
     below = cause.__cause__ or cause.__context__
     if isinstance(cause, errors.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(cause):
-        return Dropped(
+        return ConnectionLost(
             f"TLS: {_TEMPORARY_ADDRESS.sub('', str(cause)).removeprefix('[SSL: CERTIFICATE_VERIFY_FAILED] ')}",
             final=True,
         )
     if isinstance(below, socket.gaierror):
-        return Dropped("no such host")
+        return ConnectionLost("no such host")
     if isinstance(cause, errors.ConnectTimeoutError) and not isinstance(cause, errors.NewConnectionError):
-        return Dropped("no connection within the time allowed (--request-timeout)")
+        return ConnectionLost("no connection within the time allowed (--request-timeout)")
     if isinstance(cause, errors.TimeoutError) and not isinstance(cause, errors.NewConnectionError):
-        return Dropped("no answer within the time allowed (--request-timeout)")
+        return ConnectionLost("no answer within the time allowed (--request-timeout)")
     if isinstance(below, OSError) and below.strerror:
-        return Dropped(below.strerror.lower())
+        return ConnectionLost(below.strerror.lower())
     if isinstance(cause, errors.ProtocolError | errors.IncompleteRead):
-        return Dropped("the connection was cut")
+        return ConnectionLost("the connection was cut")
     if isinstance(cause, OSError) and cause.strerror:
-        return Dropped(f"{cause.filename or ''}: {cause.strerror}".lstrip(": "), final=True)
-    return Dropped(_in_words(cause))
+        return ConnectionLost(f"{cause.filename or ''}: {cause.strerror}".lstrip(": "), final=True)
+    return ConnectionLost(_describe_error(cause))
 
 
-def _in_words(error: object) -> str:
+def _describe_error(error: object) -> str:
     return _LIBRARY_WORDS.sub("", " ".join(str(error).split()))

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields, force_setattr, replace
 
-from kwhatif.api import machines
+from kwhatif.api import node_provisioning as machines
 from kwhatif.api.core import Condition, Container, ContainerStatus, Node, NodeStatus, Pod, PodSpec, Volume
 from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceClaimTemplate
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
-from kwhatif.api.node_pools import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
-from kwhatif.snapshot.format.autoscaler_command import shortened
+from kwhatif.api.node_provisioning import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
+from kwhatif.snapshot.format.autoscaler_info import shorten_command
 
 Plain = dict[str, Any]
 
@@ -103,7 +103,7 @@ def _prune_pod(pod: Pod) -> None:
     status = pod.status
     if status.conditions:
         # An empty list says that the pod is not ready, none at all that nobody knows.
-        kept = [condition for condition in status.conditions if _tells(condition)]
+        kept = [condition for condition in status.conditions if _is_read(condition)]
         force_setattr(status, "conditions", [_without_message(one) if one.status == "True" else one for one in kept])
     if any(condition.type == "PodResizePending" for condition in status.conditions or ()) or status.resize:
         return
@@ -114,10 +114,10 @@ def _prune_pod(pod: Pod) -> None:
         statuses = getattr(status, name)
         if statuses:
             by_name = {container.name: container for container in containers or ()}
-            force_setattr(status, name, [one for one in statuses if _resized(one, by_name.get(one.name))] or None)
+            force_setattr(status, name, [one for one in statuses if _is_resized(one, by_name.get(one.name))] or None)
 
 
-def _tells(condition: Condition) -> bool:
+def _is_read(condition: Condition) -> bool:
     """Whether somebody reads a condition of a pod. That a pod with a node was scheduled is no news."""
     return condition.type in _KEPT_CONDITIONS and (condition.type, condition.status) != ("PodScheduled", "True")
 
@@ -126,7 +126,7 @@ def _without_message(condition: Condition) -> Condition:
     return condition if condition.message is None else replace(condition, message=None)
 
 
-def _resized(status: ContainerStatus, container: Container | None) -> bool:
+def _is_resized(status: ContainerStatus, container: Container | None) -> bool:
     """Whether a container has or was promised other resources than it asks for: only then its status matters."""
     asked = (container.resources.requests if container and container.resources else None) or {}
     actual = status.resources.requests if status.resources else None
@@ -229,7 +229,7 @@ def prune_template(template: Plain, dropped: set[str]) -> Plain:
 
 
 def _container(container: Plain, dropped: set[str]) -> Plain:
-    return _some_of(container, _KEPT_OF_CONTAINER, dropped) | shortened(container)
+    return _some_of(container, _KEPT_OF_CONTAINER, dropped) | shorten_command(container)
 
 
 def _metadata(metadata: Plain) -> Plain:

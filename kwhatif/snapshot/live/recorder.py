@@ -16,20 +16,18 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from kwhatif.api.kinds import READ, Kind, kind_named
+from kwhatif.api.kinds import READ_KINDS, Kind, kind_named
 from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import KIND, Metadata
-from kwhatif.snapshot.live.asker import Asker, Stopped
-from kwhatif.snapshot.live.autoscaler_maps import read_autoscaler
-from kwhatif.snapshot.live.discovery import Discovery
-from kwhatif.snapshot.live.dump import AT_A_TIME, Wanted, version_of
-from kwhatif.snapshot.live.following import Following
-from kwhatif.snapshot.live.growing import EVERY, RecordingFile, Treat
+from kwhatif.snapshot.live.control_plane import read_autoscaler, read_scheduler
+from kwhatif.snapshot.live.dump import AT_A_TIME, DumpOptions, version_of
 from kwhatif.snapshot.live.listing import ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
-from kwhatif.snapshot.live.scheduler_info import read_scheduler
+from kwhatif.snapshot.live.requests import Cancelled, Discovery, RetryingClient
+from kwhatif.snapshot.live.watch import KindWatch
+from kwhatif.snapshot.recording_lines import EVERY, RecordingWriter, Treat
 
-RECORDED: tuple[Kind, ...] = (*READ, kind_named("Event"))
+RECORDED: tuple[Kind, ...] = (*READ_KINDS, kind_named("Event"))
 """In this order."""
 
 
@@ -43,7 +41,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordingSummary:
     """What came of it. ``refused`` are kinds that are not in the file, ``broken`` those that were not followed at the
     end, ``gaps`` those of which something was lost, each with why. ``lost`` lines could not be written, for ``failed``.
     """
@@ -59,10 +57,10 @@ class Recorded:
     failed: str = ""
 
 
-class _Tape:
+class _RecordingSink:
     """Writes lines with the time, which never goes back, whatever the clock does."""
 
-    def __init__(self, file: RecordingFile) -> None:
+    def __init__(self, file: RecordingWriter) -> None:
         self._file = file
         self._start, self._clock = time.time(), time.monotonic()
         self._counting = threading.Lock()
@@ -85,7 +83,7 @@ class _Tape:
         with self._counting:
             self.counts.events += 1
 
-    def bound(self) -> None:
+    def count_bound_pod(self) -> None:
         with self._counting:
             self.counts.bound += 1
 
@@ -97,7 +95,7 @@ class _Tape:
 
     def cluster(self, metadata: Metadata) -> None:
         """What is known of the cluster as a whole."""
-        with suppress(Stopped):
+        with suppress(Cancelled):
             self._add(KIND, b'"cluster":%b' % msgspec.json.encode(metadata))
 
     def _add(self, kind: str, rest: bytes) -> None:
@@ -105,17 +103,17 @@ class _Tape:
         with self._counting:
             self.lines += 1
         if not added and self._file.failed:
-            raise Stopped
+            raise Cancelled
 
 
 @dataclass(frozen=True)
-class _Begun:
+class _InitialState:
     """A recording once every kind is listed."""
 
-    tape: _Tape
+    tape: _RecordingSink
     notes: list[str]
     head: Metadata
-    kinds: list[Following]
+    kinds: list[KindWatch]
     served: Discovery
 
 
@@ -128,7 +126,7 @@ class Recorder:
     def __init__(
         self,
         connection: Connection,
-        wanted: Wanted,
+        wanted: DumpOptions,
         *,
         seconds: float = threading.TIMEOUT_MAX,
         progress: Progress = lambda kind, count, total: None,
@@ -139,21 +137,21 @@ class Recorder:
         self._connection, self._wanted, self._seconds = connection, wanted, seconds
         self._progress, self._tell, self._shown = progress, tell, shown
 
-    def record(self, path: str, treat: Treat | None = None) -> Recorded:
+    def record(self, path: str, treat: Treat | None = None) -> RecordingSummary:
         """What is written is what ``treat`` makes of the lines.
 
         Raises OSError if the file cannot be made, ClusterError and InputError if the cluster cannot be read at all.
         Then, and if it is stopped before all lists are there, no file is left behind.
         """
-        file = RecordingFile(path, treat)
-        begun: _Begun | None = None
+        file = RecordingWriter(path, treat)
+        begun: _InitialState | None = None
         try:
             with LiveCluster(self._connection) as cluster:
-                asker = Asker(cluster, self._tell)
+                asker = RetryingClient(cluster, self._tell)
                 # Whoever waits for the one waits for the other.
                 asker.stop = self.stop
-                begun = self._begun(cluster, asker, file)
-                return self._recorded(begun, file)
+                begun = self._read_initial_state(cluster, asker, file)
+                return self._record_until_end(begun, file)
         finally:
             self.stop.set()
             if begun is None:
@@ -161,9 +159,9 @@ class Recorder:
             else:
                 file.close()
 
-    def _begun(self, cluster: LiveCluster, asker: Asker, file: RecordingFile) -> _Begun:
+    def _read_initial_state(self, cluster: LiveCluster, asker: RetryingClient, file: RecordingWriter) -> _InitialState:
         """Read what there is, with every kind followed from then on."""
-        tape = _Tape(file)
+        tape = _RecordingSink(file)
         version = version_of(asker)
         scheduler, notes = read_scheduler(asker, self._wanted.scheduler_config)
         head = Metadata(
@@ -176,24 +174,24 @@ class Recorder:
         tape.cluster(head)
         served = Discovery(asker)
         lists = ListReader(asker, served, self._wanted.page_size, self._wanted.keep_templates, self._progress)
-        kinds = [Following(kind, asker, lists, served, tape) for kind in RECORDED]
+        kinds = [KindWatch(kind, asker, lists, served, tape) for kind in RECORDED]
         self._begin(kinds, file)
-        return _Begun(tape, notes, head, kinds, served)
+        return _InitialState(tape, notes, head, kinds, served)
 
-    def _recorded(self, begun: _Begun, file: RecordingFile) -> Recorded:
+    def _record_until_end(self, begun: _InitialState, file: RecordingWriter) -> RecordingSummary:
         """Go on until it is to end."""
         tape = begun.tape
         begun.served.begun.set()
-        tape.cluster(_known(begun.head, begun.kinds))
+        tape.cluster(_complete_metadata(begun.head, begun.kinds))
         until = time.monotonic() + self._seconds
         while not self.stop.wait(EVERY) and time.monotonic() < until and not file.failed:
             file.flush()
             tape.counts.size = file.size
             self._shown(tape.counts)
-        tape.cluster(_known(begun.head, begun.kinds))
+        tape.cluster(_complete_metadata(begun.head, begun.kinds))
         file.close()
         tape.counts.size = file.size
-        return Recorded(
+        return RecordingSummary(
             source=begun.head.source or "",
             seconds=tape.seconds,
             counts=tape.counts,
@@ -205,15 +203,15 @@ class Recorder:
             failed=(file.failed.strerror or str(file.failed)) if file.failed else "",
         )
 
-    def _begin(self, kinds: list[Following], file: RecordingFile) -> None:
+    def _begin(self, kinds: list[KindWatch], file: RecordingWriter) -> None:
         """Read all lists, some at a time, each followed from then on; the first failure ends all.
 
         The threads are daemons: whoever is interrupted does not wait for a server.
         """
-        done: queue.SimpleQueue[Following | BaseException] = queue.SimpleQueue()
+        done: queue.SimpleQueue[KindWatch | BaseException] = queue.SimpleQueue()
         some = threading.Semaphore(AT_A_TIME)
 
-        def work(kind: Following) -> None:
+        def work(kind: KindWatch) -> None:
             try:
                 with some:
                     if not self.stop.is_set():
@@ -227,7 +225,7 @@ class Recorder:
         for kind in kinds:
             threading.Thread(target=work, args=(kind,), daemon=True).start()
         for _ in kinds:
-            while (result := _next(done)) is None or isinstance(result, Stopped):
+            while (result := _next(done)) is None or isinstance(result, Cancelled):
                 file.flush()
                 if self.stop.is_set() or file.failed:
                     why = file.failed.strerror if file.failed else "stopped"
@@ -238,14 +236,14 @@ class Recorder:
                 raise ClusterError(f"the nodes cannot be read: {result.refused}")
 
 
-def _next(done: queue.SimpleQueue[Following | BaseException]) -> Following | BaseException | None:
+def _next(done: queue.SimpleQueue[KindWatch | BaseException]) -> KindWatch | BaseException | None:
     try:
         return done.get(timeout=EVERY / 4)
     except queue.Empty:
         return None
 
 
-def _known(head: Metadata, kinds: list[Following]) -> Metadata:
+def _complete_metadata(head: Metadata, kinds: list[KindWatch]) -> Metadata:
     """What is known of the cluster once the kinds are listed."""
     return msgspec.structs.replace(
         head,

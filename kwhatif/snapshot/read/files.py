@@ -1,17 +1,55 @@
-"""Bytes of the files, directories and standard input that a command names, unpacked and known to be UTF-8."""
+"""Bytes of the files, directories and standard input that a command names, unpacked and known to be UTF-8.
+
+Files that are read line by line, as they are unpacked: what they hold need not fit into memory.
+
+Manifests of a repository: the files of directories and of what is below them.
+
+``kubectl cluster-info dump`` on standard output: the lists, and between them the logs of every container.
+
+Upstream: k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import IO
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.logs import without_logs
-from kwhatif.snapshot.read.unpacking import unpacked
+from kwhatif.snapshot.read.compression import TruncatedError, decompress_all, decompress_chunks
+
+_START = re.compile(rb"^==== START (logs for container [^\n]{1,1000}) ====\n", re.MULTILINE)
+_MARK = b"==== START logs for container "
+
+
+def without_logs(data: bytes) -> tuple[bytes, int]:
+    """The text with empty lines in place of the logs, and how many there were. Raises InputError if one has no end.
+
+    No JSON and no YAML document has a line that begins like the head of a log. Logs need not end with a line break,
+    nor be UTF-8.
+    """
+    if not data.startswith(_MARK) and data.find(b"\n" + _MARK) < 0:
+        return data, 0
+    kept: list[bytes] = []
+    position = number = 0
+    while found := _START.search(data, position):
+        end = b"==== END " + found[1] + b" ====\n"
+        stop = data.find(end, found.end())
+        if stop < 0:
+            line = data.count(b"\n", 0, found.start()) + 1
+            problem = f"the {found[1].decode('utf-8', 'replace')} do not end: the file is truncated"
+            raise InputError(problem, place=f"line {line}")
+        stop += len(end)
+        kept += data[position : found.start()], b"\n" * data.count(b"\n", found.start(), stop)
+        position, number = stop, number + 1
+    return b"".join((*kept, data[position:])), number
+
 
 STDIN = "-"
 
@@ -48,7 +86,7 @@ def read_paths(paths: Sequence[str], *, max_bytes: int = bounds.SNAPSHOT_BYTES) 
 def once(paths: Sequence[str]) -> Sequence[str]:
     """The paths. Raises InputError if standard input is among them more than once."""
     if list(paths).count(STDIN) > 1:
-        raise InputError("can be read only once", source=called(STDIN))
+        raise InputError("can be read only once", source=display_path(STDIN))
     return paths
 
 
@@ -62,7 +100,7 @@ def _files(path: str) -> list[str]:
     files = [os.path.join(path, name) for name in names if is_manifest(name)]
     files = [found_in(path, file) for file in files if not os.path.isdir(file)]
     if not files:
-        raise InputError("this directory has no .json, .yaml or .yml files", source=called(path))
+        raise InputError("this directory has no .json, .yaml or .yml files", source=display_path(path))
     return files
 
 
@@ -74,10 +112,10 @@ def found_in(directory: str, file: str) -> str:
     if os.path.islink(file):
         inside, target = os.path.realpath(directory), os.path.realpath(file)
         if os.path.commonpath((inside, target)) != inside:
-            problem = f"a link that leads out of {called(directory)}, which is not followed"
-            raise InputError(problem, source=called(file))
+            problem = f"a link that leads out of {display_path(directory)}, which is not followed"
+            raise InputError(problem, source=display_path(file))
     if os.path.exists(file) and not os.path.isfile(file):
-        raise InputError("a pipe or a device, which is read only if it is named by itself", source=called(file))
+        raise InputError("a pipe or a device, which is read only if it is named by itself", source=display_path(file))
     return file
 
 
@@ -101,9 +139,9 @@ def is_manifest(name: str) -> bool:
 
 
 def _text(path: str, max_bytes: int) -> Text:
-    name = called(path)
+    name = display_path(path)
     try:
-        data = unpacked([_read(path, max_bytes)], max_bytes)
+        data = decompress_all([_read(path, max_bytes)], max_bytes)
         _check_sort(data)
         data, logs = without_logs(data)
         _check_utf8(data)
@@ -112,7 +150,7 @@ def _text(path: str, max_bytes: int) -> Text:
     except ValueError:
         raise InputError("no file can have this name", source=name) from None
     except InputError as error:
-        raise error.at(name) from None
+        raise error.with_source(name) from None
     return Text(name, data.removeprefix(b"\xef\xbb\xbf"), logs)
 
 
@@ -159,11 +197,126 @@ def os_error(error: OSError, path: str) -> InputError:
             problem = "no permission to read it"
         case _:
             problem = f"cannot be read: {error.strerror or error}"
-    return InputError(problem, source=called(path))
+    return InputError(problem, source=display_path(path))
 
 
-def called(path: str) -> str:
+def display_path(path: str) -> str:
     """What messages call a path."""
     if path == STDIN:
         return "standard input"
     return path if path.isprintable() else ascii(path)
+
+
+_HEAD = 4096
+_AT_ONCE = 1024**2
+
+
+@dataclass
+class Lines:
+    """The lines of a text, numbered from 1, without those that are empty.
+
+    ``cut`` says, once they have been read, that the packed text has no end.
+    """
+
+    name: str
+    pieces: Iterable[bytes]
+    cut: bool = False
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        number, rest, size = 1, list[bytes](), 0
+        for piece in self._whole():
+            if b"\n" not in piece:
+                rest.append(piece)
+                size += len(piece)
+                if size > bounds.ANSWER_BYTES:
+                    raise InputError(f"longer than the limit of {bounds.ANSWER_BYTES:,} bytes", place=f"line {number}")
+                continue
+            *lines, last = b"".join([*rest, piece]).split(b"\n")
+            for line in lines:
+                if line.strip():
+                    yield number, line
+                number += 1
+            rest, size = [last], len(last)
+        if (line := b"".join(rest)).strip():
+            yield number, line
+
+    def _whole(self) -> Iterator[bytes]:
+        try:
+            yield from self.pieces
+        except TruncatedError:
+            self.cut = True
+        except InputError as error:
+            raise error.with_source(self.name) from None
+
+
+def lines_that_begin(
+    path: str, begins: Callable[[bytes], bool], max_bytes: int = bounds.RECORDING_BYTES
+) -> Lines | None:
+    """The lines of a regular file whose text ``begins`` so; None of any other, and of one that cannot be read.
+
+    To read more than ``max_bytes`` of them raises InputError.
+    """
+    try:
+        about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode):
+            return None
+        file = open(path, "rb")  # noqa: SIM115
+    except (OSError, ValueError):
+        return None
+    pieces = _pieces(file, path, min(about.st_size + 1, _AT_ONCE), max_bytes)
+    head = b""
+    try:
+        while len(head) < _HEAD and (piece := next(pieces, None)) is not None:
+            head += piece
+    except InputError:
+        if not head:
+            file.close()
+            return None
+    if not begins(head):
+        file.close()
+        return None
+    return Lines(display_path(path), chain([head], pieces))
+
+
+def _pieces(file: IO[bytes], path: str, size: int, max_bytes: int) -> Iterator[bytes]:
+    with file:
+        try:
+            yield from decompress_chunks(iter(lambda: file.read(size), b""), max_bytes)
+        except OSError as error:
+            raise os_error(error, path) from None
+
+
+_OF_KUSTOMIZE = ("kustomization.yaml", "kustomization.yml")
+
+
+def gather_files(paths: Sequence[str], *, recursive: bool = True, may_be_empty: bool = False) -> list[str]:
+    """The files that ``kubectl -R`` would read, in the order of their paths; a file named by itself stays as it is.
+
+    Other than kubectl, this passes over names that begin with a dot, such as ``.git`` and the gate's own rules, and
+    over kustomization files, which are no objects of a cluster. Raises InputError for a path that is not there, or a
+    directory without manifests unless it ``may_be_empty``.
+    """
+    found: list[str] = []
+    for path in paths:
+        if path == STDIN or not os.path.isdir(path):
+            if path != STDIN and not os.path.exists(path):
+                raise InputError("no such file or directory", source=display_path(path))
+            found.append(path)
+            continue
+        files = list(_below(path, recursive=recursive))
+        if not files and not may_be_empty:
+            where = "nor do those below it" if recursive else "and those below it are not looked at"
+            raise InputError(f"this directory has no .json, .yaml or .yml files, {where}", source=display_path(path))
+        found += files
+    return list(dict.fromkeys(found))
+
+
+def _below(path: str, *, recursive: bool) -> Iterator[str]:
+    def complain(error: OSError) -> None:
+        raise os_error(error, error.filename or path) from None
+
+    for folder, folders, names in os.walk(path, onerror=complain):
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
+        for name in sorted(names):
+            if is_manifest(name) and not name.startswith(".") and name not in _OF_KUSTOMIZE:
+                yield found_in(path, os.path.join(folder, name))

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from kwhatif import bounds
-from kwhatif.api.decode import before_trailing, syntax_error
-from kwhatif.api.mismatch import step
+from kwhatif.api.decode import before_trailing, step, syntax_error
 from kwhatif.errors import InputError
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -49,7 +48,7 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
         except msgspec.DecodeError as error:
             length = before_trailing(error)
             if length is None:
-                raise syntax_error(error, data, begin).at(source) from None
+                raise syntax_error(error, data, begin).with_source(source) from None
             start = begin + length
             value = msgspec.Raw(view[begin:start])
         except RecursionError:

@@ -4,24 +4,78 @@ The parser's events are put together here rather than by the YAML library, for t
 needs: nesting is bounded, aliases cannot make a huge value of a small file, a key appears once, and no tag
 makes anything but plain values. What several aliases share is one object: to be read, not to be changed.
 Upstream: sigs.k8s.io/yaml (YAMLToJSONStrict).
+
+What an unquoted YAML word means to kubectl: a string, a number, a truth value or nothing.
+
+kubectl reads YAML 1.1 with go-yaml's habits and passes it on as JSON: ``on`` and ``y`` are true, ``0o17`` and
+``017`` are 15, ``1_000`` is a number, while dates and ``12:30`` stay strings.
+Upstream: sigs.k8s.io/yaml (goyaml.v2/resolve.go, yaml.go).
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import yaml
 from yaml import events as ev
 
 from kwhatif import bounds
-from kwhatif.api.decode import line_and_column
-from kwhatif.api.mismatch import described
+from kwhatif.api.decode import describe_value, line_and_column
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.json_reader import check_number
-from kwhatif.snapshot.read.yaml_scalars import Scalar, plain
+
+Scalar = str | int | float | bool | None
+
+_WORDS: dict[str, bool | float | None] = {
+    "": None,
+    "~": None,
+    **dict.fromkeys(("null", "Null", "NULL")),
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+}
+_NUMBER_STARTS = frozenset("+-.0123456789")
+_INTEGER = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]([0-7]+)|0([0-7]+)|(0|[1-9][0-9]*))", re.ASCII)
+_BASES = (16, 2, 8, 8)
+_FRACTION = re.compile(r"[+-]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_INT64_DIGITS = 20
+
+
+def plain(text: str) -> Scalar:
+    """The value of an unquoted word, as it arrives in JSON. Infinities and NaN are left to the caller."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBER_STARTS:
+        return text
+    number = _number(text)
+    return text if number is None else number
+
+
+def _number(text: str) -> int | float | None:
+    digits = text if text[0] == "." else text.replace("_", "")
+    match = _INTEGER.fullmatch(digits)
+    if match:
+        sign, *prefixed, decimal = match.groups()
+        for base, found in zip(_BASES, prefixed, strict=True):
+            if found:
+                return -int(found, base) if sign == "-" else int(found, base)
+        if len(decimal) < _INT64_DIGITS or (len(decimal) == _INT64_DIGITS and int(decimal) < 2**64):
+            return int(sign + decimal)
+    if not _FRACTION.fullmatch(digits):
+        return None
+    number = float(digits)
+    if math.isinf(number):
+        return None
+    # JSON has one kind of number: 1.0 and 1e3 arrive as 1 and 1000, written with the shortest digits.
+    return int(Decimal(repr(number))) if number.is_integer() and abs(number) < 1e21 else number
+
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE = "tag:yaml.org,2002:"
@@ -63,21 +117,21 @@ def read_yaml(data: bytes, source: str) -> Iterator[YamlDocument]:
                     yield YamlDocument(number, builder.line, builder.value, tuple(builder.item_lines))
             elif isinstance(event, ev.NodeEvent | ev.CollectionEndEvent):
                 builder.take(event)
-    except _Trouble as trouble:
+    except _YamlError as trouble:
         raise trouble.error(source, number) from None
     except yaml.MarkedYAMLError as error:
         mark: Any = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
         if mark and _character(data, mark) == "\t":
             problem = "a tab stands where only spaces can"
-        raise _Trouble(f"not valid YAML: {problem}", mark).error(source, number) from None
+        raise _YamlError(f"not valid YAML: {problem}", mark).error(source, number) from None
     except yaml.reader.ReaderError as error:
         line, column = line_and_column(data, error.position)
         problem = f"not valid YAML: the character U+{_code(error.character):04X} is not allowed"
         raise InputError(problem, source=source, place=f"line {line}, column {column}") from None
 
 
-class _Trouble(Exception):
+class _YamlError(Exception):
     """What is wrong, and the mark of where."""
 
     def __init__(self, problem: str, mark: Any) -> None:
@@ -127,7 +181,7 @@ class _Builder:
             return
         self.values += 1
         if self.values > bounds.YAML_VALUES:
-            raise _Trouble(f"more than {bounds.YAML_VALUES:,} keys and values{_LIMIT}", event.start_mark)
+            raise _YamlError(f"more than {bounds.YAML_VALUES:,} keys and values{_LIMIT}", event.start_mark)
         if isinstance(event, ev.ScalarEvent):
             self._scalar(event)
         elif isinstance(event, ev.CollectionStartEvent):
@@ -155,19 +209,19 @@ class _Builder:
         elif isinstance(value, int):
             value = str(value)
         if not isinstance(value, str):
-            problem = f"a key must be a string, found {described(value)}: put quotes around it"
-            raise _Trouble(problem, event.start_mark)
+            problem = f"a key must be a string, found {describe_value(value)}: put quotes around it"
+            raise _YamlError(problem, event.start_mark)
         size = _size(value)
         if event.anchor:
             self._anchors[event.anchor] = (value, size, 0)
         here.size += size - 1
-        self._seen(value, here, event.start_mark)
+        self._check_duplicate_key(value, here, event.start_mark)
         return value
 
-    def _seen(self, key: str, here: _Open, mark: Any) -> None:
+    def _check_duplicate_key(self, key: str, here: _Open, mark: Any) -> None:
         lines = here.lines or {}
         if key in lines:
-            raise _Trouble(f"the key {described(key)} appears twice (first in line {lines[key] + 1})", mark)
+            raise _YamlError(f"the key {describe_value(key)} appears twice (first in line {lines[key] + 1})", mark)
         lines[key] = mark.line
         here.lines = lines
 
@@ -175,12 +229,12 @@ class _Builder:
         mapping = isinstance(event, ev.MappingStartEvent)
         wanted = "map" if mapping else "seq"
         if event.tag not in (None, "!", _CORE + wanted):
-            raise _Trouble(f"the tag {_short(event.tag)} is not supported", event.start_mark)
+            raise _YamlError(f"the tag {_short(event.tag)} is not supported", event.start_mark)
         if len(self._open) >= bounds.DEPTH:
-            raise _Trouble(_TOO_DEEP, event.start_mark)
+            raise _YamlError(_TOO_DEEP, event.start_mark)
         outer = self._open[-1] if self._open else None
         if outer is not None and outer.lines is not None and outer.key is _NO_KEY:
-            raise _Trouble("a key must be a string, not a list or mapping", event.start_mark)
+            raise _YamlError("a key must be a string, not a list or mapping", event.start_mark)
         if len(self._open) == 2 and self._open[0].key == "items" and self._open[1].lines is None:
             self.item_lines.append(event.start_mark.line + 1)
         if event.anchor:
@@ -200,21 +254,21 @@ class _Builder:
 
     def _alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
-            raise _Trouble(f"the alias *{event.anchor} has no anchor before it", event.start_mark)
+            raise _YamlError(f"the alias *{event.anchor} has no anchor before it", event.start_mark)
         found = self._anchors[event.anchor]
         if found is None:
-            raise _Trouble(f"the anchor &{event.anchor} contains itself", event.start_mark)
+            raise _YamlError(f"the anchor &{event.anchor} contains itself", event.start_mark)
         value, size, height = found
         if len(self._open) + height >= bounds.DEPTH:
-            raise _Trouble(_TOO_DEEP, event.start_mark)
+            raise _YamlError(_TOO_DEEP, event.start_mark)
         self.aliased += size
         if self.aliased > bounds.ALIASED_VALUES:
-            raise _Trouble(f"its aliases stand for more than {bounds.ALIASED_VALUES:,} values", event.start_mark)
+            raise _YamlError(f"its aliases stand for more than {bounds.ALIASED_VALUES:,} values", event.start_mark)
         here = self._open[-1] if self._open else None
         if here is not None and here.lines is not None and here.key is _NO_KEY:
             if not isinstance(value, str):
-                raise _Trouble(f"a key must be a string, found {described(value)}", event.start_mark)
-            self._seen(value, here, event.start_mark)
+                raise _YamlError(f"a key must be a string, found {describe_value(value)}", event.start_mark)
+            self._check_duplicate_key(value, here, event.start_mark)
             here.key = value
         else:
             self._add(value, size, height, event.start_mark)
@@ -231,7 +285,7 @@ class _Builder:
         elif here.key is _MERGE:
             maps = value if isinstance(value, list) else [value]
             if not all(isinstance(merged, dict) for merged in maps):
-                raise _Trouble("<< takes a mapping or a list of mappings", mark)
+                raise _YamlError("<< takes a mapping or a list of mappings", mark)
             here.merged = (here.merged or []) + maps
             here.key = _NO_KEY
         else:
@@ -258,11 +312,11 @@ def _value(event: ev.ScalarEvent) -> Scalar:
         kinds = {"int": int, "float": (int, float), "bool": bool, "null": type(None)}
         kind: Any = kinds.get(event.tag.removeprefix(_CORE), ())
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise _Trouble(f"{described(text)} cannot be read as {_short(event.tag)}", event.start_mark)
+            raise _YamlError(f"{describe_value(text)} cannot be read as {_short(event.tag)}", event.start_mark)
     if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
-        raise _Trouble("this number is too large", event.start_mark)
+        raise _YamlError("this number is too large", event.start_mark)
     if isinstance(value, float) and not math.isfinite(value):
-        raise _Trouble(f"{described(text)} is not a number in JSON", event.start_mark)
+        raise _YamlError(f"{describe_value(text)} is not a number in JSON", event.start_mark)
     return value
 
 
@@ -272,7 +326,7 @@ def _size(value: Scalar) -> int:
 
 
 def _short(tag: str) -> str:
-    return described(tag.replace(_CORE, "!!", 1))
+    return describe_value(tag.replace(_CORE, "!!", 1))
 
 
 def _code(character: int | str | bytes) -> int:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.results.sweep import SweepResult
-from kwhatif.whatif.sweep.chosen_points import points_of
-from kwhatif.whatif.sweep.space_document import read_space
+from kwhatif.commands.sweep.points import points_of
+from kwhatif.commands.sweep.result import SweepResult
+from kwhatif.commands.sweep.space_document import read_space
 
 SAMPLE = Path(__file__).parents[3] / "samples" / "sweep"
 

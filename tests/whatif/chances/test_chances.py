@@ -11,18 +11,18 @@ import pytest
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
+from kwhatif.commands.chances.result import ChancesResult, Probability, WorkloadChances
+from kwhatif.commands.chances.run import ZONE, Chances
+from kwhatif.commands.chances.trials import ChancesBase, Trial, run_trial, shuffle_arrivals
 from kwhatif.errors import UsageError
-from kwhatif.fleet.backs.here import Here
-from kwhatif.fleet.backs.on_dask import OnDask
-from kwhatif.results.chances import ChancesResult, Probability, WorkloadChances
+from kwhatif.fleet.executors import LocalExecutor
+from kwhatif.fleet.remote_executors import DaskExecutor
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.chances.question import ZONE, Chances
-from kwhatif.whatif.chances.trials import ChancesGround, Trial, arrivals, throw
-from kwhatif.whatif.session import Asked
-from kwhatif.whatif.stages.ground import Ground
-from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import ask
 from tests.builders import Json, node, pod
 from tests.whatif.editing import snapshot_of as in_whole
 
@@ -53,8 +53,8 @@ def workload(kind: str, name: str, replicas: int, cpu: str = "1", **spec: Any) -
 
 
 def chances(nodes: Sequence[Node], *manifests: Json, pods: Sequence[Pod] = (), **options: Any) -> ChancesResult:
-    question = Chances(**{"trials": TRIALS, "back": Here(1), **options})
-    return ask(question, Case(Inputs(snapshot_of(nodes, pods), list(manifests))))
+    question = Chances(**{"trials": TRIALS, "back": LocalExecutor(1), **options})
+    return ask(question, Scenario(Inputs(snapshot_of(nodes, pods), list(manifests))))
 
 
 def of(result: ChancesResult, name: str) -> WorkloadChances:
@@ -74,7 +74,7 @@ def equal(count: int, **more: Any) -> list[Node]:
     [(0, 10, 0.0, 0.277533), (5, 10, 0.236593, 0.763407), (10, 10, 0.722467, 1.0), (120, 1000, 0.101299, 0.141609)],
 )
 def test_intervals_are_wilsons(times: int, trials: int, low: float, high: float) -> None:
-    told = Probability.of(times, trials)
+    told = Probability.from_counts(times, trials)
     assert told.share == times / trials
     assert (told.low, told.high) == pytest.approx((low, high), abs=2e-5)
 
@@ -124,26 +124,26 @@ def test_evictions_and_skew_are_counted_in_trials() -> None:
 
 
 def test_pods_of_a_stateful_set_come_in_their_order_and_others_in_any() -> None:
-    asked = [Asked(pod(f"db-{k}"), owner="StatefulSet default/db") for k in range(3)]
-    asked += [Asked(pod(f"web-{k}"), owner="ReplicaSet default/web") for k in range(2)]
-    orders = {tuple(item.pod.name for item in arrivals(asked, Random(seed))) for seed in range(300)}
+    asked = [PodToSchedule(pod(f"db-{k}"), owner="StatefulSet default/db") for k in range(3)]
+    asked += [PodToSchedule(pod(f"web-{k}"), owner="ReplicaSet default/web") for k in range(2)]
+    orders = {tuple(item.pod.name for item in shuffle_arrivals(asked, Random(seed))) for seed in range(300)}
     assert all([name for name in order if name.startswith("db")] == ["db-0", "db-1", "db-2"] for order in orders)
     assert len(orders) == 5 * 4, "each of the ways to put two others among three, in either order"
 
 
-def ground() -> ChancesGround:
+def ground() -> ChancesBase:
     nodes = [node(f"n{k:03}", cpu="2", zone=f"z{k % 3}") for k in range(130)]
-    case = Case(Inputs(snapshot_of(nodes), [workload("Deployment", "web", 6), workload("StatefulSet", "db", 3)]))
-    ask(Chances(trials=1, back=Here(1)), case)
-    return ChancesGround(Ground.of(case), case.expanded.rollouts, ZONE)
+    case = Scenario(Inputs(snapshot_of(nodes), [workload("Deployment", "web", 6), workload("StatefulSet", "db", 3)]))
+    ask(Chances(trials=1, executor=LocalExecutor(1)), case)
+    return ChancesBase(StudyBase.from_scenario(case), case.expanded.rollouts, ZONE)
 
 
 def test_a_trial_depends_on_its_number_and_the_seed_alone_wherever_it_is_made() -> None:
     here = ground()
     there, trials = pickle.loads(pickle.dumps(here)), [Trial(number, 7) for number in range(6)]
-    first = [throw(here, trial) for trial in trials]
-    assert [throw(there, trial) for trial in reversed(trials)] == first[::-1]
-    assert throw(here, Trial(0, 8)) != first[0]
+    first = [run_trial(here, trial) for trial in trials]
+    assert [run_trial(there, trial) for trial in reversed(trials)] == first[::-1]
+    assert run_trial(here, Trial(0, 8)) != first[0]
     assert len({str(each.homes) for each in first}) > 1
 
 
@@ -174,15 +174,15 @@ def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
     ]
     cluster = in_whole(equal(3), running, whole=[*whole, old])
     changed = workload("Deployment", "web", 2, cpu="500m")
-    question = Chances(trials=50, back=Here(2))
-    case = Case(Inputs(cluster, [changed]))
+    question = Chances(trials=50, executor=LocalExecutor(2))
+    case = Scenario(Inputs(cluster, [changed]))
     result = ask(question, case)
     assert case.expanded.rollouts
     found = of(result, "web")
     assert (found.pods, found.pending.times) == (2, 0)
     assert any(0 < each.probability.share < 1 for each in found.nodes)
     with pytest.raises(UsageError, match="tried in this process only"):
-        ask(Chances(trials=50, back=OnDask("localhost:1")), Case(Inputs(cluster, [changed])))
+        ask(Chances(trials=50, executor=DaskExecutor("localhost:1")), Scenario(Inputs(cluster, [changed])))
 
 
 @pytest.mark.parametrize(

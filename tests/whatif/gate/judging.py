@@ -11,17 +11,17 @@ from typing import Any
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
+from kwhatif.commands.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
+from kwhatif.commands.gate.judgement import GateScenario, GateSettings
+from kwhatif.commands.gate.rule import in_tree
+from kwhatif.commands.gate.run import Gate
 from kwhatif.results.gate import Finding, GateResult
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
-from kwhatif.snapshot.read.documents import Origin
-from kwhatif.whatif.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
-from kwhatif.whatif.gate.question import Gate
-from kwhatif.whatif.gate.registry import in_tree
-from kwhatif.whatif.gate.run import Proposal, Terms
-from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import ask
+from kwhatif.snapshot.read.objects import Origin
 from tests.builders import Json
 from tests.whatif.editing import snapshot_of, workload
 
@@ -61,26 +61,26 @@ def judged(
 ) -> GateResult:
     """What the gate says; ``rules`` as a rules file has them."""
     read = ReadPolicy(GatePolicy(rules=None if rules is None else dict(rules)), "rules.yaml")
-    terms = Terms(rules_of(read, in_tree()), frozenset(in_tree()), exemptions, read.called)
+    terms = GateSettings(rules_of(read, in_tree()), frozenset(in_tree()), exemptions, read.description)
     before = None if base is None else manifests(*base, file="base.yaml")
     question = Given(given=terms, head=manifests(*head), before=before, **more)
-    return ask(question, Proposal(Inputs(snapshot, now=datetime.fromisoformat(now))))
+    return ask(question, GateScenario(Inputs(snapshot, now=datetime.fromisoformat(now))))
 
 
 @dataclass(frozen=True)
 class Given(Gate):
     """A gate with rules and manifests that nobody has to read."""
 
-    given: Terms = field(default_factory=lambda: Terms((), frozenset()))
+    given: GateSettings = field(default_factory=lambda: GateSettings((), frozenset()))
     head: Sequence[Manifest] = ()
     before: Sequence[Manifest] | None = None
 
     @cached_property
-    def terms(self) -> Terms:
+    def terms(self) -> GateSettings:
         return self.given
 
-    def load(self, case: Case) -> None:
-        assert isinstance(case, Proposal)
+    def load(self, case: Scenario) -> None:
+        assert isinstance(case, GateScenario)
         case.manifests, case.base = self.head, self.before
 
 

@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from kwhatif.cli.main import COMMANDS
-from kwhatif.whatif.gate.gate_policy import DEFAULT_RULES, GatePolicy, read_policy, rules_of
-from kwhatif.whatif.gate.registry import in_tree, register
-from kwhatif.whatif.gate.rule import Parameters
+from kwhatif.commands.gate.gate_policy import DEFAULT_RULES, GatePolicy, read_policy, rules_of
+from kwhatif.commands.gate.rule import Parameters, in_tree, register
 from tests.console import blocks
 
 DOCS = Path(__file__).parents[3] / "docs"

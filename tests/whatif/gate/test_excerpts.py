@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.whatif.gate.excerpts import excerpt
+from kwhatif.commands.gate.excerpts import excerpt
 
 SECRET = "hunter2"
 

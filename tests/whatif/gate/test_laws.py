@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif.commands.gate.rule import in_tree
 from kwhatif.results.gate import GateResult
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.gate.registry import in_tree
 from tests.builders import HOSTNAME, Json, node
 from tests.whatif.editing import of
 from tests.whatif.gate.judging import annotated, judged, new, snapshot_of, workload

@@ -10,16 +10,15 @@ from unittest import mock
 
 import pytest
 
+from kwhatif.commands.gate import rule as registry
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
+from kwhatif.commands.gate.judgement import GateScenario, GateSettings
+from kwhatif.commands.gate.rule import Parameters, Rule, all_rules, in_tree, register
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results.gate import Finding, GateResult
-from kwhatif.whatif.gate import registry
-from kwhatif.whatif.gate.context import Context
-from kwhatif.whatif.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
-from kwhatif.whatif.gate.registry import all_rules, in_tree, register
-from kwhatif.whatif.gate.rule import Parameters, Rule
-from kwhatif.whatif.gate.run import Proposal, Terms
-from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.sequence import ask
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
 from tests.builders import node
 from tests.whatif.gate.judging import NOON, Given, manifests, new, snapshot_of
 
@@ -35,7 +34,7 @@ def test_all_rules_of_the_package_are_found() -> None:
 
 def test_every_rule_is_in_the_file_of_its_name_and_says_what_it_wants() -> None:
     for name, known in in_tree().items():
-        assert known.__module__ == f"kwhatif.whatif.gate.rules.{name.replace('-', '_')}"
+        assert known.__module__ == f"kwhatif.commands.gate.rules.{name.replace('-', '_')}"
         assert known(known.parameters()).threshold()
         assert known.purpose.endswith(".")
 
@@ -52,7 +51,7 @@ class MaxPods(Rule[MaxPodsParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         for unit in self.units(context):
             if len(unit.placements) > self.given.pods:
-                yield self.about(unit, "too many pods", f"{len(unit.placements)} of {self.given.pods}")
+                yield self.finding_about(unit, "too many pods", f"{len(unit.placements)} of {self.given.pods}")
 
 
 def with_entry(value: str, name: str = "mine") -> Any:
@@ -64,8 +63,8 @@ def with_entry(value: str, name: str = "mine") -> Any:
 def judged_by(known: Mapping[str, type[Rule[Any]]], rules: Mapping[str, Any]) -> GateResult:
     """What the gate says of two new pods."""
     given = rules_of(ReadPolicy(GatePolicy(rules=dict(rules))), known)
-    question = Given(given=Terms(given, set(known)), head=manifests(new("Deployment", "web", 2)))
-    return ask(question, Proposal(Inputs(snapshot_of([node("n1")]), now=datetime.fromisoformat(NOON))))
+    question = Given(given=GateSettings(given, set(known)), head=manifests(new("Deployment", "web", 2)))
+    return ask(question, GateScenario(Inputs(snapshot_of([node("n1")]), now=datetime.fromisoformat(NOON))))
 
 
 def test_a_rule_from_outside_is_as_good_as_any() -> None:

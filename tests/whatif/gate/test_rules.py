@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kwhatif.api.decode import convert
-from kwhatif.api.others import PriorityClass
+from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.commands.gate.context import GrownCluster
 from kwhatif.results.gate import GateResult, Location
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.gate.growth import Growth
 from tests.builders import HOSTNAME, ZONE, Json, budget, node, pod, select
 from tests.whatif.editing import of
 from tests.whatif.gate.judging import found, judged, new, only, snapshot_of, workload
@@ -346,13 +346,13 @@ def test_nodes_to_be_added_are_counted_by_what_they_would_be_like() -> None:
 
 def test_the_first_number_of_new_nodes_tried_has_places_for_all_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    placed = Growth._placed
+    placed = GrownCluster._count_placed
 
-    def noted(self: Growth, pods: Any, like: str, count: int) -> int:
+    def noted(self: GrownCluster, pods: Any, like: str, count: int) -> int:
         tried.append(count)
         return placed(self, pods, like, count)
 
-    monkeypatch.setattr(Growth, "_placed", noted)
+    monkeypatch.setattr(GrownCluster, "_placed", noted)
     snapshot = snapshot_of([node("n1", cpu="4", pods=5)])
     finding = only(ask("new-nodes", snapshot, new("Deployment", "web", 50, cpu="1m")).findings)
     assert finding.numbers["nodes"] == 9

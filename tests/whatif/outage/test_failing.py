@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.scheduling.arrivals import with_claims
+from kwhatif.commands.outage.failures import FailingCluster
+from kwhatif.scheduling.controllers import with_claims
 from kwhatif.scheduling.driver import Driver
-from kwhatif.whatif.outage.failing import Failing
 from tests.builders import driver_for
 from tests.scheduling.test_volume_laws import state_of
 from tests.storage_strategies import Store, stores
-from tests.strategies import Scenario, crowds, large_scenarios, scenarios
+from tests.strategies import GeneratedCluster, crowds, large_scenarios, scenarios
 
 
 def again(info: PodInfo) -> Pod:
@@ -32,7 +32,7 @@ def told(driver: Driver, pods: list[Pod]) -> Iterator[object]:
     names = driver.cluster.columns.names
     for each in pods:
         info = driver.cluster.shapes.info(with_claims(each, driver.cluster))
-        for attempt in driver.at_once(info):
+        for attempt in driver.schedule_with_preemption(info):
             home = None if attempt.row is None else names[attempt.row]
             victims = [victim.key for victim in attempt.victims]
             yield each.name, home, attempt.score, attempt.message, attempt.nominated, victims, attempt.criterion
@@ -51,12 +51,12 @@ def hold(make: Callable[[], Cluster], failures: list[list[str]], pending: list[P
     """Fail nodes one failure after the other, and compare with clusters that have only the others."""
     cluster = make()
     setup = driver_for(cluster).setup
-    failing, before = Failing(cluster, setup), state(cluster)
+    failing, before = FailingCluster(cluster, setup), state(cluster)
     for nodes in [*failures, []]:
-        pods = [*map(again, failing.lost(nodes)), *pending]
+        pods = [*map(again, failing.pods_on(nodes)), *pending]
         with failing.without(nodes) as driver:
             found = list(told(driver, pods))
-        fresh = Driver(make().without(nodes), setup, imagined=True)
+        fresh = Driver(make().without_nodes(nodes), setup, imagined=True)
         assert found == list(told(fresh, pods))
         assert state(cluster) == before
 
@@ -68,8 +68,8 @@ def failures_of(names: list[str], most: int) -> st.SearchStrategy[list[list[str]
 
 @st.composite
 def failing_scenarios(
-    draw: st.DrawFn, scenarios: st.SearchStrategy[Scenario], most: int = 3
-) -> tuple[Scenario, list[list[str]]]:
+    draw: st.DrawFn, scenarios: st.SearchStrategy[GeneratedCluster], most: int = 3
+) -> tuple[GeneratedCluster, list[list[str]]]:
     scenario = draw(scenarios)
     return scenario, draw(failures_of([node.name for node in scenario.nodes], most))
 
@@ -77,21 +77,23 @@ def failing_scenarios(
 @pytest.mark.usefixtures("cluster_size")
 @settings(max_examples=20)
 @given(failing_scenarios(scenarios(max_running=12, budgets=True)))
-def test_a_failure_is_as_if_the_nodes_had_never_been_there(found: tuple[Scenario, list[list[str]]]) -> None:
+def test_a_failure_is_as_if_the_nodes_had_never_been_there(found: tuple[GeneratedCluster, list[list[str]]]) -> None:
     scenario, failures = found
     hold(scenario.cluster, failures, scenario.pending)
 
 
 @settings(max_examples=20)
 @given(failing_scenarios(crowds()))
-def test_so_it_is_where_pods_evict_others(found: tuple[Scenario, list[list[str]]]) -> None:
+def test_so_it_is_where_pods_evict_others(found: tuple[GeneratedCluster, list[list[str]]]) -> None:
     scenario, failures = found
     hold(scenario.cluster, failures, scenario.pending)
 
 
 @settings(max_examples=8)
 @given(failing_scenarios(large_scenarios(100, 260), most=40))
-def test_so_it_is_where_the_scheduler_looks_at_some_of_the_nodes_only(found: tuple[Scenario, list[list[str]]]) -> None:
+def test_so_it_is_where_the_scheduler_looks_at_some_of_the_nodes_only(
+    found: tuple[GeneratedCluster, list[list[str]]],
+) -> None:
     scenario, failures = found
     hold(scenario.cluster, failures, scenario.pending)
 

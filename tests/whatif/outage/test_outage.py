@@ -13,22 +13,21 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import OwnerReference, Resource
-from kwhatif.api.others import PodDisruptionBudget
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.outage.effects import FailureEffects
+from kwhatif.commands.outage.failures import FailingCluster, FailureSelection, NodeFailure
+from kwhatif.commands.outage.run import Outage, OutageBase, simulate_failure
 from kwhatif.errors import KwhatifError
-from kwhatif.fleet.backs.here import Here
-from kwhatif.results.outage import Failure, OutageResult
+from kwhatif.fleet.executors import LocalExecutor
+from kwhatif.results.disruption import Failure, OutageResult
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.whatif.outage.effects import Effects
-from kwhatif.whatif.outage.failing import Failing
-from kwhatif.whatif.outage.failures import Gone, Wanted
-from kwhatif.whatif.outage.question import Outage, OutageGround, fail
-from kwhatif.whatif.stages.ground import Ground
-from kwhatif.whatif.stages.inputs import Inputs
-from kwhatif.whatif.stages.question import Case
-from kwhatif.whatif.stages.sequence import ask
 from tests.builders import Json, budget, node, node_term, pod, select
 from tests.storage_builders import claim, volume
-from tests.strategies import Scenario, crowds
+from tests.strategies import GeneratedCluster, crowds
 from tests.whatif.outage.test_failing import failing_scenarios
 from tests.whatif.sessions import session_of
 
@@ -60,7 +59,7 @@ def failed(
 ) -> Failure:
     """What happens without some nodes, all at once."""
     session = session_of(nodes, pods, objects)
-    return Effects(session, **options).of(Gone("some", "nodes", gone))
+    return FailureEffects(session, **options).failure_of(NodeFailure("some", "nodes", gone))
 
 
 def outcomes(failure: Failure) -> dict[str, str]:
@@ -185,8 +184,8 @@ def test_headroom_is_that_of_the_nodes_that_are_left_and_take_pods() -> None:
 
 
 def asked(nodes: Sequence[Node], pods: Sequence[Pod] = (), **options: Any) -> OutageResult:
-    question = Outage(Wanted(**options.pop("wanted", {})), back=Here(1), **options)
-    return ask(question, Case(Inputs(objects_of(nodes, pods))))
+    question = Outage(FailureSelection(**options.pop("wanted", {})), executor=LocalExecutor(1), **options)
+    return ask(question, Scenario(Inputs(objects_of(nodes, pods))))
 
 
 POOLED = [
@@ -238,7 +237,7 @@ def test_the_worst_comes_first_and_rules_decide_the_exit_code() -> None:
     assert [(each.name, each.stuck, each.lost) for each in result.failures] == [("a", 1, 0), ("c", 0, 1), ("b", 0, 0)]
     assert result.exit_code == 0
     judged = asked(nodes, pods, wanted=wanted, survive=("node",))
-    assert ([each.name for each in judged.broken], judged.exit_code) == (["a"], 1)
+    assert ([each.name for each in judged.unsurvived_failures], judged.exit_code) == (["a"], 1)
     assert [(scope.kind, scope.asked, scope.survived, scope.required) for scope in judged.scopes] == [
         ("node", 3, 2, True)
     ]
@@ -249,8 +248,8 @@ def test_the_worst_comes_first_and_rules_decide_the_exit_code() -> None:
 )
 def test_what_surviving_takes_is_up_to_the_user(require: Any, code: int) -> None:
     objects = objects_of(TWO, [web(1, "a")], [healthy(0, healthy=1, desired=1)])
-    question = Outage(survive=("node",), require=(require,), back=Here(1))
-    assert ask(question, Case(Inputs(objects))).exit_code == code
+    question = Outage(survive=("node",), require=(require,), executor=LocalExecutor(1))
+    assert ask(question, Scenario(Inputs(objects))).exit_code == code
 
 
 @pytest.mark.parametrize(
@@ -279,7 +278,7 @@ def pod_of(each: Pod, kind: str) -> Pod:
 @settings(max_examples=8)
 @given(failing_scenarios(crowds()))
 def test_what_is_undone_after_each_failure_gives_what_clusters_of_their_own_give(
-    found: tuple[Scenario, list[list[str]]],
+    found: tuple[GeneratedCluster, list[list[str]]],
 ) -> None:
     scenario, failures = found
     owners = ("ReplicaSet", "StatefulSet", "DaemonSet")
@@ -287,18 +286,22 @@ def test_what_is_undone_after_each_failure_gives_what_clusters_of_their_own_give
         pod_of(each, owners[place % 4]) if place % 4 < len(owners) else each
         for place, each in enumerate(scenario.running)
     ]
-    one, other = (Effects(session_of(scenario.nodes, pods, scenario.objects)) for _ in range(2))
-    other.__dict__["_failing"] = Failing(other.session.cluster, other.session.setup, apart=True)
+    one, other = (FailureEffects(session_of(scenario.nodes, pods, scenario.objects)) for _ in range(2))
+    other.__dict__["_failing"] = FailingCluster(other.session.cluster, other.session.setup, apart=True)
     for nodes in failures:
-        gone = Gone("some", "nodes", tuple(nodes))
-        assert one.of(gone) == other.of(gone)
+        gone = NodeFailure("some", "nodes", tuple(nodes))
+        assert one.failure_of(gone) == other.failure_of(gone)
 
 
 def test_what_travels_to_a_worker_gives_the_same_answers_there() -> None:
     pods = [web(number, "abcd"[number % 4], priority=number) for number in range(8)]
-    case = Case(Inputs(objects_of(POOLED, pods)))
-    ask(Outage(Wanted(nodes=("a",)), back=Here(1)), case)
-    here = OutageGround(Ground.of(case), unreachable=False)
+    case = Scenario(Inputs(objects_of(POOLED, pods)))
+    ask(Outage(FailureSelection(nodes=("a",)), executor=LocalExecutor(1)), case)
+    here = OutageBase(StudyBase.from_scenario(case), unreachable=False)
     there = pickle.loads(pickle.dumps(here))
-    for gone in (Gone("node", "a", ("a",)), Gone("zone", "z1", ("b", "c", "d")), Gone("node", "a", ("a",))):
-        assert fail(here, gone) == fail(there, gone)
+    for gone in (
+        NodeFailure("node", "a", ("a",)),
+        NodeFailure("zone", "z1", ("b", "c", "d")),
+        NodeFailure("node", "a", ("a",)),
+    ):
+        assert simulate_failure(here, gone) == simulate_failure(there, gone)

@@ -10,4 +10,4 @@ from kwhatif.cluster.shapes import PodInfo
 
 
 def disruption_budget(pod: PodInfo, context: DrainContext) -> Verdict:
-    return None if context.budgets.allow(pod.shape) else "NotEnoughPdb"
+    return None if context.budgets.allows(pod.shape) else "NotEnoughPdb"

@@ -6,9 +6,9 @@ Upstream: cluster-autoscaler/simulator/drainability/rules/longterminating.
 from __future__ import annotations
 
 from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, Verdict
-from kwhatif.autoscaling.cluster_autoscaler.moments import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.golang.duration import SECOND
+from kwhatif.golang.parsing import SECOND
 
 _EXTRA = 30
 _GRACE = 30

@@ -68,10 +68,10 @@ def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
 
 def outcome(pod: PodInfo, context: DrainContext) -> Outcome | str:
     """What becomes of one pod, or why it stays."""
-    return _said(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
+    return _verdict_of(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
 
 
-def _said(pod: PodInfo, context: DrainContext) -> Verdict:
+def _verdict_of(pod: PodInfo, context: DrainContext) -> Verdict:
     """What the first of the rules says that says anything."""
     meta = pod.pod.metadata
     # Pods of kube-system are judged by their age.

@@ -5,7 +5,7 @@ Upstream: cluster-autoscaler/simulator/drainability/rules/replicacount.
 
 from __future__ import annotations
 
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Verdict
 from kwhatif.cluster.shapes import PodInfo
 

@@ -12,16 +12,16 @@ _KEY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 
 def safe_to_evict(pod: PodInfo, context: DrainContext) -> Verdict:
-    return Outcome.MOVE if _said(pod) == "true" else None
+    return Outcome.MOVE if _annotation_of(pod) == "true" else None
 
 
 def on_completion(pod: PodInfo, context: DrainContext) -> Verdict:
-    return Outcome.WAIT if _said(pod) == "on-completion" else None
+    return Outcome.WAIT if _annotation_of(pod) == "on-completion" else None
 
 
 def not_safe_to_evict(pod: PodInfo, context: DrainContext) -> Verdict:
-    return "NotSafeToEvictAnnotation" if _said(pod) == "false" else None
+    return "NotSafeToEvictAnnotation" if _annotation_of(pod) == "false" else None
 
 
-def _said(pod: PodInfo) -> str | None:
+def _annotation_of(pod: PodInfo) -> str | None:
     return (pod.pod.metadata.annotations or {}).get(_KEY)

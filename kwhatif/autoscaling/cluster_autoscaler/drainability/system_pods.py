@@ -6,13 +6,13 @@ Upstream: cluster-autoscaler/simulator/drainability/rules/system.
 from __future__ import annotations
 
 from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, Verdict
-from kwhatif.autoscaling.cluster_autoscaler.moments import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.cluster.shapes import PodInfo
 
 
 def system_pods(pod: PodInfo, context: DrainContext) -> Verdict:
     flags = context.flags
-    system = pod.shape.namespace == "kube-system" and not context.budgets.about(pod.shape)
+    system = pod.shape.namespace == "kube-system" and not context.budgets.budgets_of(pod.shape)
     if not system or not flags.skip_nodes_with_system_pods:
         return None
     created = pod.pod.metadata.creation_timestamp

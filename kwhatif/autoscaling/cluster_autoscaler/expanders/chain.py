@@ -11,7 +11,7 @@ from types import MappingProxyType
 from kwhatif.autoscaling.cluster_autoscaler.expanders.least_nodes import least_nodes
 from kwhatif.autoscaling.cluster_autoscaler.expanders.least_waste import least_waste
 from kwhatif.autoscaling.cluster_autoscaler.expanders.most_pods import most_pods
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Expander, Option
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Expander, ExpanderContext, Option
 from kwhatif.autoscaling.cluster_autoscaler.expanders.price import price
 from kwhatif.autoscaling.cluster_autoscaler.expanders.priority_list import priority
 from kwhatif.autoscaling.cluster_autoscaler.expanders.random_choice import random_choice
@@ -28,7 +28,7 @@ EXPANDERS: Mapping[str, Expander] = MappingProxyType(
 )
 
 
-def best_option(options: Sequence[Option], choice: Choice) -> Option | None:
+def best_option(options: Sequence[Option], choice: ExpanderContext) -> Option | None:
     """The option that is left in the end; None if an expander leaves out all of them."""
     for name in choice.world.flags.expander:
         options = EXPANDERS[name](options, choice)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option, least
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext, Option, least
 
 
-def least_nodes(options: Sequence[Option], choice: Choice) -> Sequence[Option]:
+def least_nodes(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
     return least(options, lambda option: option.nodes)

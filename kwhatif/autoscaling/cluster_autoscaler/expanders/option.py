@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import World
-from kwhatif.autoscaling.cluster_autoscaler.node_group import NodeGroup
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.cluster.shapes import PodInfo
 
@@ -26,14 +25,14 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ExpanderContext:
     """What expanders may look at. Without ``chance`` the first of equal options is taken."""
 
-    world: World
+    world: AutoscalingContext
     templates: Mapping[str, NodeTemplate]
     chance: Random | None = None
 
-    def requested(self, option: Option, name: str) -> int:
+    def sum_requests(self, option: Option, name: str) -> int:
         """What an option's pods ask for together."""
         return sum(pod.shape.score_requests.get(name, 0) for pod in option.pods)
 
@@ -45,7 +44,7 @@ class Choice:
         return quantity.milli_value() if name == "cpu" else quantity.value()
 
 
-Expander = Callable[[Sequence[Option], Choice], Sequence[Option]]
+Expander = Callable[[Sequence[Option], ExpanderContext], Sequence[Option]]
 """The best of some options: one, or several that are equally good."""
 
 

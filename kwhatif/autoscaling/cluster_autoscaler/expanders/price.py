@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import GIB
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_world import Prices
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option, least
-from kwhatif.autoscaling.cluster_autoscaler.gpus import gpu_resource
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import Prices
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext, Option, least
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import gpu_resource
 
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _PREFERRED = ((2, 1000), (6, 2000), (20, 4000), (60, 8000), (200, 16_000))
@@ -22,7 +22,7 @@ _STABILIZING = (500, 500 * 1024 * 1024)
 _WITH_GPUS = 1000.0
 
 
-def price(options: Sequence[Option], choice: Choice) -> Sequence[Option]:
+def price(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
     """Options without a known price are left out."""
     prices = choice.world.prices
     if prices is None:
@@ -31,7 +31,7 @@ def price(options: Sequence[Option], choice: Choice) -> Sequence[Option]:
     return least(priced, lambda option: _score(option, choice, prices)) if priced else []
 
 
-def node_price(option: Option, choice: Choice) -> float | None:
+def node_price(option: Option, choice: ExpanderContext) -> float | None:
     """What a node of the option's group costs an hour."""
     labels = choice.templates[option.group.name].node.metadata.labels or {}
     prices = choice.world.prices
@@ -40,7 +40,7 @@ def node_price(option: Option, choice: Choice) -> float | None:
     return prices.nodes.get(labels.get(_INSTANCE_TYPE, ""))
 
 
-def _score(option: Option, choice: Choice, prices: Prices) -> float:
+def _score(option: Option, choice: ExpanderContext, prices: Prices) -> float:
     each = node_price(option, choice)
     assert each is not None
     stabilizing = _pod_price(*_STABILIZING, prices)
@@ -56,7 +56,7 @@ def _pod_price(millicores: int, memory: int, prices: Prices) -> float:
     return millicores / 1000 * prices.core + memory / GIB * prices.gibibyte
 
 
-def _unfitness(option: Option, choice: Choice) -> float:
+def _unfitness(option: Option, choice: ExpanderContext) -> float:
     """1 for nodes of the preferred size, more for others; less so the more nodes are needed."""
     if gpu_resource(choice.templates[option.group.name].node, choice.world.gpu_label) is not None:
         return _WITH_GPUS

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option
-from kwhatif.cel.faults import Fault
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext, Option
 from kwhatif.cel.patterns import search
+from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 
@@ -17,7 +17,7 @@ CONFIG_MAP = "cluster-autoscaler-priority-expander"
 KEY = "priorities"
 
 
-def priority(options: Sequence[Option], choice: Choice) -> Sequence[Option]:
+def priority(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
     """All options, where the ConfigMap is missing, cannot be read or names none of the groups."""
     patterns = _patterns(choice.world.priorities)
     ranked = [(_rank(option.group.name, patterns), option) for option in options]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Choice, Option
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext, Option
 
 
-def random_choice(options: Sequence[Option], choice: Choice) -> Sequence[Option]:
+def random_choice(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
     """With chance given, one that it falls on; else the first."""
     place = 0 if choice.chance is None or not options else choice.chance.randrange(len(options))
     return options[place : place + 1]

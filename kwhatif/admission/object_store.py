@@ -1,0 +1,128 @@
+"""The objects that admission and controllers look up, as plain values, by kind, namespace and name.
+
+How the API calls the collection of a kind, and how its messages name an object.
+
+A refused request is told by resource (``deployments.apps "web" is forbidden``), an invalid object by kind
+(``Deployment.apps "web" is invalid``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from kwhatif.admission.response import Object
+from kwhatif.api.decode import convert
+from kwhatif.api.kinds import GROUPS, KINDS, kind_named, plural_of
+from kwhatif.api.meta import Resource
+from kwhatif.api.quantity import plain_quantity
+
+
+class ObjectStore:
+    """What is in the cluster. ``put`` replaces; objects keep the order in which they first came.
+
+    ``pruned``: of all objects that were there from the start there may be no more than is read here.
+    """
+
+    def __init__(self, objects: Iterable[Object] = (), *, pruned: bool = False) -> None:
+        self.pruned = pruned
+        self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
+        self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
+        self._known: set[str] = set()
+        self._sketches: set[tuple[str, str, str]] = set()
+        self._watchers: list[Callable[[Object | None, Object | None], None]] = []
+        for obj in objects:
+            self._known.add(obj["kind"])
+            self.put(obj)
+
+    def put(self, obj: Object, *, sketched: bool = False) -> None:
+        """``sketched``: of the object's fields there are only those that scheduling reads."""
+        of_kind = self._by_kind.setdefault(obj["kind"], {})
+        key = namespace_of(obj), name_of(obj)
+        (self._sketches.add if sketched else self._sketches.discard)((obj["kind"], *key))
+        before = of_kind.get(key)
+        of_kind[key] = obj
+        self._by_home.setdefault((obj["kind"], key[0]), {})[key[1]] = obj
+        for watcher in self._watchers:
+            watcher(before, obj)
+
+    def cover(self, kind: str) -> None:
+        """All objects of this kind are known, though there may be none."""
+        self._known.add(kind)
+
+    def remove(self, kind: str, namespace: str, name: str) -> None:
+        before = self._by_kind.get(kind, {}).pop((namespace, name), None)
+        if before is not None:
+            del self._by_home[kind, namespace][name]
+            for watcher in self._watchers:
+                watcher(before, None)
+
+    def watch(self, watcher: Callable[[Object | None, Object | None], None]) -> None:
+        """Call ``watcher`` with what was there and what is there now, from now on, at every change."""
+        self._watchers.append(watcher)
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """One object; the namespace of what has none is empty."""
+        return self._by_kind.get(kind, {}).get((namespace, name))
+
+    def is_sketch(self, obj: Object) -> bool:
+        """Whether of an object's fields there are only those that scheduling reads."""
+        return (obj["kind"], namespace_of(obj), name_of(obj)) in self._sketches
+
+    def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
+        """The objects of a kind, of one namespace or of all."""
+        found = self._by_kind.get(kind, {}) if namespace is None else self._by_home.get((kind, namespace), {})
+        yield from list(found.values())
+
+    def knows(self, kind: str) -> bool:
+        """Whether this kind was looked at: an object of it that is not here is not there either.
+
+        What came later says nothing about the others of its kind.
+        """
+        return kind in self._known
+
+
+def sketch(obj: Object) -> Object:
+    """What is left of an object where only the fields are kept that scheduling reads."""
+    return plain(convert(obj, KINDS[obj["kind"]]), obj["kind"])
+
+
+def plain(obj: Resource, kind: str) -> Object:
+    """An object as plain values: of its fields those that scheduling reads."""
+    found: Object = msgspec.to_builtins(obj, enc_hook=plain_quantity)
+    return {"apiVersion": kind_named(kind).api_version(), **found, "kind": kind}
+
+
+def name_of(obj: Object) -> str:
+    return str((obj.get("metadata") or {}).get("name") or "")
+
+
+def namespace_of(obj: Object) -> str:
+    return str((obj.get("metadata") or {}).get("namespace") or "")
+
+
+def group_of(obj: Object) -> str:
+    """The API group, empty for the core group; what comes from a snapshot may have left it out."""
+    return str(obj.get("apiVersion") or "").rpartition("/")[0] or GROUPS.get(str(obj.get("kind") or ""), "")
+
+
+def known_kind(obj: Object) -> str:
+    """The kind, if it is one that is read here, else nothing."""
+    kind = str(obj.get("kind") or "")
+    return kind if GROUPS.get(kind) == group_of(obj) else ""
+
+
+def resource_name(obj: Object) -> str:
+    """``deployments.apps``, ``pods``: the plural, and the group if there is one."""
+    kind = str(obj.get("kind") or "")
+    return _with_group(plural_of(kind), group_of(obj))
+
+
+def kind_name(obj: Object) -> str:
+    """``Deployment.apps``, ``Pod``."""
+    return _with_group(str(obj.get("kind") or ""), group_of(obj))
+
+
+def _with_group(name: str, group: str) -> str:
+    return f"{name}.{group}" if group else name

@@ -1,0 +1,65 @@
+"""What the API server answers to a request to create an object: what it made of it, or why it refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Object = dict[str, Any]
+"""An object as plain JSON values. Whoever changes one owns it: what comes from a file or a snapshot is copied first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """Something that a step filled in or altered: at ``path`` in the object, in words a person can act on."""
+
+    step: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One field that is wrong."""
+
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What nobody here can tell about a request, as of a webhook, and what may come of it."""
+
+    what: str
+    effect: str
+
+
+Doubts = dict[Doubt, dict[tuple[str, str, str], None]]
+"""Doubt -> the objects (kind, namespace, name) that it is about, in the order of their requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """The object as it would be stored, what was changed on the way, and what the server warns of."""
+
+    object: Object
+    changes: tuple[FieldChange, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRefusal:
+    """A verdict, not an error. ``reason`` is the API's: ``Forbidden`` (403), ``Invalid`` (422), and the like.
+
+    ``hint`` is ours: what would help.
+    """
+
+    code: int
+    reason: str
+    message: str
+    causes: tuple[Cause, ...] = field(default=())
+    hint: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+ApiResponse = StoredObject | RequestRefusal

@@ -1,0 +1,246 @@
+"""Sets of fields, spelt as ``metadata.managedFields`` spells them: nested maps whose keys are
+
+    f:NAME     a field, or a key of a map
+    k:{...}    an item of a list that its keys tell apart
+    v:VALUE    an item of a list without doubles
+    .          the item itself, besides what is in it
+
+Upstream: sigs.k8s.io/structured-merge-diff (fieldpath, typed).
+
+Which fields of an object those own who apply manifests, where nobody has written it down.
+
+Most objects are read without ``metadata.managedFields``. Then everything is taken to come from manifests but what has
+the value that the server fills in by itself, and what controllers and admission are known to write.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kwhatif.admission.response import Object
+from kwhatif.admission.updates.normal_form import DEFAULTS
+from kwhatif.api.field_types import FieldType, Types
+
+Fields = dict[str, Any]
+
+_ATOMIC_TYPES = frozenset(
+    {
+        *("admissionregistration.v1.MatchResources", "admissionregistration.v1.NamedRuleWithOperations"),
+        *("admissionregistration.v1.ParamKind", "admissionregistration.v1.ParamRef"),
+        *("admissionregistration.v1.Variable", "autoscaling.v1.CrossVersionObjectReference"),
+        *("core.v1.ConfigMapKeySelector", "core.v1.EndpointAddress", "core.v1.EndpointPort"),
+        *("core.v1.FileKeySelector", "core.v1.LocalObjectReference", "core.v1.NodeSelector"),
+        *("core.v1.NodeSelectorTerm", "core.v1.ObjectFieldSelector", "core.v1.ObjectReference"),
+        *("core.v1.ResourceFieldSelector", "core.v1.ScopeSelector", "core.v1.SecretKeySelector"),
+        *("core.v1.SecretReference", "core.v1.TopologySelectorTerm", "core.v1.TypedLocalObjectReference"),
+        *("discovery.v1.EndpointPort", "networking.v1.ServiceBackendPort", "rbac.v1.RoleRef", "rbac.v1.Subject"),
+        *("meta.v1.LabelSelector", "meta.v1.OwnerReference"),
+    }
+)
+_ATOMIC_MAPS = frozenset(
+    {
+        *(("core.v1.PodSpec", "nodeSelector"), ("core.v1.ReplicationControllerSpec", "selector")),
+        *(("core.v1.ServiceSpec", "selector"), ("node.v1.Scheduling", "nodeSelector")),
+    }
+)
+_GRANULAR = {("core.v1.PersistentVolumeSpec", "claimRef")}
+"""Fields whose parts have owners of their own, though their type is atomic elsewhere."""
+_KEY_DEFAULTS = {"protocol": "TCP"}
+
+
+def parts(value: Any, type_: FieldType | None, types: Types) -> Iterator[tuple[str, Any, FieldType | None]]:
+    """What a value is made of where its parts have owners of their own: key, part and its type. A leaf has none."""
+    if type_ is None:
+        return
+    atomic = type_.shape == "struct" and type_.name in _ATOMIC_TYPES
+    if type_.shape in ("struct", "granular") and isinstance(value, dict) and not atomic:
+        known = types.fields(type_.name)
+        for name, item in value.items():
+            field, inner = (type_.name, name), known.get(name)
+            if inner is not None and field in _GRANULAR:
+                inner = replace(inner, shape="granular")
+            yield f"f:{name}", item, None if field in _ATOMIC_MAPS else inner
+    elif type_.shape == "map" and isinstance(value, dict):
+        for name, item in value.items():
+            yield f"f:{name}", item, type_.item
+    elif type_.shape == "list" and type_.keys and isinstance(value, list):
+        for item in value:
+            yield item_key(item, type_.keys), item, type_.item
+
+
+def item_key(item: Any, keys: Sequence[str]) -> str:
+    """What tells an item of a list apart from the others."""
+    if keys == ("*",):
+        return f"v:{json.dumps(item)}"
+    given = item if isinstance(item, dict) else {}
+    found = {key: given.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
+    told = {key: value for key, value in found.items() if value is not None}
+    return f"k:{json.dumps(told, separators=(',', ':'))}"
+
+
+def fields_of(value: Any, type_: FieldType | None, types: Types) -> Fields:
+    """All fields that a value says something of."""
+    found: Fields = {}
+    for key, item, inner in parts(value, type_, types):
+        if item is None:
+            continue
+        within = fields_of(item, inner, types)
+        found[key] = {".": {}, **within} if key.startswith("k:") else within
+    return found
+
+
+def minus(fields: Fields, others: Mapping[str, Any]) -> Fields:
+    """The fields that are not among the others. An item that the others know in part stays as such."""
+    left: Fields = {}
+    for key, inner in fields.items():
+        if key not in others:
+            left[key] = inner
+        elif key != "." and inner:
+            rest = minus({name: item for name, item in inner.items() if name != "."}, others[key])
+            if rest:
+                left[key] = rest
+    return left
+
+
+def leaves(fields: Fields, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of a set, in order."""
+    for key, inner in sorted(fields.items()):
+        if key == ".":
+            continue
+        if any(name != "." for name in inner):
+            yield from leaves(inner, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def format_path(path: Sequence[str]) -> str:
+    """``.spec.containers[name="web"].image``: a path in the words of a conflict."""
+    told = ""
+    for key in path:
+        kind, _, name = key.partition(":")
+        if kind == "f":
+            told += f".{name}"
+        elif kind == "v":
+            told += f"[={name}]"
+        else:
+            keys: Object = json.loads(name)
+            told += "[" + ",".join(f"{key}={json.dumps(value)}" for key, value in keys.items()) + "]"
+    return told
+
+
+# Values that are filled in wherever the field is missing.
+_FILLED: dict[str, tuple[Any, ...]] = {key: (value,) for key, value in DEFAULTS.items()} | {
+    "allocateLoadBalancerNodePorts": (True,),
+    "apiGroup": ("rbac.authorization.k8s.io", ""),
+    "attachRequired": (True,),
+    "backoffLimit": (6, 2**31 - 1),
+    "completionMode": ("NonIndexed",),
+    "completions": (1,),
+    "concurrencyPolicy": ("Allow",),
+    "externalTrafficPolicy": ("Cluster",),
+    "failedJobsHistoryLimit": (1,),
+    "fsGroupPolicy": ("ReadWriteOnceWithFSType",),
+    "imagePullPolicy": ("Always", "IfNotPresent"),
+    "internalTrafficPolicy": ("Cluster",),
+    "manualSelector": (False,),
+    "maxSurge": ("25%", 0),
+    "maxUnavailable": ("25%", 1),
+    "minReplicas": (1,),
+    "parallelism": (1,),
+    "partition": (0,),
+    "persistentVolumeReclaimPolicy": ("Retain",),
+    "podManagementPolicy": ("OrderedReady",),
+    "podReplacementPolicy": ("TerminatingOrFailed", "Failed"),
+    "progressDeadlineSeconds": (600,),
+    "reclaimPolicy": ("Delete",),
+    "revisionHistoryLimit": (10,),
+    "sessionAffinity": ("None",),
+    "successfulJobsHistoryLimit": (3,),
+    "suspend": (False,),
+    "type": ("RollingUpdate", "ClusterIP", "Opaque"),
+    "volumeBindingMode": ("Immediate",),
+    "volumeLifecycleModes": (["Persistent"],),
+    "whenDeleted": ("Retain",),
+    "whenScaled": ("Retain",),
+}
+_SERVERS = ("apiVersion", "kind", "status")
+_SERVERS_METADATA = (
+    *("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "selfLink", "managedFields"),
+    *("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences"),
+)
+_SERVERS_SPEC: dict[str, tuple[str, ...]] = {
+    "Pod": (
+        *("nodeName", "serviceAccountName", "serviceAccount", "priority", "priorityClassName", "preemptionPolicy"),
+        *("imagePullSecrets", "overhead"),
+    ),
+    "PersistentVolumeClaim": ("storageClassName", "volumeName", "dataSource", "dataSourceRef"),
+    "PersistentVolume": ("claimRef",),
+    "Service": ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"),
+    "Job": ("selector",),
+}
+_SERVERS_DOMAINS = (
+    *("deployment.kubernetes.io/", "deprecated.daemonset.template.generation", "pv.kubernetes.io/"),
+    *("volume.kubernetes.io/", "volume.beta.kubernetes.io/", "batch.kubernetes.io/", "kubectl.kubernetes.io/last"),
+    *("kubernetes.io/metadata.name", "controller-uid", "job-name", "topology.kubernetes.io/"),
+)
+_TOKEN = "kube-api-access-"
+_TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+def fields_of_manifests(live: Object, type_: FieldType, types: Types, besides: Iterable[str] = ()) -> Fields:
+    """The fields of a stored object that are taken to come from manifests; ``besides`` names fields of its spec that
+    do not.
+    """
+    kind = str(live.get("kind") or "")
+    found: Fields = {}
+    for key, item, inner in parts(live, type_, types):
+        name = key[2:]
+        if name in _SERVERS:
+            continue
+        if name == "metadata":
+            told = {part: value for part, value in item.items() if part not in _SERVERS_METADATA}
+        elif name == "spec" and isinstance(item, dict):
+            left = {*_SERVERS_SPEC.get(kind, ()), *besides}
+            told = {part: value for part, value in item.items() if part not in left}
+        else:
+            told = item
+        own = _own(told, inner, types)
+        if own or _is_leaf(told, inner, types):
+            found[key] = own
+    return found
+
+
+def _own(value: Any, type_: FieldType | None, types: Types) -> Fields:
+    found: Fields = {}
+    for key, item, inner in parts(value, type_, types):
+        name = key[2:] if key.startswith("f:") else ""
+        if item in (None, "", {}, []) or (name and _is_server_filled(name, item)):
+            continue
+        own = _own(item, inner, types)
+        if key.startswith("k:"):
+            if not _is_token(item):
+                found[key] = {".": {}, **own}
+        elif own or _is_leaf(item, inner, types):
+            found[key] = own
+    return found
+
+
+def _is_server_filled(name: str, value: Any) -> bool:
+    """Whether a field has a value that the server or a controller may have given it."""
+    if name == "tolerations":
+        return all(item.get("key") in _TOLERATED for item in value)
+    if name == "nodePort" or name.startswith(_SERVERS_DOMAINS):
+        return True
+    return any(value == known and type(value) is type(known) for known in _FILLED.get(name, ()))
+
+
+def _is_token(item: Any) -> bool:
+    """The volume with a service account's token, or its mount."""
+    return isinstance(item, dict) and str(item.get("name") or "").startswith(_TOKEN)
+
+
+def _is_leaf(value: Any, type_: FieldType | None, types: Types) -> bool:
+    return value not in (None, "", {}, []) and next(parts(value, type_, types), None) is None

@@ -1,0 +1,280 @@
+"""Rules for a pod, and for what a pod and a pod template share.
+
+Upstream: pkg/apis/core/validation/validation.go.
+
+Rules for pod templates, shared by all that make pods.
+
+Upstream: pkg/apis/core/validation/validation.go and pkg/apis/apps/validation/validation.go.
+
+Rules for how a pod is called in the network and whom it asks there, and for what it shares with its node.
+
+Upstream: pkg/apis/core/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwhatif.admission.object_store import name_of
+from kwhatif.admission.request import containers_of, deep_copy_json, each
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.addresses import ip_rules
+from kwhatif.admission.validation.containers import check_containers, check_host_network, check_own_image
+from kwhatif.admission.validation.environment import check_file_variables
+from kwhatif.admission.validation.field_rules import check_labels, dns_label, dns_subdomain, label_key, search_domain
+from kwhatif.admission.validation.metadata import check_annotations, check_metadata
+from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.resources import check_overhead, check_pod_resources
+from kwhatif.admission.validation.scheduling_constraints import (
+    check_affinity,
+    check_spread_constraints,
+    check_tolerations,
+)
+from kwhatif.admission.validation.security_context import (
+    check_host_processes,
+    check_operating_system,
+    check_pod_annotations,
+    check_pod_security,
+    check_profiles,
+)
+from kwhatif.admission.validation.volumes import check_resource_claims, check_volumes
+from kwhatif.api.decode import convert
+from kwhatif.api.meta import LabelSelector
+from kwhatif.api.selectors import Selector, SelectorError
+from kwhatif.versions import Features
+
+DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_MOST_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
+_LONGEST_NAME = 64
+
+
+def check_dns(problems: Problems, spec: Object, path: str) -> None:
+    """``path`` is that of the configuration."""
+    config = spec.get("dnsConfig")
+    servers, searches = ((config or {}).get(key) or [] for key in ("nameservers", "searches"))
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            problems.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not servers:
+            why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            problems.required(f"{path}.nameservers", why)
+            return
+    if len(servers) > _MOST_SERVERS:
+        problems.invalid(f"{path}.nameservers", servers, f"must not have more than {_MOST_SERVERS} nameservers")
+    for i, server in enumerate(servers):
+        problems.invalid(f"{path}.nameservers[{i}]", server, *ip_rules(server, problems.features))
+    if len(searches) > _MOST_SEARCHES:
+        problems.invalid(f"{path}.searches", searches, f"must not have more than {_MOST_SEARCHES} search paths")
+    if len(" ".join(searches).encode()) > _LONGEST_SEARCHES:
+        why = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
+        problems.invalid(f"{path}.searches", searches, why)
+    for i, search in enumerate(searches):
+        if search != ".":
+            domain = search.removesuffix(".")
+            problems.invalid(f"{path}.searches[{i}]", domain, *search_domain(domain))
+    for i, option in enumerate(each(config, "options")):
+        if not option.get("name"):
+            problems.required(f"{path}.options[{i}]", "must not be empty")
+
+
+def check_host_aliases(problems: Problems, aliases: list[Object], path: str) -> None:
+    for i, alias in enumerate(aliases):
+        address = alias.get("ip") or ""
+        problems.invalid(f"{path}[{i}].ip", address, *ip_rules(address, problems.features))
+        for k, name in enumerate(alias.get("hostnames") or ()):
+            problems.invalid(f"{path}[{i}].hostnames[{k}]", name, *dns_subdomain(name))
+
+
+def check_host_users(problems: Problems, spec: Object, path: str) -> None:
+    """A pod with users of its own shares no other namespace with its node."""
+    if spec.get("hostUsers") is not False:
+        return
+    for key, told in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+        if spec.get(key):
+            problems.forbidden(f"{path}.{told}", "when `hostUsers` is false")
+    for where, container in containers_of(spec, path):
+        if container.get("volumeDevices"):
+            problems.forbidden(f"{where}.volumeDevices", "when `hostUsers` is false")
+
+
+def check_hostname_override(problems: Problems, spec: Object, path: str) -> None:
+    name, where = spec.get("hostnameOverride"), f"{path}.hostnameOverride"
+    if name is None:
+        return
+    if spec.get("setHostnameAsFQDN"):
+        problems.forbidden(where, "may not be specified when setHostnameAsFQDN is true")
+    if spec.get("hostNetwork"):
+        problems.forbidden(where, "may not be specified when hostNetwork is true")
+    if len(name.encode()) > _LONGEST_NAME:
+        problems.too_long(where, _LONGEST_NAME)
+    problems.invalid(where, name, *dns_subdomain(name))
+
+
+_RESTARTS = ("Always", "OnFailure", "Never")
+_PREEMPTION = ("PreemptLowerPriority", "Never")
+_INT32 = 2**31 - 1
+
+
+_SOUND: list[tuple[Features, Object]] = []
+"""The last pod spec in which nothing was wrong by some rules: the next pod is often made of the same template."""
+
+
+def check_pod(problems: Problems, pod: Object) -> None:
+    spec, metadata = pod.get("spec") or {}, pod.get("metadata")
+    check_metadata(problems, pod)
+    check_pod_annotations(problems, metadata, spec, "metadata.annotations")
+    if not _SOUND or _SOUND[0] != (problems.features, spec):
+        _check_own_spec(problems, spec, name_of(pod))
+    check_profiles(problems, metadata, spec, "spec")
+
+
+def _check_own_spec(problems: Problems, spec: Object, name: str) -> None:
+    before = len(problems.causes)
+    check_pod_spec(problems, spec, "spec", pod=name)
+    for key in ("containers", "initContainers"):
+        for i, container in enumerate(each(spec, key)):
+            check_own_image(problems, container, f"spec.{key}[{i}]")
+    if each(spec, "ephemeralContainers"):
+        problems.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and each(spec, "schedulingGates"):
+        problems.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    # The claims of ephemeral volumes are named after the pod.
+    if len(problems.causes) == before and not any(volume.get("ephemeral") for volume in each(spec, "volumes")):
+        _SOUND[:] = [(problems.features, deep_copy_json(spec))]
+
+
+def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = "") -> None:
+    """``pod`` is the pod's name; without one this is the pod of a template."""
+    volumes = check_volumes(problems, each(spec, "volumes"), f"{path}.volumes", pod)
+    check_resource_claims(problems, each(spec, "resourceClaims"), f"{path}.resourceClaims")
+    check_containers(problems, spec, volumes, path)
+    if (spec.get("os") or {}).get("name") == "windows" and spec.get("resources") is not None:
+        problems.forbidden(f"{path}.resources", "may not be set for a windows pod")
+    else:
+        check_pod_resources(problems, spec, f"{path}.resources")
+    check_host_network(problems, spec, path, in_pod=bool(pod))
+    for key, values in (("restartPolicy", _RESTARTS), ("dnsPolicy", DNS_POLICIES)):
+        if spec.get(key) and spec[key] not in values:
+            problems.unsupported(f"{path}.{key}", spec[key], values)
+    check_labels(problems, spec.get("nodeSelector"), f"{path}.nodeSelector")
+    check_pod_security(problems, spec, f"{path}.securityContext")
+    check_affinity(problems, spec.get("affinity"), f"{path}.affinity")
+    check_dns(problems, spec, f"{path}.dnsConfig")
+    for i, gate in enumerate(each(spec, "readinessGates")):
+        kind = gate.get("conditionType") or ""
+        problems.invalid(f"{path}.readinessGates[{i}].conditionType", kind, *label_key(kind))
+    _gates(problems, each(spec, "schedulingGates"), f"{path}.schedulingGates")
+    check_spread_constraints(problems, each(spec, "topologySpreadConstraints"), f"{path}.topologySpreadConstraints")
+    check_host_processes(problems, spec, path)
+    check_host_users(problems, spec, path)
+    check_hostname_override(problems, spec, path)
+    _subdomain(problems, spec.get("serviceAccountName") or spec.get("serviceAccount"), f"{path}.serviceAccountName")
+    _subdomain(problems, spec.get("nodeName"), f"{path}.nodeName")
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= _INT32:
+        problems.invalid(f"{path}.activeDeadlineSeconds", deadline, f"must be between 1 and {_INT32}, inclusive")
+    for key in ("hostname", "subdomain"):
+        if spec.get(key):
+            problems.invalid(f"{path}.{key}", spec[key], *dns_label(spec[key]))
+    check_tolerations(problems, each(spec, "tolerations"), f"{path}.tolerations")
+    check_host_aliases(problems, each(spec, "hostAliases"), f"{path}.hostAliases")
+    _subdomain(problems, spec.get("priorityClassName"), f"{path}.priorityClassName")
+    runtime = spec.get("runtimeClassName")
+    if runtime is not None:
+        problems.invalid(f"{path}.runtimeClassName", runtime, *dns_subdomain(runtime))
+    preemption = spec.get("preemptionPolicy")
+    if preemption == "":
+        problems.required(f"{path}.preemptionPolicy")
+    elif preemption is not None and preemption not in _PREEMPTION:
+        problems.unsupported(f"{path}.preemptionPolicy", preemption, _PREEMPTION)
+    check_overhead(problems, spec.get("overhead"), f"{path}.overhead")
+    check_operating_system(problems, spec, path)
+    _scheduling_group(problems, spec.get("schedulingGroup"), f"{path}.schedulingGroup.podGroupName")
+    check_file_variables(problems, spec, path)
+
+
+def _gates(problems: Problems, gates: list[Object], path: str) -> None:
+    seen: set[str] = set()
+    for i, gate in enumerate(gates):
+        name = gate.get("name") or ""
+        problems.invalid(f"{path}[{i}]", name, *label_key(name))
+        if name in seen:
+            problems.duplicate(f"{path}[{i}]", name)
+        seen.add(name)
+
+
+def _subdomain(problems: Problems, value: str | None, path: str) -> None:
+    if value:
+        problems.invalid(path, value, *dns_subdomain(value))
+
+
+def _scheduling_group(problems: Problems, group: Object | None, path: str) -> None:
+    if group is None:
+        return
+    name = group.get("podGroupName")
+    if name is None:
+        problems.invalid(path, None, "must specify one of: `podGroupName`")
+    else:
+        problems.invalid(path, name, *dns_subdomain(name))
+
+
+_MISMATCH = "`selector` does not match template `labels`"
+
+
+def check_template(problems: Problems, owner: Object, path: str) -> None:
+    """The template of ``owner`` at ``path``."""
+    template = owner.get("template") or {}
+    spec, metadata = template.get("spec") or {}, template.get("metadata")
+    check_labels(problems, (metadata or {}).get("labels"), f"{path}.labels")
+    check_annotations(problems, (metadata or {}).get("annotations"), f"{path}.annotations")
+    check_pod_annotations(problems, metadata, spec, f"{path}.annotations")
+    check_pod_spec(problems, spec, f"{path}.spec")
+    check_profiles(problems, metadata, spec, f"{path}.spec")
+    if each(spec, "ephemeralContainers"):
+        problems.forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
+
+
+def labels_match(problems: Problems, spec: Object, selector: Object | None) -> None:
+    """A selector must select the pods of the template beside it."""
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if not matches(selector, labels):
+        shown = labels and dict(sorted(labels.items()))
+        problems.invalid("spec.template.metadata.labels", shown or None, _MISMATCH)
+
+
+def format_selector(selector: Object) -> Object:
+    """A selector as upstream shows it: fields in their order, labels by key, nothing that is empty."""
+    labels = dict(sorted((selector.get("matchLabels") or {}).items()))
+    items = [
+        {key: item[key] for key in ("key", "operator", "values") if item.get(key)}
+        for item in each(selector, "matchExpressions")
+    ]
+    return {key: value for key, value in (("matchLabels", labels), ("matchExpressions", items)) if value}
+
+
+def matches(selector: Object | None, labels: Mapping[str, str] | None) -> bool:
+    """Whether a template's labels are selected. No selector selects nothing; a broken one is judged elsewhere."""
+    if selector is None:
+        return False
+    try:
+        compiled = Selector.from_label_selector(convert(selector, LabelSelector))
+    except SelectorError:
+        return True
+    return all(requirement.matches((labels or {}).get(requirement.key)) for requirement in compiled.requirements)
+
+
+def not_negative(problems: Problems, owner: Object, key: str, path: str = "spec") -> None:
+    value = owner.get(key)
+    if value is not None and value < 0:
+        problems.invalid(f"{path}.{key}", value, "must be greater than or equal to 0")
+
+
+def only_always(problems: Problems, spec: Object, kind: str) -> None:
+    """Pods that are replaced when they end restart their containers and have no deadline."""
+    pod = (spec.get("template") or {}).get("spec") or {}
+    if pod.get("restartPolicy") != "Always":
+        problems.unsupported("spec.template.spec.restartPolicy", pod.get("restartPolicy"), ("Always",))
+    if pod.get("activeDeadlineSeconds") is not None:
+        why = f"activeDeadlineSeconds in {kind} is not Supported"
+        problems.forbidden("spec.template.spec.activeDeadlineSeconds", why)

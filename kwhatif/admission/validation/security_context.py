@@ -1,0 +1,361 @@
+"""Rules for security contexts of pods and containers.
+
+Upstream: pkg/apis/core/validation/validation.go. Privileged containers are taken to be allowed
+(``--allow-privileged``, as all clusters run).
+
+Rules for what pods of one operating system must leave alone, and for the options of Windows.
+
+Upstream: pkg/apis/core/validation/validation.go.
+
+Rules for annotations of pods: what became fields long ago, and what is said of a pod from outside.
+
+Upstream: pkg/apis/core/validation/validation.go. Annotations that ask for a profile of seccomp or AppArmor are still
+read, and must agree with the fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kwhatif.admission.request import containers_of, each
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.field_rules import dns_subdomain, relative_path, within_range
+from kwhatif.admission.validation.problems import Problems
+
+_SPEC_LIMIT_KIB = 64
+_LONGEST_DOMAIN, _LONGEST_USER = 256, 104
+_NET_BIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
+_DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DNS = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_FORBIDDEN_SIGNS = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
+_SYSTEMS = ("linux", "windows")
+_LINUX_ONLY_FIRST = ("appArmorProfile", "seLinuxOptions")
+_LINUX_ONLY_IN_POD = (
+    *("seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "shareProcessNamespace"),
+    *("runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"),
+)
+_LINUX_ONLY_IN_CONTAINERS = (
+    *(*_LINUX_ONLY_FIRST, "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged"),
+    *("allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"),
+)
+
+
+def check_operating_system(problems: Problems, spec: Object, path: str) -> None:
+    """What a pod says that names its operating system; nothing if it names none."""
+    system = spec.get("os")
+    if system is None:
+        return
+    name = system.get("name") or ""
+    if not name:
+        problems.required(f"{path}.os.name")
+    elif name not in _SYSTEMS:
+        problems.unsupported(f"{path}.os", name, _SYSTEMS)
+    elif name == "linux":
+        _linux(problems, spec, path)
+    else:
+        _windows(problems, spec, path)
+
+
+def check_host_processes(problems: Problems, spec: Object, path: str) -> None:
+    """If a container runs as a process of its Windows node, all of the pod do."""
+    own = _host_process(spec)
+    number = running = 0
+    for where, container in containers_of(spec, path):
+        number += 1
+        asked = _host_process(container)
+        if own is not None and asked is not None and own != asked:
+            why = f"pod hostProcess value must be identical if both are specified, was {str(own).lower()}"
+            problems.invalid(f"{where}.securityContext.windowsOptions.hostProcess", asked, why)
+        running += bool(own if asked is None else asked)
+    if not running:
+        return
+    if running != number:
+        why = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+        problems.invalid(path, "", why)
+    if not spec.get("hostNetwork"):
+        why = "hostNetwork must be true if pod contains any hostProcess containers"
+        problems.invalid(f"{path}.hostNetwork", False, why)
+
+
+def check_windows_options(problems: Problems, options: Object | None, path: str) -> None:
+    if not options:
+        return
+    name, spec = options.get("gmsaCredentialSpecName"), options.get("gmsaCredentialSpec")
+    if name is not None:
+        problems.invalid(f"{path}.gmsaCredentialSpecName", name, *dns_subdomain(name))
+    if spec == "":
+        problems.invalid(f"{path}.gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string")
+    elif spec is not None and len(spec.encode()) > _SPEC_LIMIT_KIB * 1024:
+        why = f"gmsaCredentialSpec size must be under {_SPEC_LIMIT_KIB} KiB"
+        problems.invalid(f"{path}.gmsaCredentialSpec", spec, why)
+    user = options.get("runAsUserName")
+    if user is not None:
+        problems.invalid(f"{path}.runAsUserName", user, *_user_rules(user))
+
+
+def _user_rules(whole: str) -> list[str]:
+    """``DOMAIN\\user`` or a user alone."""
+    if not whole:
+        return ["runAsUserName cannot be an empty string"]
+    if re.search(r"[\x00-\x1f\x7f]", whole):
+        return ["runAsUserName cannot contain control characters"]
+    if whole.count("\\") > 1:
+        return ["runAsUserName cannot contain more than one backslash"]
+    domain, slash, user = whole.rpartition("\\")
+    wrong = []
+    if len(domain.encode()) >= _LONGEST_DOMAIN:
+        wrong.append(f"runAsUserName's Domain length must be under {_LONGEST_DOMAIN} characters")
+    if slash and not (_NET_BIOS.fullmatch(domain) or _DNS.fullmatch(domain)):
+        wrong.append("runAsUserName's Domain doesn't match the NetBios nor the DNS format")
+    if not user:
+        wrong.append("runAsUserName's User cannot be empty")
+    elif len(user.encode()) > _LONGEST_USER:
+        wrong.append(f"runAsUserName's User length must not be longer than {_LONGEST_USER} characters")
+    if re.fullmatch("[. ]+", user):
+        wrong.append("runAsUserName's User cannot contain only periods or spaces")
+    if _FORBIDDEN_SIGNS.search(user):
+        wrong.append("runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]")
+    return wrong
+
+
+def _linux(problems: Problems, spec: Object, path: str) -> None:
+    for where, owner in ((path, spec), *containers_of(spec, path)):
+        if (owner.get("securityContext") or {}).get("windowsOptions") is not None:
+            why = "windows options cannot be set for a linux pod"
+            problems.forbidden(f"{where}.securityContext.windowsOptions", why)
+
+
+def _windows(problems: Problems, spec: Object, path: str) -> None:
+    context = spec.get("securityContext") or {}
+    why = "cannot be set for a windows pod"
+    for key in _LINUX_ONLY_FIRST:
+        if context.get(key) is not None:
+            problems.forbidden(f"{path}.securityContext.{key}", why)
+    for key in ("hostUsers", "hostPID", "hostIPC"):
+        if spec.get(key) is not None if key == "hostUsers" else spec.get(key):
+            problems.forbidden(f"{path}.{key}", why)
+    for key in _LINUX_ONLY_IN_POD:
+        outside = key == "shareProcessNamespace"
+        value = (spec if outside else context).get(key)
+        if value is not None and (key != "sysctls" or value):
+            problems.forbidden(f"{path}.{key}" if outside else f"{path}.securityContext.{key}", why)
+    for where, container in containers_of(spec, path):
+        for key in _LINUX_ONLY_IN_CONTAINERS:
+            if (container.get("securityContext") or {}).get(key) is not None:
+                problems.forbidden(f"{where}.securityContext.{key}", why)
+
+
+def _host_process(owner: Object) -> bool | None:
+    found: bool | None = ((owner.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    return found
+
+
+_INT32 = 2**31 - 1
+_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
+_LONGEST_PATH = 4095
+_SYSCTL_PART = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL = rf"({_SYSCTL_PART}[\./])*{_SYSCTL_PART}"
+_LONGEST_SYSCTL = 253
+_SHARED = re.compile(r"kernel\.(sem|shmall|shmmax|shmmni|shm_rmid_forced|shm|msgmax|msgmnb|msgmni|msg)|fs\.mqueue\..*")
+_CHOICES = {
+    "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
+    "supplementalGroupsPolicy": ("Merge", "Strict"),
+    "seLinuxChangePolicy": ("MountOption", "Recursive"),
+}
+
+
+def check_pod_security(problems: Problems, spec: Object, path: str) -> None:
+    """``path`` is that of the security context."""
+    context = spec.get("securityContext") or {}
+    for key in ("fsGroup", "runAsUser", "runAsGroup"):
+        _identity(problems, context.get(key), f"{path}.{key}")
+    for i, group in enumerate(context.get("supplementalGroups") or ()):
+        _identity(problems, group or 0, f"{path}.supplementalGroups[{i}]")
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        why = "ShareProcessNamespace and HostPID cannot both be enabled"
+        problems.invalid(f"{path}.shareProcessNamespace", True, why)
+    _sysctls(problems, spec, each(context, "sysctls"), f"{path}.sysctls")
+    _choice(problems, context, "fsGroupChangePolicy", path)
+    _profile_of(problems, context.get("seccompProfile"), "seccomp", f"{path}.seccompProfile")
+    check_windows_options(problems, context.get("windowsOptions"), f"{path}.windowsOptions")
+    _profile_of(problems, context.get("appArmorProfile"), "AppArmor", f"{path}.appArmorProfile")
+    _choice(problems, context, "supplementalGroupsPolicy", path)
+    _choice(problems, context, "seLinuxChangePolicy", path)
+
+
+def check_container_security(problems: Problems, context: Object | None, path: str, *, own_users: bool) -> None:
+    """``own_users``: the pod has users of its own, and not those of its node."""
+    if not context:
+        return
+    _identity(problems, context.get("runAsUser"), f"{path}.runAsUser")
+    _identity(problems, context.get("runAsGroup"), f"{path}.runAsGroup")
+    mount = context.get("procMount")
+    if mount is not None and mount not in ("Default", "Unmasked"):
+        problems.unsupported(f"{path}.procMount", mount, ("Default", "Unmasked"))
+    if mount == "Unmasked" and not own_users:
+        problems.invalid(f"{path}.procMount", mount, "`hostUsers` must be false to use `Unmasked`")
+    _profile_of(problems, context.get("seccompProfile"), "seccomp", f"{path}.seccompProfile")
+    if context.get("allowPrivilegeEscalation") is False:
+        why = "cannot set `allowPrivilegeEscalation` to false and"
+        if context.get("privileged"):
+            problems.invalid(path, context, f"{why} `privileged` to true")
+        for added in (context.get("capabilities") or {}).get("add") or ():
+            if added == "CAP_SYS_ADMIN":
+                problems.invalid(path, context, f"{why} `capabilities.Add` CAP_SYS_ADMIN")
+    check_windows_options(problems, context.get("windowsOptions"), f"{path}.windowsOptions")
+    _profile_of(problems, context.get("appArmorProfile"), "AppArmor", f"{path}.appArmorProfile")
+
+
+def check_profile(problems: Problems, profile: Object, what: str, path: str) -> None:
+    """A profile of ``seccomp`` or ``AppArmor``."""
+    kind, local = profile.get("type") or "", profile.get("localhostProfile")
+    where, field = f"{path}.localhostProfile", "seccompProfile" if what == "seccomp" else "appArmorProfile"
+    if not kind:
+        problems.required(f"{path}.type", f"type is required when {field} is set")
+    elif kind not in _PROFILES:
+        problems.unsupported(f"{path}.type", kind, _PROFILES)
+    if kind == "Localhost":
+        if local is None:
+            problems.required(where, f"must be set when {what} type is Localhost")
+        elif what == "seccomp":
+            problems.invalid(where, local, *relative_path(local))
+        else:
+            _app_armor_path(problems, local, where)
+    elif local is not None and (what == "seccomp" or kind in _PROFILES):
+        problems.invalid(
+            where, profile if what == "seccomp" else local, f"can only be set when {what} type is Localhost"
+        )
+
+
+def _profile_of(problems: Problems, profile: Object | None, what: str, path: str) -> None:
+    if profile is not None:
+        check_profile(problems, profile, what, path)
+
+
+def _app_armor_path(problems: Problems, local: str, path: str) -> None:
+    if local.strip() != local:
+        problems.invalid(path, local, "must not be padded with whitespace")
+    elif not local:
+        problems.required(path, "must be set when AppArmor type is Localhost")
+    if len(local.encode()) > _LONGEST_PATH:
+        problems.too_long(path, _LONGEST_PATH)
+
+
+def _identity(problems: Problems, number: int | None, path: str) -> None:
+    if number is not None:
+        problems.invalid(path, number, *within_range(number, 0, _INT32))
+
+
+def _choice(problems: Problems, context: Object, key: str, path: str) -> None:
+    value: Any = context.get(key)
+    if value is not None and value not in _CHOICES[key]:
+        problems.unsupported(f"{path}.{key}", value, _CHOICES[key])
+
+
+def _sysctls(problems: Problems, spec: Object, sysctls: list[Object], path: str) -> None:
+    names: set[str] = set()
+    for i, sysctl in enumerate(sysctls):
+        where, name = f"{path}[{i}].name", sysctl.get("name") or ""
+        if not name:
+            problems.required(where)
+        elif len(name) > _LONGEST_SYSCTL or not re.fullmatch(_SYSCTL, name):
+            why = f"must have at most {_LONGEST_SYSCTL} characters and match regex ^{_SYSCTL}$"
+            problems.invalid(where, name, why)
+        elif name in names:
+            problems.duplicate(where, name)
+        names.add(name)
+        whole = _convert_to_dots(name).partition("*")[0]
+        if spec.get("hostNetwork") and whole.startswith("net."):
+            problems.invalid(where, name, "may not be specified when 'hostNetwork' is true")
+        elif spec.get("hostIPC") and _SHARED.fullmatch(whole):
+            problems.invalid(where, name, "may not be specified when 'hostIPC' is true")
+
+
+def _convert_to_dots(name: str) -> str:
+    """A name that is split by slashes may have dots in its parts: the first of them tells which it is."""
+    first = re.search(r"[./]", name)
+    if first is None or first[0] == ".":
+        return name
+    return name.translate(str.maketrans("./", "/."))
+
+
+APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_MIRROR = "kubernetes.io/config.mirror"
+_LOCAL = "localhost/"
+_SECCOMP = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
+_ARMOR = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default",)}
+
+
+def check_pod_annotations(problems: Problems, metadata: Object | None, spec: Object, path: str) -> None:
+    """``path`` is that of the annotations."""
+    annotations = (metadata or {}).get("annotations")
+    if not annotations:
+        return
+    if _MIRROR in annotations and not spec.get("nodeName"):
+        why = "must set spec.nodeName if mirror pod annotation is set"
+        problems.invalid(f"{path}[{_MIRROR}]", annotations[_MIRROR], why)
+    cost = annotations.get(_DELETION_COST)
+    if cost is not None and not (re.fullmatch("0|-?[1-9][0-9]{0,9}", cost) and -_INT32 - 1 <= int(cost) <= _INT32):
+        problems.invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer")
+    for key in sorted(annotations, key=lambda key: (key != SECCOMP_POD, key)):
+        if key == SECCOMP_POD or key.startswith(SECCOMP_CONTAINER):
+            _seccomp(problems, annotations[key] or "", f"{path}.{key}")
+    names = {container.get("name") for _, container in containers_of(spec, "")}
+    for key in sorted(key for key in annotations if key.startswith(APP_ARMOR)):
+        name, profile = key.removeprefix(APP_ARMOR), annotations[key] or ""
+        if name not in names:
+            problems.invalid(f"{path}[{key}]", name, "container not found")
+        if profile not in ("", "runtime/default", "unconfined") and not profile.startswith(_LOCAL):
+            problems.invalid(f"{path}[{key}]", profile, f'invalid AppArmor profile name: "{profile}"')
+
+
+def check_profiles(problems: Problems, metadata: Object | None, spec: Object, path: str) -> None:
+    """Profiles that stand in an annotation and in a field are the same. ``path`` is that of the pod's spec."""
+    annotations = (metadata or {}).get("annotations")
+    if not annotations:
+        return
+    own = spec.get("securityContext") or {}
+    windows = (spec.get("os") or {}).get("name") == "windows"
+    if SECCOMP_POD in annotations:
+        where = f"{path}.securityContext.seccompProfile"
+        _agree(problems, annotations[SECCOMP_POD] or "", own.get("seccompProfile"), _SECCOMP, "seccomp", where)
+    containers = containers_of(spec, path)
+    for where, container in containers:
+        asked = annotations.get(f"{SECCOMP_CONTAINER}{container.get('name')}")
+        field = (container.get("securityContext") or {}).get("seccompProfile")
+        if asked is not None:
+            _agree(problems, asked, field, _SECCOMP, "seccomp", f"{where}.securityContext.seccompProfile")
+    for where, container in containers if not windows else ():
+        asked = annotations.get(f"{APP_ARMOR}{container.get('name')}")
+        field = (container.get("securityContext") or {}).get("appArmorProfile") or own.get("appArmorProfile")
+        if asked is not None:
+            _agree(problems, asked, field, _ARMOR, "apparmor", f"{where}.securityContext.appArmorProfile")
+
+
+def _seccomp(problems: Problems, profile: str, path: str) -> None:
+    if profile in ("runtime/default", "docker/default", "unconfined"):
+        return
+    if profile.startswith(_LOCAL):
+        local = profile.removeprefix(_LOCAL)
+        problems.invalid(path, local, *relative_path(local))
+    else:
+        problems.invalid(path, profile, "must be a valid seccomp profile")
+
+
+def _agree(
+    problems: Problems, asked: str, field: Any, names: Mapping[str, tuple[str, ...]], what: str, path: str
+) -> None:
+    kind = str((field or {}).get("type") or "")
+    if kind in names:
+        if asked not in names[kind]:
+            problems.forbidden(f"{path}.type", f"{what} type in annotation and field must match")
+    elif kind == "Localhost":
+        if not asked.startswith(_LOCAL):
+            problems.forbidden(f"{path}.type", f"{what} type in annotation and field must match")
+        elif asked.removeprefix(_LOCAL) != field.get("localhostProfile"):
+            problems.forbidden(f"{path}.localhostProfile", f"{what} profile in annotation and field must match")

@@ -1,0 +1,230 @@
+"""What an autoscaler looks at: the cluster as the API server has it, and its node groups as the cloud has them.
+
+Node groups: what the cloud says of a set of nodes that are alike.
+
+Upstream: cluster-autoscaler/cloudprovider/cloud_provider.go (NodeGroup).
+
+Limits of the whole cluster: how many cores and how much memory its nodes may have together.
+
+Upstream: cluster-autoscaler/resourcequotas (tracker.go, usage.go, cache.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kwhatif.admission.response import Object
+from kwhatif.api.core import Node, Pod, ReplicationController
+from kwhatif.api.kinds import Objects
+from kwhatif.api.workloads_and_storage import ReplicaSet, StatefulSet
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import GIB, Flags, GroupSettings
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.framework.runner import Framework
+from kwhatif.versions import Features
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """``target`` is the size asked of the cloud; ``template`` the node that it would make, None if it cannot tell, and
+    ``template_pods`` the pods that it puts there.
+
+    ``failed_scale_up`` and ``requested_scale_up`` are moments: of a scale-up that failed, and of the one that the nodes
+    missing to the target are waited for. ``price`` is that of a node by the hour, where it is known.
+    """
+
+    name: str
+    least: int
+    most: int
+    target: int
+    nodes: tuple[str, ...] = ()
+    template: Node | None = None
+    template_pods: tuple[Pod, ...] = ()
+    settings: GroupSettings = field(default_factory=GroupSettings)
+    failed_scale_up: int | None = None
+    requested_scale_up: int | None = None
+    price: float | None = None
+
+    @property
+    def room(self) -> int:
+        """How many more nodes it may have."""
+        return max(self.most - self.target, 0)
+
+
+class NodeGroups:
+    """The groups in the cloud's order."""
+
+    def __init__(self, groups: Sequence[NodeGroup]) -> None:
+        self._groups = {group.name: group for group in groups}
+        self._of_node = {node: group for group in groups for node in group.nodes}
+
+    def __iter__(self) -> Iterator[NodeGroup]:
+        return iter(self._groups.values())
+
+    def __getitem__(self, name: str) -> NodeGroup:
+        return self._groups[name]
+
+    def group_of(self, node: str) -> NodeGroup | None:
+        """The group of a node; None for one that nobody scales."""
+        return self._of_node.get(node)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """By the hour: of nodes by instance type, of a core and of a GiB of memory."""
+
+    nodes: Mapping[str, float]
+    core: float
+    gibibyte: float
+
+
+@dataclass(frozen=True)
+class AutoscalingContext:
+    """A moment of a cluster.
+
+    ``cluster`` is the scheduler's view of it, which stays as it is; ``pending`` are pods without a node. Of controllers
+    that scheduling does not read, ``daemon_sets`` and ``jobs`` are plain values. ``priorities`` is what the priority
+    expander's ConfigMap says, None if there is none.
+    """
+
+    now: int
+    cluster: Cluster
+    pending: Sequence[Pod]
+    groups: NodeGroups
+    flags: Flags
+    framework: Framework
+    daemon_sets: Sequence[Object] = ()
+    jobs: Sequence[Object] = ()
+    gpu_label: str = ""
+    prices: Prices | None = None
+    priorities: str | None = None
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self.cluster.columns.given
+
+    @property
+    def objects(self) -> Objects:
+        return self.cluster.objects
+
+    @property
+    def features(self) -> Features:
+        return self.cluster.shapes.features
+
+    def without_expendable(self) -> Cluster:
+        """A copy of the cluster without expendable pods, in which nodes kept for pods are taken."""
+        cluster = self.cluster.fork()
+        for row, pods in enumerate(self.cluster.pods_on):
+            staying = [pod for pod in pods if not is_expendable(pod.pod, self.flags)]
+            if len(staying) < len(pods):
+                for pod in pods:
+                    cluster.forget(pod.uid)
+                for pod in staying:
+                    cluster.assume(pod, row)
+        kept = [pod for pods in cluster.nominated.values() for pod in pods]
+        kept += [cluster.shapes.info(pod) for pod in self.pending if is_waiting(pod)]
+        cluster.nominated = {}
+        for pod in kept:
+            home = cluster.columns.row(pod.nominated)
+            if home is not None and cluster.find(pod.uid) is None and not is_expendable(pod.pod, self.flags):
+                cluster.assume(pod, home)
+        return cluster
+
+    @cached_property
+    def controllers(self) -> Mapping[tuple[str, str, str], int | None]:
+        """(kind, namespace, name) of each controller of pods -> how many replicas it is to have, if it says."""
+        typed: Iterable[ReplicaSet | StatefulSet | ReplicationController] = (
+            *self.objects.list_all(ReplicaSet),
+            *self.objects.list_all(StatefulSet),
+            *self.objects.list_all(ReplicationController),
+        )
+        found: dict[tuple[str, str, str], int | None] = {
+            (type(each).__name__, each.namespace, each.name): each.spec.replicas for each in typed
+        }
+        for kind, plain in (("DaemonSet", self.daemon_sets), ("Job", self.jobs)):
+            for each in plain:
+                found[kind, each["metadata"].get("namespace") or "default", each["metadata"]["name"]] = None
+        return found
+
+
+def is_waiting(pod: Pod) -> bool:
+    """Whether a node is kept for a pod while others leave it."""
+    return not pod.spec.node_name and not pod.metadata.deletion_timestamp and bool(pod.status.nominated_node_name)
+
+
+def is_expendable(pod: Pod, flags: Flags) -> bool:
+    """Whether nobody minds losing the pod: it neither keeps a node nor asks for one."""
+    return pod.spec.priority is not None and pod.spec.priority < flags.expendable_pods_priority_cutoff
+
+
+def is_of_daemon_set(pod: Pod) -> bool:
+    controller = pod.controller
+    if controller is not None and controller.kind == "DaemonSet":
+        return True
+    return (pod.metadata.annotations or {}).get("cluster-autoscaler.kubernetes.io/daemonset-pod") == "true"
+
+
+_VIRTUAL = ("type", "virtual-kubelet")
+
+
+class ClusterLimits:
+    """What is left of them. All nodes of a group count as much as the first one met."""
+
+    def __init__(self, left: dict[str, int], counted: dict[str, dict[str, int]]) -> None:
+        self._left, self._counted = left, counted
+
+    @classmethod
+    def most(cls, nodes: Sequence[Node], groups: NodeGroups, flags: Flags) -> ClusterLimits:
+        """How much may be added to these nodes."""
+        used, counted = _count_used(nodes, groups)
+        limits = {"cpu": flags.cores_total.most, "memory": flags.memory_total.most * GIB}
+        return cls({name: max(0, limit - used[name]) for name, limit in limits.items()}, counted)
+
+    @classmethod
+    def least(cls, nodes: Sequence[Node], groups: NodeGroups, flags: Flags) -> ClusterLimits:
+        """How much may be taken away from these nodes."""
+        used, counted = _count_used(nodes, groups)
+        limits = {"cpu": flags.cores_total.least, "memory": flags.memory_total.least * GIB}
+        return cls({name: max(0, used[name] - limit) for name, limit in limits.items()}, counted)
+
+    def apply_limits(self, group: NodeGroup, node: Node, count: int) -> tuple[int, list[str]]:
+        """How many of so many nodes of a group the limits allow, and the resources that there is too little of."""
+        allowed, exceeded = count, []
+        for name, amount in sorted(self._each(group, node).items()):
+            if amount > 0 and self._left[name] < amount * count:
+                allowed = min(allowed, self._left[name] // amount)
+                exceeded.append(name)
+        return allowed, exceeded
+
+    def consume(self, group: NodeGroup, node: Node, count: int) -> list[str]:
+        """Count nodes of a group, if the limits allow all of them; else the resources that there is too little of."""
+        allowed, exceeded = self.apply_limits(group, node, count)
+        if allowed == count:
+            for name, amount in self._each(group, node).items():
+                self._left[name] = max(0, self._left[name] - amount * count)
+        return exceeded
+
+    def _each(self, group: NodeGroup, node: Node) -> dict[str, int]:
+        return self._counted.setdefault(group.name, _amounts(node))
+
+
+def _count_used(nodes: Sequence[Node], groups: NodeGroups) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """What all nodes have together, and what each node of a group counts as."""
+    counted: dict[str, dict[str, int]] = {}
+    total = {"cpu": 0, "memory": 0}
+    key, virtual = _VIRTUAL
+    for node in nodes:
+        if (node.metadata.labels or {}).get(key) == virtual:
+            continue
+        group = groups.group_of(node.name)
+        amounts = _amounts(node) if group is None else counted.setdefault(group.name, _amounts(node))
+        for name, amount in amounts.items():
+            total[name] += amount
+    return total, counted
+
+
+def _amounts(node: Node) -> dict[str, int]:
+    """Whole cores and bytes of a node's capacity."""
+    capacity = node.status.capacity or {}
+    return {name: max(0, capacity[name].value()) if name in capacity else 0 for name in ("cpu", "memory")}

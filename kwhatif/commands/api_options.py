@@ -1,0 +1,158 @@
+"""What programs give with a question, and the case that it makes: the options that many questions take, once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+from kwhatif.bounds import PODS
+from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Inputs, ManifestOptions, SchedulerOptions
+from kwhatif.simulation.question import Scenario
+
+if TYPE_CHECKING:
+    from kwhatif.framework.interface import Plugin
+    from kwhatif.simulation.edits.kind import ParsedEdit
+    from kwhatif.simulation.inputs import LiveSource
+    from kwhatif.snapshot.format.model import Snapshot
+
+Path: TypeAlias = str | os.PathLike[str]
+
+Manifests: TypeAlias = Path | Mapping[str, Any] | Sequence[Path | Mapping[str, Any]]
+"""Files or directories by their paths, objects as plain values, or several of either."""
+
+Source: TypeAlias = "Path | Sequence[Path] | Snapshot | LiveSource"
+"""A cluster: a snapshot, the files that make one up, or the ``live`` one."""
+
+
+class EditKeywords(TypedDict, total=False):
+    """What if the cluster were another one?
+
+    ``edits`` are ClusterEdits documents by their paths, and single edits as plain values, such as
+    ``{"cordon": "worker-3"}``. No more than ``max_pods`` pods are made of edits, manifests and evictions.
+    """
+
+    edits: Manifests
+    max_pods: int
+
+
+class AutoscalingKeywords(TypedDict, total=False):
+    """Which autoscalers help pods without a node?
+
+    ``autoscale`` are their documents, one or several: NodeGroups for cluster-autoscaler, a catalogue of InstanceTypes
+    for Karpenter (and NodePools, to stand in for those of the snapshot). New nodes come up after ``provision_seconds``.
+    """
+
+    autoscale: Path | Sequence[Path]
+    provision_seconds: float
+
+
+class ManifestKeywords(EditKeywords, total=False):
+    """How manifests are read and what the API server makes of them.
+
+    ``namespace`` is that of what names none. ``pod_template_paths`` say where custom resources have their pod template
+    (``example.com/Job=$.spec.template``), ``admission_plugins`` which are on besides those that are by default.
+    ``ignore_unknown`` kinds are no gap in the answer.
+    """
+
+    namespace: str
+    pod_template_paths: Sequence[str]
+    admission_plugins: Sequence[str]
+    ignore_unknown: bool
+
+
+class SchedulerKeywords(EditKeywords, total=False):
+    """Which scheduler decides, and how.
+
+    ``policy`` is a KubeSchedulerConfiguration by its path or as plain values, or ``default`` for kube-scheduler's own;
+    unsaid it is the cluster's, if the snapshot has it. ``kubernetes_version`` says whose rules apply, unsaid the
+    cluster's. ``plugins`` from outside the tree are classes, or spelt ``package.module:Class``. ``strict`` raises
+    FidelityError if the answer stands on something that is missing or not modelled.
+    """
+
+    policy: Path | Mapping[str, Any]
+    kubernetes_version: str
+    feature_gates: Mapping[str, bool]
+    plugins: Sequence[str | type[Plugin[Any, Any]]]
+    all_nodes: bool
+    skip_unknown_plugins: bool
+    call_extenders: bool
+    strict: bool
+
+
+class ScenarioKeywords(ManifestKeywords, SchedulerKeywords, total=False):
+    """Those of both."""
+
+
+class AutoscaledKeywords(ScenarioKeywords, AutoscalingKeywords, total=False):
+    """Those of questions that autoscalers have a part in."""
+
+
+@dataclass(frozen=True)
+class _PlainEdits:
+    edits: list[str]
+    plain: list[Mapping[str, Any]]
+
+    def parse_edits(self, names: Collection[str]) -> Iterator[ParsedEdit]:
+        from kwhatif.simulation.edits.document import read_edit
+
+        for number, each in enumerate(self.plain):
+            yield read_edit(each, f"edits[{number}]")
+
+
+def build_scenario(
+    manifests: Manifests,
+    snapshot: Source,
+    options: Mapping[str, Any],
+    now: datetime | None = None,
+) -> Scenario:
+    told = files_of(options.get("edits", ()))
+    edits = _PlainEdits(
+        [each for each in told if isinstance(each, str)], [each for each in told if not isinstance(each, str)]
+    )
+    reading = ManifestOptions(
+        options.get("pod_template_paths"),
+        options.get("admission_plugins"),
+        options.get("ignore_unknown", False),
+        options.get("verb"),
+        options.get("max_pods", PODS),
+    )
+    gates = options.get("feature_gates") or {}
+    named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")
+    engine = SchedulerOptions(
+        policy=policy_of(options.get("policy")),
+        feature_gates=[f"{name}={'true' if on else 'false'}" for name, on in gates.items()],
+        plugin=options.get("plugins"),
+        **{name: options[name] for name in named if name in options},
+    )
+    inputs = Inputs(
+        cluster_of(snapshot),
+        files_of(manifests),
+        options.get("namespace", "default"),
+        edits if told else None,
+        reading,
+        now,
+        autoscale=paths_of(options.get("autoscale", ())),
+        provision=options.get("provision_seconds", PROVISION_SECONDS),
+    )
+    return Scenario(inputs, engine)
+
+
+def paths_of(given: Path | Sequence[Path]) -> list[str]:
+    return [os.fspath(each) for each in ([given] if isinstance(given, str | os.PathLike) else given)]
+
+
+def files_of(given: Manifests) -> Files:
+    """One or several."""
+    several = [given] if isinstance(given, str | os.PathLike | Mapping) else given
+    return [each if isinstance(each, Mapping) else os.fspath(each) for each in several]
+
+
+def cluster_of(given: Source) -> Any:
+    return files_of(given) if isinstance(given, str | os.PathLike | Sequence) else given
+
+
+def policy_of(given: Path | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
+    return given if given is None or isinstance(given, Mapping) else os.fspath(given)

@@ -1,0 +1,1 @@
+"""Which nodes would cluster-autoscaler or Karpenter add or remove?"""

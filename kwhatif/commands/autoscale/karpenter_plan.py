@@ -1,0 +1,392 @@
+"""The scheduler first, then a round of Karpenter about what has no node, in words and numbers.
+
+What of a plan of Karpenter's depends on the order of its maps: the same moment, with chance falling otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from random import Random
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from kwhatif.api.core import Condition, Pod
+from kwhatif.api.node_provisioning import NodePool, NodePoolStatus
+from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue
+from kwhatif.autoscaling.karpenter.consolidation import METHODS, Command, consolidate, consolidate_each
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot, Offer
+from kwhatif.autoscaling.karpenter.map_order import MapOrder
+from kwhatif.autoscaling.karpenter.new_claim import NewClaim
+from kwhatif.autoscaling.karpenter.node_pool import NodeClaimTemplate
+from kwhatif.autoscaling.karpenter.pod_data import PodData
+from kwhatif.autoscaling.karpenter.requirements import INSTANCE_TYPE, NODE_POOL, Requirements, merge_requirements
+from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
+from kwhatif.autoscaling.karpenter.state import StateNode, explain_untolerated_taints
+from kwhatif.cluster.shapes import start_time
+from kwhatif.commands.autoscale.karpenter_result import (
+    Consolidation,
+    KarpenterResult,
+    Machine,
+    NodeConsolidation,
+    NodePlan,
+    PodPlan,
+    PoolRefusal,
+)
+from kwhatif.errors import UsageError
+from kwhatif.progress import track
+from kwhatif.results.amounts import format_amount, format_count
+from kwhatif.results.base import Fidelity
+from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement
+from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import load_snapshot
+
+
+def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisioning, orders: int) -> KarpenterResult:
+    """The result of a round that ``found`` so much, with what ``orders`` more orders lead to.
+
+    Where there never was a choice between equals, there is no other order to try, and all of it is firm.
+    """
+    if not world.order.mattered:
+        return replace(result, chance=Chance(orders=0))
+    others = [world.with_map_order(MapOrder(Random(seed))) for seed in track(range(orders), "Trying", "other orders")]
+    rounds = [found, *(provision(other) for other in others)]
+    plans = {_plan(each, world) for each in rounds} - {_plan(found, world)}
+    helped = [_find_helped_pods(each) for each in rounds]
+    always = Counter(identity_of(claim) for claim in found.results.claims)
+    for each in rounds[1:]:
+        always &= Counter(identity_of(claim) for claim in each.results.claims)
+    machines = tuple(
+        replace(machine, firm=always[identity_of(claim)] > 0)
+        for machine, claim in zip(result.machines, found.results.claims, strict=True)
+    )
+    commands = tuple(
+        replace(each, firm=all(_command(consolidate(other, each.method).command) == told for other in others))
+        for each in result.consolidations
+        for told in [_command(consolidate(world, each.method).command)]
+    )
+    chance = Chance(
+        orders=orders,
+        plans=tuple(sorted(plans)),
+        pods=tuple(sorted(set[str]().union(*helped) - helped[0].intersection(*helped[1:]))),
+    )
+    return replace(result, machines=machines, consolidations=commands, chance=chance)
+
+
+def _plan(found: Provisioning, world: KarpenterSnapshot) -> str:
+    """``2 general m.4 (on-demand), 1 spot c.8 (spot)``; ``nothing``."""
+    counts: Counter[str] = Counter()
+    for claim in found.results.claims:
+        cheapest = world.catalogue.cheapest(claim.types, claim.resolve_requirements())
+        what = f"{world.catalogue.types[cheapest[0]].name} ({cheapest[1].capacity_type})" if cheapest else "no type"
+        counts[f"{claim.template.name} {what}"] += 1
+    return ", ".join(f"{number} {what}" for what, number in sorted(counts.items())) or "nothing"
+
+
+def _find_helped_pods(found: Provisioning) -> set[str]:
+    """The pods that have a place in the end."""
+    return {*found.results.placed, *(wants.key for claim in found.results.claims for wants in claim.pods)}
+
+
+def identity_of(claim: NewClaim) -> Hashable:
+    """What tells one NodeClaim to be from others, whatever order they were made in."""
+    asked = frozenset(str(each) for each in claim.resolve_requirements().values())
+    return claim.template.name, frozenset(wants.key for wants in claim.pods), tuple(claim.types), asked
+
+
+def _command(command: Command | None) -> Hashable:
+    if command is None:
+        return None
+    replaced = tuple((claim.template.name, tuple(claim.types)) for claim in command.replacements)
+    return frozenset(each.name for each in command.nodes), replaced
+
+
+_READY = NodePoolStatus(conditions=[Condition(type="Ready", status="True")])
+
+
+def karpenter(
+    later: Snapshot,
+    placements: Sequence[Placement],
+    known: OfferedCatalogue,
+    pools: Sequence[NodePool],
+    *,
+    consolidation: bool = False,
+    orders: int = 0,
+    now: datetime | None = None,
+    fidelity: Fidelity,
+) -> KarpenterResult:
+    """One round, of the cluster as it is once the scheduler has placed what it could, as its ``placements`` say.
+
+    ``orders`` more rounds have Karpenter's maps in other orders, if their order matters, to find out what is left to
+    chance.
+    """
+    world = build_karpenter_snapshot(later, known, pools, now)
+    found = provision(world)
+    machines = tuple(_machine(claim, world.catalogue) for claim in found.results.claims)
+    prices = [each.price for each in machines if each.price is not None]
+    price = sum(prices) if prices and len(prices) == len(machines) else None
+    unready = {pool.name: "it is not ready, is going, or is of a fixed size" for pool in pools if not pool.takes_part}
+    result = KarpenterResult(
+        catalogue=known.source,
+        incomplete=known.incomplete,
+        machines=machines,
+        price=_round_price(price),
+        cost=_monthly(price),
+        pods=tuple(_pods(placements, found, world)),
+        skipped=dict(sorted((unready | found.results.skipped).items())),
+        fidelity=fidelity,
+    )
+    whole = _with_consolidation(result, world) if consolidation else result
+    return add_chance(whole, world, found, orders) if orders else whole
+
+
+def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:
+    """The NodePools of the files, or of the snapshot where no file is named. One of which no condition is known is
+    taken to be ready. Raises InputError, and UsageError if there is none.
+    """
+    pools = (load_snapshot(files) if files else snapshot).objects.list_all(NodePool)
+    if not pools:
+        where = ", ".join(files) or snapshot.source or "the snapshot"
+        raise UsageError(f"{where}: expected NodePools, found none (--node-pools FILE reads some)")
+    return [pool if pool.status.conditions else replace(pool, status=_READY) for pool in pools]
+
+
+def build_karpenter_snapshot(
+    later: Snapshot,
+    known: OfferedCatalogue,
+    pools: Sequence[NodePool],
+    now: datetime | None = None,
+    waiting: Sequence[Pod] | None = None,
+) -> KarpenterSnapshot:
+    """What Karpenter sees of a cluster in which the scheduler has given up on all pods that wait, or on those given."""
+    seen = now.astimezone(UTC).isoformat() if now else later.taken_at or datetime.now(UTC).isoformat()
+    return KarpenterSnapshot(
+        start_time(seen.replace("+00:00", "Z")),
+        later.objects,
+        [pod for pod in later.objects.list_all(Pod) if not pod.spec.node_name] if waiting is None else waiting,
+        pools,
+        known.catalogue,
+        known.offered,
+        known.settings,
+        later.whole.get("DaemonSet", ()),
+        [to_builtins(each) for each in later.objects.list_all(PodDisruptionBudget)],
+    )
+
+
+def _round_price(price: float | None) -> float | None:
+    return None if price is None else round(price, 6)
+
+
+def _monthly(price: float | None) -> float | None:
+    return None if price is None else round(price * HOURS_A_MONTH, 2)
+
+
+def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
+    requirements = claim.resolve_requirements()
+    cheapest = catalogue.cheapest(claim.types, requirements)
+    offer = cheapest[1] if cheapest else None
+    return Machine(
+        node_pool=claim.template.name,
+        pods=tuple(wants.key for wants in claim.pods),
+        requests=_format_requests(claim.requests),
+        requirements=tuple(str(requirements[key]) for key in sorted(requirements) if key != INSTANCE_TYPE),
+        types=tuple(catalogue.types[row].name for row in claim.types),
+        type=catalogue.types[cheapest[0]].name if cheapest else "",
+        zone=offer.zone if offer else "",
+        capacity_type=offer.capacity_type if offer else "",
+        price=_round_price(offer.price) if offer else None,
+        cost=_monthly(offer.price) if offer else None,
+    )
+
+
+def _format_requests(requests: Mapping[str, int]) -> dict[str, str]:
+    return {name: format_exactly(name, amount) for name, amount in sorted(requests.items())}
+
+
+def format_exactly(name: str, thousandths: int) -> str:
+    """An amount of a resource that is known in thousandths."""
+    return format_amount(name, thousandths if name == "cpu" else -(-thousandths // 1000))
+
+
+# --- pods
+
+
+def _pods(placements: Sequence[Placement], found: Provisioning, world: KarpenterSnapshot) -> Iterator[PodPlan]:
+    result = found.results
+    machines = {wants.key: number for number, claim in enumerate(result.claims, 1) for wants in claim.pods}
+    asked = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
+    told = {each.pod for each in placements}
+    for each in placements:
+        if each.good and each.node:
+            yield PodPlan(pod=each.pod, outcome="placed", node=each.node, given_up={})
+        elif each.pod in result.placed or each.pod in machines:
+            yield _sought(each.pod, found, machines)
+        elif each.pod in result.errors:
+            refusals = tuple(_refusals(asked[each.pod], result.refused[each.pod], world))
+            reasons = "; ".join(result.errors[each.pod])
+            yield PodPlan(pod=each.pod, outcome="helpless", given_up={}, message=reasons, refusals=refusals)
+        elif each.pod in found.ignored:
+            reasons = "; ".join(found.ignored[each.pod])
+            yield PodPlan(pod=each.pod, outcome="helpless", given_up={}, message=reasons)
+        else:
+            yield PodPlan(pod=each.pod, outcome="ignored", given_up={}, message=each.message)
+    # Pods of nodes that are on their way out need another place, too.
+    for pod in sorted((machines.keys() | result.placed.keys()) - told):
+        yield _sought(pod, found, machines)
+
+
+def _sought(pod: str, found: Provisioning, machines: Mapping[str, int]) -> PodPlan:
+    """A pod that has found a place, on a node that is there or on a machine to be (pod -> number)."""
+    result, number = found.results, machines.get(pod)
+    given_up = dict(result.relaxed.get(pod, {}))
+    if number is None:
+        return PodPlan(pod=pod, outcome="existing", node=result.placed[pod], given_up=given_up)
+    pool = result.claims[number - 1].template.name
+    return PodPlan(pod=pod, outcome="new", node_pool=pool, machine=number, given_up=given_up)
+
+
+def _refusals(pod: Pod, refused: Mapping[str, Sequence[str]], world: KarpenterSnapshot) -> Iterator[PoolRefusal]:
+    pools = {offer.pool.name: offer for offer in world.offers}
+    for name, reasons in refused.items():
+        yield PoolRefusal(
+            node_pool=name,
+            reasons=tuple(reasons),
+            nearest=_nearest(world.catalogue, pools[name], PodData.from_pod(pod)),
+        )
+
+
+def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
+    """What alone, or beside taints, keeps some type from suiting: a label, or an amount. Nothing if none does so."""
+    rows, requests = frozenset(offer.types.tolist()), wants.requests
+    of_pool, of_pod = NodeClaimTemplate(offer.pool).requirements, wants.strict_requirements
+    asked = merge_requirements(of_pool, *of_pod.values())
+
+    def left(requirements: Requirements, amounts: Mapping[str, int]) -> list[int]:
+        masks = (catalogue.compatible(requirements), catalogue.fitting(amounts), catalogue.find_offered(requirements))
+        return [row for row in sorted(rows) if all(mask[row] for mask in masks)]
+
+    taints = explain_untolerated_taints(
+        [each for each in offer.pool.taints if each.effect != "PreferNoSchedule"], wants.tolerations
+    )
+    if left(asked, requests):
+        return "it tolerates no such taint, and all else would do" if taints else ""
+    found = []
+    for name in sorted(requests):
+        there = left(asked, {key: amount for key, amount in requests.items() if key != name})
+        if there:
+            most = max(catalogue.types[row].allocatable.get(name, 0) for row in there)
+            found.append(
+                f"{name}: asks {format_exactly(name, requests[name])}, the most is {format_exactly(name, most)}"
+            )
+    for key in sorted(asked):
+        there = left({each: value for each, value in asked.items() if each != key}, requests)
+        if there:
+            ours, theirs = of_pod.get(key), of_pool.get(key)
+            told = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(asked[key])
+            found.append(f"{told}: {format_count(len(there), 'type')} would do without it")
+    return f"{'besides the taint, ' if taints and found else ''}{'; '.join(found)}"
+
+
+# --- consolidation
+
+
+def _with_consolidation(result: KarpenterResult, world: KarpenterSnapshot) -> KarpenterResult:
+    judged = ConsolidationReview(world)
+    nodes = [
+        NodePlan(
+            node=state.name,
+            node_pool=state.labels.get(NODE_POOL, ""),
+            type=state.labels.get(INSTANCE_TYPE, ""),
+            price=candidate.price if candidate else None,
+            goes=state.name in judged.going,
+            reasons=judged.reasons(state),
+        )
+        for state, candidate in ((state, judged.candidates.get(state.name)) for state in judged.nodes)
+    ]
+    return replace(
+        result,
+        consolidations=tuple(_consolidation(each, judged.commands.get(each), world.catalogue) for each in METHODS),
+        nodes=tuple(sorted(nodes, key=lambda each: each.node)),
+    )
+
+
+class ConsolidationReview:
+    """Every node judged by consolidation: what is done first, and of each other node why it stays.
+
+    ``able``: what would become of nodes that could go alone. ``going`` are those of the first command.
+    """
+
+    def __init__(self, world: KarpenterSnapshot) -> None:
+        self.nodes = [state for state in world.cluster.nodes if state.node is not None]
+        methods = {method: consolidate(world, method) for method in METHODS}
+        self.commands = {method: found.command for method, found in methods.items() if found.command is not None}
+        first = next(iter(self.commands.values()), None)
+        self.going = {each.name for each in first.nodes} if first else set()
+        self.found, self.able, self.budgets = consolidate_each(world)
+        self.candidates = {each.name: each for each in self.found.candidates}
+        self._of_empty = methods["empty"].found.reasons
+
+    def reasons(self, state: StateNode) -> tuple[str, ...]:
+        """Why a node stays, in Karpenter's words where it has some; none for one that goes."""
+        name = state.name
+        if name in self.going:
+            return ()
+        if not state.is_managed:
+            return ("it is not Karpenter's",)
+        reasons = list(dict.fromkeys((*self._of_empty.get(name, ()), *self.found.reasons.get(name, ()))))
+        candidate = self.candidates.get(name)
+        if candidate is not None and not self.budgets.get(candidate.pool.name, 0):
+            reasons.append(f"the budget of NodePool {candidate.pool.name} lets no more go")
+        elif name in self.able:
+            reasons.append("it could go, but another command comes first")
+        elif not reasons:
+            reasons.append("its pods have not been left alone for consolidateAfter, or it is not initialized")
+        return tuple(reasons)
+
+
+def explain_nodes(world: KarpenterSnapshot, names: Sequence[str]) -> Iterator[NodeConsolidation]:
+    """Why each of these nodes goes or stays. Raises UsageError for one that is not there."""
+    judged = ConsolidationReview(world)
+    states = {state.name: state for state in judged.nodes}
+    for name in names:
+        state = states.get(name)
+        if state is None:
+            raise UsageError(f"the cluster has no node {name}{suggest_spelling(name, states)}")
+        candidate, command = judged.candidates.get(name), judged.able.get(name)
+        if name in judged.going:
+            command = next(each for each in judged.commands.values() if name in {one.name for one in each.nodes})
+        told = _consolidation("", command, world.catalogue)
+        yield NodeConsolidation(
+            node=name,
+            node_pool=state.labels.get(NODE_POOL, ""),
+            type=state.labels.get(INSTANCE_TYPE, ""),
+            price=candidate.price if candidate else None,
+            cost=round(candidate.cost, 4) if candidate else None,
+            budget=judged.budgets.get(candidate.pool.name, 0) if candidate else None,
+            decision="keep" if command is None else told.decision,
+            now=name in judged.going,
+            reasons=judged.reasons(state),
+            moves=told.moves,
+            replacements=told.replacements,
+            monthly=told.monthly,
+        )
+
+
+def _consolidation(method: str, command: Command | None, catalogue: Catalogue) -> Consolidation:
+    if command is None:
+        return Consolidation(method=method, decision="nothing", moves={})
+    savings = command.savings(catalogue)
+    return Consolidation(
+        method=method,
+        decision=command.decision,
+        nodes=tuple(each.name for each in command.nodes),
+        moves=dict(sorted(command.placed.items())),
+        replacements=tuple(_machine(claim, catalogue) for claim in command.replacements),
+        savings=round(savings, 6),
+        monthly=round(savings * HOURS_A_MONTH, 2),
+    )

@@ -1,0 +1,167 @@
+"""``autoscale`` as a question: of cluster-autoscaler, of Karpenter, and of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from kwhatif.commands.autoscale.groups_plan import autoscale, groups_of
+from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
+from kwhatif.commands.autoscale.result import AutoscaleResult
+from kwhatif.results.base import Fidelity, Result
+from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import Snapshot
+
+R_co = TypeVar("R_co", bound=Result, covariant=True)
+
+
+@dataclass(frozen=True)
+class AfterPlacing(Question[R_co]):
+    """What becomes of these pods, and of those that wait in the snapshot, once the scheduler has placed what it could?
+
+    Pods that are on their way out are none of them.
+    """
+
+    with_pending = True
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return bool(case.inputs.manifests)
+
+    def pods(self, case: Scenario) -> list[PodToSchedule]:
+        return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
+
+
+def answer_after_placing(case: Scenario, after: Callable[[PlacementOutcome, Fidelity], R_co]) -> PendingResult[R_co]:
+    """The scheduler places what it can; what comes ``after`` is the result."""
+    run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
+    return PendingResult([run.basis], partial(after, run))
+
+
+def snapshot_after(case: Scenario, run: PlacementOutcome) -> Snapshot:
+    """The cluster as a run leaves it."""
+    return snapshot_after_run(case.snapshot, case.edited.covered, case.expanded, run.end)
+
+
+@dataclass(frozen=True)
+class Autoscale(AfterPlacing[AutoscaleResult]):
+    """What would cluster-autoscaler do?
+
+    ``groups`` is the file with the node groups. With ``scale_down`` also: which nodes are unneeded? ``orders`` is in
+    how many other orders nodes and pods are listed, to tell what is left to chance. If nodes take ``provision`` seconds
+    to come up, scheduler and autoscaler go on in turns until nothing more happens.
+    """
+
+    groups: str
+    scale_down: bool = False
+    orders: int = 6
+    provision: int | None = None
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[AutoscaleResult]:
+        (case,) = cases
+        known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
+        return answer_after_placing(case, partial(self.after, case, known))
+
+    def after(
+        self, case: Scenario, known: ConfiguredGroups, run: PlacementOutcome, fidelity: Fidelity
+    ) -> AutoscaleResult:
+        """Once the scheduler has placed what it could."""
+        return autoscale(
+            case.session,
+            run.placements,
+            case.pods_to_schedule,
+            known,
+            scale_down=self.scale_down,
+            orders=self.orders,
+            provision=self.provision,
+            now=case.inputs.now,
+            fidelity=fidelity,
+        )
+
+
+@dataclass(frozen=True)
+class Karpenter(AfterPlacing[KarpenterResult]):
+    """What would Karpenter do?
+
+    ``catalogue`` is the file with the instance types; ``node_pools`` are files with NodePools, instead of those of the
+    snapshot. With ``consolidate`` also: which nodes would it give back? In ``orders`` more orders of Karpenter's maps
+    is looked, to tell what is left to chance.
+    """
+
+    catalogue: str
+    node_pools: Sequence[str] = ()
+    consolidate: bool = False
+    orders: int = 6
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[KarpenterResult]:
+        (case,) = cases
+        return answer_after_placing(case, partial(self.after, case))
+
+    def after(self, case: Scenario, run: PlacementOutcome, fidelity: Fidelity) -> KarpenterResult:
+        """Once the scheduler has placed what it could."""
+        from kwhatif.commands.autoscale.karpenter_plan import karpenter, pools_of
+        from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
+
+        pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
+        return karpenter(
+            snapshot_after(case, run),
+            run.placements,
+            known,
+            pools,
+            consolidation=self.consolidate,
+            orders=self.orders,
+            now=case.inputs.now,
+            fidelity=fidelity,
+        )
+
+
+@dataclass(frozen=True)
+class ExplainNodes(AfterPlacing[NodesExplained]):
+    """Why does Karpenter give these nodes back, or keep them?"""
+
+    names: Sequence[str]
+    catalogue: str
+    node_pools: Sequence[str] = ()
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[NodesExplained]:
+        from kwhatif.commands.autoscale.karpenter_plan import build_karpenter_snapshot, explain_nodes, pools_of
+        from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
+
+        (case,) = cases
+        pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
+
+        def after(run: PlacementOutcome, fidelity: Fidelity) -> NodesExplained:
+            world = build_karpenter_snapshot(snapshot_after(case, run), known, pools, case.inputs.now)
+            return NodesExplained(
+                catalogue=known.source,
+                incomplete=known.incomplete,
+                nodes=tuple(explain_nodes(world, self.names)),
+                fidelity=fidelity,
+            )
+
+        return answer_after_placing(case, after)
+
+
+@dataclass(frozen=True)
+class Autoscalers(AfterPlacing[AutoscalersResult]):
+    """What would both do, each for its own nodes?"""
+
+    cluster_autoscaler: Autoscale
+    karpenter: Karpenter
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[AutoscalersResult]:
+        (case,) = cases
+        known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes, case.inputs.now)
+
+        def after(run: PlacementOutcome, fidelity: Fidelity) -> AutoscalersResult:
+            bought = self.karpenter.after(case, run, fidelity)
+            grown = self.cluster_autoscaler.after(case, known, run, fidelity)
+            return AutoscalersResult(cluster_autoscaler=grown, karpenter=bought)
+
+        return answer_after_placing(case, after)

@@ -1,0 +1,129 @@
+"""What the autoscaler would do, in words: the plan, what each group could do, pod by pod, and node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kwhatif.commands.autoscale.result import AutoscaleResult, NodeOutlook, PodOutlook, Rejection
+from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Verdict, build_table, format_part, join_texts
+from kwhatif.render.sections import chance_blocks, fidelity_blocks
+from kwhatif.results.amounts import format_age, format_count, format_some
+
+_FEW = 8
+"""So many groups are told one by one."""
+
+
+def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
+    rows = [
+        (
+            each.name,
+            each.size,
+            next((growth.to for growth in result.plan if growth.group == each.name), each.size),
+            f"{each.min} to {each.max}",
+            each.skipped or NONE,
+            each.template or "unknown",
+        )
+        for each in result.groups
+    ]
+    blocks += build_table("GROUPS", ("group", "size", "then", "limits", "skipped", "fresh node as"), rows)
+    options = [
+        (
+            each.group,
+            each.nodes,
+            len(each.pods),
+            f"{each.waste / 2:.1%}",
+            join_texts(each.similar),
+            "yes" if each.chosen else "no",
+        )
+        for each in result.options
+    ]
+    blocks += build_table("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
+    pods = [(each.pod, *_outlook(each)) for each in result.pods]
+    blocks += build_table("PODS", ("pod", "outlook", "why"), pods, None, Grouping("pod", (1, 2), (0,)))
+    headers = ("node", "group", "used", "outlook", "why")
+    blocks += build_table("NODES", headers, map(_node, result.nodes), None, Grouping("node", (1, 3, 4)), (0,))
+    steps = [
+        (format_age(each.time) if each.time else "0", each.what, each.nodes, each.waiting) for each in result.steps
+    ]
+    columns = ("after", "what", "nodes", "pods waiting")
+    blocks += build_table("UNTIL QUIET", columns, steps, None, Grouping("step"))
+    blocks += chance_blocks(result.chance)
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _summary(result: AutoscaleResult) -> str:
+    """``cluster-autoscaler: gpu from 0 to 1; 2 of 2 pods will run; 2,854.30 more a month.``"""
+    parts = [", ".join(f"{each.group} from {each.size} to {each.to}" for each in result.plan) or "no group grows"]
+    if result.pods:
+        parts.append(f"{format_part(sum(pod.good for pod in result.pods), len(result.pods), 'pod')} will run")
+    if result.nodes:
+        parts.append(
+            f"{sum(node.unneeded for node in result.nodes)} of {format_count(len(result.nodes), 'node')} unneeded"
+        )
+    if result.plan and result.cost is not None:
+        parts.append(f"{result.cost:,.2f} more a month")
+    return f"cluster-autoscaler: {'; '.join(parts)}."
+
+
+def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
+    yield "Result", result.result
+    plan = ", ".join(f"{each.group} from {each.size} to {each.to} (at most {each.max})" for each in result.plan)
+    yield "Plan", plan or "no group grows"
+    if result.options:
+        yield "Expander", result.expander
+    if result.cost is not None:
+        yield "Cost", f"{result.cost:,.2f} more a month"
+    if result.peak is not None:
+        yield "Peak", format_count(result.peak, "node")
+    if result.pods:
+        good = sum(pod.good for pod in result.pods)
+        yield "Pods", f"{format_part(good, len(result.pods), 'pod')} will run"
+    if result.nodes:
+        unneeded = [node.node for node in result.nodes if node.unneeded]
+        yield "Unneeded", f"{format_count(len(unneeded), 'node')}: {format_some(unneeded)}" if unneeded else "no node"
+
+
+def _outlook(pod: PodOutlook) -> tuple[str, str]:
+    match pod.outcome:
+        case "placed":
+            return f"runs on {pod.node}", NONE
+        case "existing":
+            return f"will run on {pod.node}", "there is room"
+        case "triggered":
+            return f"a node of group {pod.group} comes for it", NONE
+        case "awaiting":
+            where = f": group {pod.group} can help" if pod.group else ""
+            return "waits for a later loop", f"the chosen group does not fit{where}"
+        case "ignored":
+            return "is left alone", pod.message
+    return "no group can help", "; ".join(_by_reason(pod.rejections)) or pod.message or NONE
+
+
+def _by_reason(rejections: Sequence[Rejection]) -> Iterator[str]:
+    """Why groups don't help; of many groups those with the same reason together, or pods times groups would be told."""
+    if len(rejections) <= _FEW:
+        yield from (f"{each.group}: {_reason(each)}" for each in rejections)
+        return
+    groups: dict[str, list[str]] = {}
+    for each in rejections:
+        groups.setdefault(_reason(each), []).append(each.group)
+    yield from (f"{format_some(names)}: {reason}" for reason, names in groups.items())
+
+
+def _reason(rejection: Rejection) -> str:
+    return ", ".join(rejection.reasons) or rejection.plugin
+
+
+def _node(node: NodeOutlook) -> tuple[str, ...]:
+    used = "-" if node.utilization is None else f"{node.utilization:.0%} of {node.resource}"
+    if not node.unneeded:
+        why = f"{node.reason}: {node.pod} ({node.pod_reason})" if node.pod else node.reason
+        return (node.node, node.group or NONE, used, "stays", why or NONE)
+    moves = ", ".join(f"{pod} to {home}" for pod, home in node.moves.items())
+    if node.after is None:
+        return (node.node, node.group, used, "unneeded, stays", node.reason or NONE)
+    when = f"goes after {format_age(int(node.after))}" + ("" if node.first else ", not among the first")
+    return (node.node, node.group, used, when, moves or "empty")

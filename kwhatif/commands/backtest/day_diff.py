@@ -1,0 +1,411 @@
+"""A recorded day lived by two schedulers, and what that comes to.
+
+A recorded day lived again by a simulated scheduler: the world does what it did, and the scheduler as it likes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import median
+from typing import Any, ClassVar
+
+from kwhatif.api.core import Pod
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.cluster.claim_store import Devices
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import Storage
+from kwhatif.commands.backtest.diff_result import (
+    BacktestDiff,
+    DayChange,
+    DayMoment,
+    DayPreemption,
+    DaySide,
+    PendingTime,
+    Reality,
+    WorkloadChange,
+)
+from kwhatif.commands.backtest.pod_lives import PodLife, note_missing
+from kwhatif.commands.backtest.recorded_cluster import ChangingObjects, Put, RecordedDay, recorded_world
+from kwhatif.commands.diff.run import at_version
+from kwhatif.progress import report_start
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Fidelity
+from kwhatif.results.diff import ClusterUse
+from kwhatif.results.place import TimelineEntry
+from kwhatif.scheduling.controllers import grace_of
+from kwhatif.scheduling.simulator import Simulator
+from kwhatif.simulation.cluster_use import use_of
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.afterwards import store_volumes
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.snapshot.recording import Recording, rfc3339
+
+_ASSUMED = Storage.KINDS | Devices.KINDS
+
+
+@dataclass(frozen=True)
+class PendingPeriod:
+    """One pod on its way to a node: when it could first be tried, and when it was ``bound`` and where. None and nothing
+    if it was not; it waited ``until`` then.
+    """
+
+    entered: float
+    bound: float | None
+    node: str
+    until: float
+
+    @property
+    def waiting_seconds(self) -> float:
+        return (self.until if self.bound is None else self.bound) - self.entered
+
+
+@dataclass
+class ReplayedDay:
+    """What became of a day.
+
+    ``stays`` are by the pods' uids in the recording: of each life one, and one more whenever it had to go and was made
+    again; ``homes`` are all nodes by uid. ``preempted`` are the lives in which the scheduler told it to go,
+    ``preemptions`` say so in words. ``uses`` are the cluster at each of the moments asked about, and how many waited.
+    """
+
+    session: Session
+    stays: dict[str, list[PendingPeriod]] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)
+    preempted: set[str] = field(default_factory=set)
+    preemptions: list[TimelineEntry] = field(default_factory=list)
+    uses: list[tuple[float, ClusterUse, int]] = field(default_factory=list)
+
+
+class Day:
+    """What happened outside, brought to a scheduler that begins with the cluster of ``session``."""
+
+    def __init__(self, session: Session, world: RecordedDay) -> None:
+        self._session, self._world = session, world
+        self._objects = ChangingObjects(session)
+        self._by_uid = {life.uid: life for life in world.lives.lives}
+        self._simulator = Simulator(
+            session.driver, leaves_after=self._leaves_after, works_for=self._works_for, begins=world.begins
+        )
+
+    def live(self, moments: Sequence[float]) -> ReplayedDay:
+        """The whole day; how full the cluster is at the given moments."""
+        simulator, lived = self._simulator, ReplayedDay(self._session)
+        for moment in moments:
+            simulator.call_at(moment, lambda: lived.uses.append(self._use()))
+        for life in self._world.lives:
+            self._plan(life)
+        for at, puts in self._world.changes:
+            simulator.call_at(at, partial(self._renew, puts))
+        for at, node in self._world.lives.emptied:
+            simulator.call_at(at, partial(simulator.empty_node, node))
+        simulator.run(self._world.lasts)
+        lived.stays = {life.uid: list(self._stays(life)) for life in self._world.lives}
+        lived.homes = {uid: node for uid, (_, node) in simulator.bound.items()}
+        lived.preempted = {simulator.stands_for.get(uid, uid) for uid in simulator.evicted}
+        lived.preemptions = [entry for entry in simulator.diary.entries if entry.what == "preempted"]
+        return lived
+
+    # --- pods
+
+    def _plan(self, life: PodLife) -> None:
+        """When a pod comes, changes and goes."""
+        simulator = self._simulator
+        if life.there and not life.created:
+            if life.works_for is not None:
+                simulator.complete_at(life.uid, life.works_for)
+        elif life.there or not self._is_ours(life.pod):
+            if life.bound is not None:
+                simulator.call_at(life.bound, lambda: self._appears(life))
+        else:
+            simulator.call_at(life.created, lambda: simulator.create_pod(self._info(life.pod)))
+        for at, pod in life.changes:
+            simulator.call_at(at, partial(self._changes, pod))
+        if (end := life.unwanted_at) is not None:
+            simulator.call_at(end, lambda: simulator.remove(life.uid))
+
+    def _is_ours(self, pod: Pod) -> bool:
+        return self._session.driver.scheduler(pod.spec.scheduler_name) is not None
+
+    def _info(self, pod: Pod, *, bound: bool = False) -> PodInfo:
+        return self._session.info(PodToSchedule(pod), bound=bound)
+
+    def _appears(self, life: PodLife) -> None:
+        """Somebody else binds a pod, as recorded, and it works as long as recorded."""
+        info = self._info(life.pod, bound=True)
+        self._simulator.add_bound_pod(info, life.node)
+        if life.works_for is not None:
+            self._simulator.complete_at(info.uid, self._simulator.now + life.works_for)
+
+    def _changes(self, pod: Pod) -> None:
+        found = self._session.cluster.find(pod.identity)
+        self._simulator.update_pod(self._info(pod, bound=found is not None))
+
+    def _works_for(self, pod: PodInfo) -> float | None:
+        life = self._by_uid.get(self._simulator.stands_for.get(pod.uid, pod.uid))
+        return None if life is None else life.works_for
+
+    def _leaves_after(self, pod: PodInfo) -> float:
+        """As long as it took the very pod in the recording, else as long as it took others, within its grace period."""
+        life = self._by_uid.get(pod.uid)
+        recorded = self._world.leaving if life is None or life.leaving is None else life.leaving
+        grace = float(grace_of(pod))
+        return grace if recorded is None else min(recorded, grace)
+
+    # --- other objects
+
+    def _renew(self, puts: Sequence[Put]) -> None:
+        """Objects become others: schedulers read them, pods hear of it."""
+        objects, cluster = self._objects, self._session.cluster
+        if any(kind in _ASSUMED for kind, _, _ in puts):
+            self._store_assumed()
+        nodes: list[str] = []
+        for kind, key, obj in puts:
+            if kind == "Node" and obj is None:
+                self._simulator.empty_node(key[1], lost=True)
+            if objects.put(kind, key, obj) != obj and kind == "Node":
+                nodes.append(key[1])
+        changed = objects.reread()
+        readers = frozenset[str]().union(*(objects.readers.get(kind, frozenset()) for kind in changed))
+        if changed:
+            self._simulator.handle_changes([name for name in nodes if cluster.columns.row(name) is not None], readers)
+
+    def _store_assumed(self) -> None:
+        """What the scheduler made of claims is in the objects, before they are read again."""
+        objects, cluster = self._session.snapshot.objects, self._session.cluster
+        store_volumes(objects, cluster.storage)
+        claims = cluster.devices.claims.values()
+        for obj in (*objects.list_all(PersistentVolumeClaim), *objects.list_all(PersistentVolume), *claims):
+            self._objects.put(type(obj).__name__, (obj.namespace, obj.name), obj)
+
+    # --- what came of it
+
+    def _use(self) -> tuple[float, ClusterUse, int]:
+        queue = self._simulator.queue
+        waiting = [each for each in (*queue.waiting(), *queue.backing_off()) if each.gate is None]
+        return self._simulator.now, use_of(self._session.cluster), len(waiting)
+
+    def _stays(self, life: PodLife) -> list[PendingPeriod]:
+        """Each pod of a life that the scheduler was to find a node for."""
+        simulator, found = self._simulator, []
+        uid: str | None = life.uid
+        while uid is not None:
+            entered = simulator.entered.get(uid)
+            if entered is not None:
+                bound, node = simulator.bound.get(uid, (None, ""))
+                until = self._world.lasts if life.unwanted_at is None else life.unwanted_at
+                found.append(PendingPeriod(entered, bound, node, max(until, entered)))
+            uid = simulator.recreated.get(uid)
+        return found
+
+
+_STEPS = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
+_MOMENTS = 240
+"""At so many moments, or fewer, is looked at the cluster."""
+_FOLLOWED = "each ends as the pod did that was made in its place"
+
+
+@dataclass(frozen=True)
+class DayDiff(Question[BacktestDiff]):
+    """What would another configuration have done with the day of a ``recording``?
+
+    The snapshot of both cases is what it begins with. ``label`` is what the other configuration is called.
+    """
+
+    several_runs: ClassVar[bool] = True
+
+    recording: Recording
+    label: str
+
+    def cases(self, inputs: Inputs, engine: SchedulerOptions, policy: Any) -> list[Scenario]:
+        """The recorded scheduler's ``engine``, and the same with another ``policy``."""
+        return [Scenario(inputs, engine), Scenario(inputs, at_version(engine, policy))]
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return False
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[BacktestDiff]:
+        note_missing(self.recording, notes)
+        day = recorded_world(self.recording, cases[0].snapshot)
+        moments = list(_moments(day.lasts))
+        report_start("Living the day as recorded")
+        recorded = {life.uid: life.node for life in day.lives.lives if life.node}
+        a = Day(cases[0].new_session(prefers=recorded), day).live(moments)
+        report_start("Living the day with the other configuration")
+        b = Day(cases[1].new_session(prefers=a.homes), day).live(moments)
+        cases[0].session, cases[1].session = a.session, b.session
+        result = partial(_compare_runs, day, a, b, self.label, Owners(cases[0].snapshot))
+        return PendingResult([RunRecord(a.session), RunRecord(b.session)], result)
+
+
+def _moments(lasts: float) -> Iterator[float]:
+    step = next((step for step in _STEPS if lasts <= step * _MOMENTS), lasts / _MOMENTS)
+    number = 1
+    while number * step <= lasts:
+        yield number * step
+        number += 1
+
+
+def _compare_runs(
+    day: RecordedDay, a: ReplayedDay, b: ReplayedDay, label: str, owners: Owners, a_on: Fidelity, b_on: Fidelity
+) -> BacktestDiff:
+    changes, pods = [], Counter[str]()
+    for life in day.lives:
+        ours, theirs = a.stays[life.uid], b.stays[life.uid]
+        if not ours and not theirs:
+            continue
+        workload = str(owners.workload_of(life.pod))
+        pods[workload] += 1
+        what = _what(life, (a, b))
+        if what:
+            changes.append(
+                DayChange(
+                    pod=life.pod.key,
+                    workload=workload,
+                    priority=life.pod.spec.priority or 0,
+                    what=what,
+                    node_a=_node(ours),
+                    node_b=_node(theirs),
+                    waited_a=_round_seconds(sum(stay.waiting_seconds for stay in ours)),
+                    waited_b=_round_seconds(sum(stay.waiting_seconds for stay in theirs)),
+                )
+            )
+    return BacktestDiff(
+        start=day.start,
+        seconds=_round_seconds(day.lasts),
+        a=_side("the recorded scheduler", day, a, a_on),
+        b=_side(label, day, b, b_on),
+        recorded=_reality(day, a),
+        pods=pods.total(),
+        changes=tuple(changes),
+        workloads=tuple(_by_workload(changes, pods)),
+        preemptions=(*_preemptions("A", a), *_preemptions("B", b)),
+        over_time=tuple(
+            DayMoment(
+                at=rfc3339(day.begins + at), seconds=_round_seconds(at), a=x, b=y, waiting_a=waiting, waiting_b=others
+            )
+            for (at, x, waiting), (_, y, others) in zip(a.uses, b.uses, strict=True)
+        ),
+        assumed=tuple(_list_assumptions(day)),
+    )
+
+
+def _what(life: PodLife, sides: tuple[ReplayedDay, ReplayedDay]) -> str:
+    """The kind of difference, or nothing."""
+    ours, theirs = (_node(side.stays[life.uid]) for side in sides)
+    if bool(ours) != bool(theirs):
+        return "pending" if ours else "placed"
+    if ours != theirs:
+        return "moved"
+    by_a, by_b = (life.uid in side.preempted for side in sides)
+    return "" if by_a == by_b else "evicted" if by_b else "spared"
+
+
+def _node(stays: Sequence[PendingPeriod]) -> str:
+    """Where it is in the end."""
+    return stays[-1].node if stays else ""
+
+
+def _side(label: str, day: RecordedDay, lived: ReplayedDay, fidelity: Fidelity) -> DaySide:
+    stays = [(life, stay) for life in day.lives for stay in lived.stays[life.uid]]
+    return DaySide(
+        label=label,
+        bound=sum(stay.bound is not None for _, stay in stays),
+        at_the_end=sum(_waits_at_the_end(life, lived.stays[life.uid]) for life in day.lives),
+        preempted=len(lived.preemptions),
+        pending=_pending((life, stay.waiting_seconds, stay.bound is not None) for life, stay in stays),
+        fidelity=fidelity,
+    )
+
+
+def _waits_at_the_end(life: PodLife, stays: Sequence[PendingPeriod]) -> bool:
+    return bool(stays) and stays[-1].bound is None and life.unwanted_at is None
+
+
+def _reality(day: RecordedDay, a: ReplayedDay) -> Reality:
+    """What was recorded, beside what side A makes of it."""
+    waits = []
+    for life in day.lives.lives:
+        if (ready := life.ready) is not None and not life.there:
+            until = next((at for at in (life.bound, life.deleted) if at is not None), day.lasts)
+            waits.append((life, until - ready, life.bound is not None))
+    nodes = [(life.node, stays[0].node) for life in day.lives if (stays := a.stays[life.uid])]
+    both = [(x, y) for x, y in nodes if x and y]
+    return Reality(
+        bound=sum(bound for _, _, bound in waits),
+        at_the_end=sum(not bound and life.deleted is None for life, _, bound in waits),
+        preempted=sum(life.preempted for life in day.lives.lives),
+        pending=_pending(waits),
+        both=len(both),
+        same=sum(x == y for x, y in both),
+    )
+
+
+def _pending(waits: Iterable[tuple[PodLife, float, bool]]) -> tuple[PendingTime, ...]:
+    """Of lives, how long each waited, and whether it was bound then."""
+    by_priority: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for life, waited, bound in waits:
+        by_priority[life.pod.spec.priority or 0].append((max(waited, 0.0), bound))
+    everybody = [each for some in by_priority.values() for each in some]
+    in_order = sorted(by_priority.items(), reverse=True)
+    return (_time(None, everybody), *(_time(priority, some) for priority, some in in_order))
+
+
+def _time(priority: int | None, waits: list[tuple[float, bool]]) -> PendingTime:
+    lengths = sorted(waited for waited, _ in waits) or [0.0]
+    return PendingTime(
+        priority=priority,
+        pods=len(waits),
+        bound=sum(bound for _, bound in waits),
+        median=_round_seconds(median(lengths)),
+        p95=_round_seconds(lengths[-(-95 * len(lengths) // 100) - 1]),
+        maximum=_round_seconds(lengths[-1]),
+    )
+
+
+def _by_workload(changes: Iterable[DayChange], pods: Counter[str]) -> Iterator[WorkloadChange]:
+    """Those with the most changes first."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for change in changes:
+        counts[change.workload][change.what] += 1
+    for workload, count in sorted(counts.items(), key=lambda item: (-item[1].total(), item[0])):
+        yield WorkloadChange(
+            workload=workload,
+            pods=pods[workload],
+            **{what: count[what] for what in ("moved", "pending", "placed", "evicted", "spared")},
+        )
+
+
+def _preemptions(side: str, lived: ReplayedDay) -> Iterator[DayPreemption]:
+    for entry in lived.preemptions:
+        by = entry.why.removeprefix("by ")
+        yield DayPreemption(seconds=_round_seconds(entry.time), side=side, pod=entry.pod, node=entry.node, by=by)
+
+
+def _list_assumptions(day: RecordedDay) -> Iterator[str]:
+    """What the world is taken to do, whatever the schedulers do."""
+    yield (
+        "pods come, change and are deleted when they were recorded to: no controller waits for another pod, "
+        "and no autoscaler acts otherwise"
+    )
+    if finished := sum(life.works_for is not None for life in day.lives):
+        yield f"{format_count(finished, 'pod')} that finished work as long as recorded, from their binding on"
+    lives = day.lives.lives
+    if preempted := sum(life.preempted for life in lives):
+        yield f"{format_count(preempted, 'pod')} that the recorded scheduler preempted stay: {_FOLLOWED}"
+    if lost := sum(life.lost and not life.preempted for life in lives):
+        yield f"{format_count(lost, 'pod')} that had to leave a node stay unless they are on that node here: {_FOLLOWED}"
+    if day.leaving is not None:
+        yield (
+            f"a pod that is told to go is gone as soon as it was in the recording, else after {day.leaving:.3g} s (the "
+            "median), and at the end of its grace period at the latest"
+        )
+
+
+def _round_seconds(seconds: float) -> float:
+    return round(seconds, 3)

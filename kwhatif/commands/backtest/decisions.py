@@ -1,0 +1,297 @@
+"""What the scheduler decided, by what a recording shows: bindings, and its Events about pods it found no node for.
+
+Upstream: bind and handleSchedulingFailure in pkg/scheduler/schedule_one.go, prepareCandidate in
+pkg/scheduler/framework/preemption/executor.go.
+
+Whether an answer is what was recorded, and if no answer is, why that may be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import decode_json, describe_value
+from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
+from kwhatif.errors import InputError
+from kwhatif.golang.parsing import int64
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.preemption import Preemption
+from kwhatif.scheduling.preemption_candidates import FIRST_BY_NAME
+from kwhatif.snapshot.read.objects import inside, resource_of
+from kwhatif.snapshot.recording import Change, Recording
+
+_PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
+
+
+@dataclass(eq=False)
+class Decision:
+    """One cycle that really was, and when it can have been.
+
+    It was decided after ``after`` and before ``before``, which are versions; ``around`` is the best guess of the last
+    version that the scheduler knew. ``node`` is where the pod was bound; for one that was not, ``text`` is why, and
+    ``nominated`` and ``victims`` (``namespace/name``) what it preempted; ``perhaps`` are pods that were preempted more
+    than once, of which only the first time says by whom. ``at`` is in seconds.
+    """
+
+    uid: str
+    key: str
+    at: float
+    after: int
+    before: int
+    around: int
+    node: str = ""
+    text: str = ""
+    nominated: str = ""
+    victims: tuple[str, ...] = ()
+    perhaps: frozenset[str] = frozenset()
+
+    @property
+    def what(self) -> str:
+        return "bound" if self.node else "preempted" if self.victims else "refused"
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Namespace and name."""
+        namespace, _, name = self.key.partition("/")
+        return namespace, name
+
+
+class _Reference(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    """An Event of a scheduler, which is v1 as the API server stores it and events.k8s.io/v1 as it was sent."""
+
+    involved_object: _Reference = msgspec.field(default_factory=_Reference)
+    reason: str = ""
+    message: str = ""
+    event_time: str | None = None
+    last_timestamp: str | None = None
+    series: dict[str, msgspec.Raw] | None = None
+
+    @property
+    def time(self) -> float | None:
+        """When it was, in seconds."""
+        text = self.event_time or self.last_timestamp
+        try:
+            return datetime.fromisoformat(text).timestamp() if text else None
+        except ValueError:
+            raise InputError(f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}') from None
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a change tells of a pod: who it is, its node, and the text of its last refusal."""
+
+    change: Change
+    uid: str
+    key: str
+    node: str
+    text: str
+
+
+def decisions(recording: Recording) -> list[Decision]:
+    """All decisions after the recording's lists, by ``around``. Raises InputError for an object that is none."""
+    pods = list(_pods(recording))
+    found = [*_bindings(recording, pods), *_refusals(recording, pods)]
+    return sorted(found, key=lambda decision: decision.around)
+
+
+def _pods(recording: Recording) -> Iterator[_Told]:
+    for change in recording.changes:
+        if change.kind.struct is Pod:
+            pod = resource_of(change.item, Pod)
+            refused = (
+                one for one in pod.status.conditions or () if one.type == "PodScheduled" and one.status == "False"
+            )
+            text = next((one.message or "" for one in refused if one.reason == "Unschedulable"), "")
+            yield _Told(change, pod.metadata.uid or pod.key, pod.key, pod.spec.node_name or "", text)
+
+
+def _bindings(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
+    """The pods that got a node. A pod that has one when it is first seen was bound by somebody else, or unseen."""
+    waiting: dict[str, int] = {}
+    for pod in pods:
+        change = pod.change
+        if change.deleted or not pod.node:
+            waiting[pod.uid] = change.version
+        elif (seen := waiting.pop(pod.uid, None)) is not None and change.version > recording.begins:
+            before = change.version
+            yield Decision(pod.uid, pod.key, change.at, seen, before, before - 1, node=pod.node)
+
+
+def _refusals(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
+    """The refusals, by Events and, since an Event that is counted up keeps its first text, by the pods' conditions."""
+    refusals: dict[str, list[Decision]] = {}
+    evictions: list[tuple[float, str, str, str]] = []
+    again: set[str] = set()
+    for change in recording.changes:
+        if change.kind.name != "Event" or change.deleted:
+            continue
+        try:
+            event = decode_json(change.raw, _Event)
+            time, about = event.time, event.involved_object
+        except InputError as error:
+            raise inside(error, str(change.origin), change.place) from None
+        if about.kind != "Pod" or time is None:
+            continue
+        key = f"{about.namespace}/{about.name}"
+        if event.series is not None:
+            if event.reason == "Preempted":
+                again.add(key)
+            continue
+        if event.reason == "FailedScheduling" and change.version > recording.begins:
+            after = int64(about.resource_version) or 0
+            around = min(max(recording.version_at(time), after), change.version - 1)
+            decision = Decision(about.uid, key, time, after, change.version, around, text=event.message)
+            refusals.setdefault(about.uid, []).append(decision)
+        elif event.reason == "Preempted" and (match := _PREEMPTED.match(event.message)):
+            evictions.append((time, key, match[1], match[2]))
+    for decision in _by_conditions(recording, pods):
+        told = refusals.setdefault(decision.uid, [])
+        if not any(_may_be_one(decision, each) for each in told):
+            told.append(decision)
+    perhaps = frozenset(again)
+    for time, victim, preemptor, node in evictions:
+        before = [decision for decision in refusals.get(preemptor, ()) if decision.at <= time]
+        if before:
+            decision = max(before, key=lambda decision: decision.at)
+            decision.nominated = node
+            decision.victims = tuple(sorted({*decision.victims, victim}))
+            decision.perhaps = perhaps
+    for listed in refusals.values():
+        yield from listed
+
+
+def _may_be_one(first: Decision, second: Decision) -> bool:
+    """Whether a condition and an Event may be of one cycle."""
+    return first.text == second.text and first.after <= second.before and second.after <= first.before
+
+
+def _by_conditions(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
+    """A refusal whenever the text of a pod's PodScheduled condition becomes another."""
+    last: dict[str, tuple[int, str]] = {}
+    for pod in pods:
+        change, text = pod.change, pod.text
+        seen, old = last.get(pod.uid, (0, ""))
+        last[pod.uid] = change.version, text
+        if text and text != old and not change.deleted and seen and change.version > recording.begins:
+            yield Decision(pod.uid, pod.key, change.at, seen, change.version, change.version - 1, text=text)
+
+
+SAME, TIE = "same", "tie"
+
+MOVED = "the cluster moved"
+SAMPLED = "a part of the nodes"
+NOT_MODELLED = "not modelled"
+UNEXPLAINED = "unexplained"
+
+
+def agreement(decision: Decision, attempt: Attempt, names: Sequence[str]) -> str:
+    """``SAME``, ``TIE`` if chance decided between what was recorded and the answer, or nothing."""
+    if decision.node:
+        best = [names[row] for row in attempt.best]
+        if decision.node not in best:
+            return ""
+        return SAME if len(best) == 1 else TIE
+    if attempt.is_placed or attempt.message != decision.text:
+        return ""
+    if not decision.victims:
+        # Who is evicted without an Event, or was on the way out already, is not told of.
+        return SAME
+    same = attempt.nominated == decision.nominated and _are_victims(decision, attempt.victims_to_evict)
+    return SAME if same else ""
+
+
+def is_order_dependent(decision: Decision, attempt: Attempt) -> bool:
+    """Whether it preempts, with the recorded text: then it may be just the order in which nodes and pods were looked at
+    that led elsewhere.
+    """
+    return bool(decision.victims and attempt.nominated) and attempt.message == decision.text
+
+
+def is_equally_good(decision: Decision, attempt: Attempt) -> bool:
+    """Whether the recorded node and victims are a candidate that no measure puts behind the answer."""
+    if attempt.diagnosis is None:
+        return False
+    for place, candidate in enumerate(Preemption().rank_candidates(attempt.pod, attempt.diagnosis)):
+        unstarted = all(pod.start == NEVER_STARTED for pod in candidate.victims)
+        if place and candidate.behind != FIRST_BY_NAME and not unstarted:
+            return False
+        if candidate.node == decision.nominated:
+            return _are_victims(decision, candidate.victims)
+    return False
+
+
+def _are_victims(decision: Decision, victims: Sequence[PodInfo]) -> bool:
+    """Whether these are the victims told of, and such as no Event would tell of.
+
+    There is none about a pod that is on its way out already, and a second one about the same pod names the first
+    preemptor only. Upstream: prepareCandidateAsync of pkg/scheduler/framework/preemption/executor.go, recordToSink of
+    client-go/tools/events/event_broadcaster.go.
+    """
+    told = {pod.key for pod in victims if not (pod.shape.terminating or pod.key in decision.perhaps)}
+    return told <= set(decision.victims) <= {pod.key for pod in victims}
+
+
+def _keys(pods: Sequence[PodInfo]) -> tuple[str, ...]:
+    return tuple(sorted(pod.key for pod in pods))
+
+
+def describe_decision(decision: Decision) -> str:
+    """What was recorded."""
+    if decision.node:
+        return f"bound to {decision.node}"
+    evicting = f", evicting {', '.join(decision.victims)} from {decision.nominated}" if decision.victims else ""
+    return f"refused: {decision.text}{evicting}"
+
+
+def describe_answer(attempt: Attempt, names: Sequence[str]) -> str:
+    """The answer in the same words."""
+    if attempt.is_placed:
+        return f"bound to {' or '.join(sorted(names[row] for row in attempt.best))}"
+    victims = ", ".join(_keys(attempt.victims_to_evict))
+    evicting = f", evicting {victims} from {attempt.nominated}" if victims else ""
+    return f"refused: {attempt.message or (attempt.gated.message if attempt.gated else '')}{evicting}"
+
+
+def find_unmodelled(setup: Setup) -> list[str]:
+    """What has a say in the recorded decisions and is not modelled here."""
+    plugins = [f"plugin {name}" for name in sorted(setup.skipped)]
+    called = setup.extenders is not None
+    return plugins + [f"extender {each.url_prefix}" for each in setup.configuration.extenders if not called]
+
+
+def verdict(
+    decision: Decision, attempt: Attempt, *, nodes: int, between: Sequence[Change], strangers: Sequence[str]
+) -> tuple[str, str]:
+    """Why no answer agrees, and what shows it.
+
+    ``between`` are the changes made while it can have been decided, ``strangers`` what has a say and is not modelled.
+    """
+    if strangers:
+        return NOT_MODELLED, ", ".join(strangers)
+    if decision.node and attempt.is_placed and attempt.evaluated < nodes:
+        return SAMPLED, f"{attempt.evaluated} of {nodes} nodes were looked at, and which ones is not recorded"
+    others = [change for change in between if change.key != decision.name]
+    if others:
+        last = others[-1]
+        did = "deleted" if last.deleted else "changed"
+        what = "/".join(filter(None, last.key))
+        many = f"{len(others)} changes" if len(others) > 1 else "a change"
+        return MOVED, (
+            f"{many} between versions {decision.after} and {decision.before}, the last of them "
+            f"{last.kind.name} {what} {did} at {last.version}"
+        )
+    return UNEXPLAINED, f"nothing changed between versions {decision.after} and {decision.before}"

@@ -1,0 +1,150 @@
+"""A recorded day under two configurations: what is different, how long pods wait, and how full the cluster is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from kwhatif.commands.backtest.diff_result import BacktestDiff, DayMoment, DaySide, PendingTime, Reality
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, format_part
+from kwhatif.render.sections import fidelity_blocks
+from kwhatif.results.amounts import format_count
+from kwhatif.results.diff import ClusterUse
+
+MOST_MOMENTS = 16
+_WORDS = {
+    "moved": "moved",
+    "pending": "without a node in the end",
+    "placed": "with a node in the end",
+    "evicted": "preempted",
+    "spared": "preempted no more",
+}
+
+
+def backtest_diff_blocks(result: BacktestDiff, *, everything: bool = False) -> list[Block]:
+    """The report; ``everything`` leaves out no row and no moment."""
+    day = f"from {result.start}, {_seconds(result.seconds)}, {format_count(result.pods, 'pod')} to be scheduled"
+    blocks: list[Block] = [
+        Facts((("Day", day), ("A", result.a.label), ("B", result.b.label))),
+        Verdict(_summary(result), not result.differs),
+    ]
+    columns = ("", "recorded", "A", "B", "Δ")
+    blocks += build_table("WAITING FOR A NODE", columns, _waiting(result), names_from=1)
+    rows = [
+        (each.workload, each.pods, each.moved, each.pending, each.placed, each.evicted, each.spared)
+        for each in result.workloads
+    ]
+    headers = ("workload", "pods", "moved", "pending", "placed", "preempted", "spared")
+    blocks += build_table("CHANGES BY WORKLOAD", headers, rows, None, Grouping("workload"))
+    if everything:
+        changes = [
+            (each.pod, _WORDS[each.what], each.node_a or NONE, each.node_b or NONE, each.waited_a, each.waited_b)
+            for each in result.changes
+        ]
+        of_pods = ("pod", "what", "A", "B", "waits (A)", "waits (B)")
+        blocks += build_table("CHANGES", of_pods, changes, 2, Grouping("pod", (0, 1), (0,)), (2, 3))
+    blocks += _over_time(result.over_time, everything)
+    blocks.append(Heading("WHAT THIS STANDS ON"))
+    blocks.append(
+        Lines((_reality(result.recorded), *(f"{text[0].upper()}{text[1:]}." for text in result.assumed)), listed=True)
+    )
+    if result.a.fidelity == result.b.fidelity:
+        return [*blocks, *fidelity_blocks(result.a.fidelity)]
+    return [
+        *blocks,
+        Heading("A STANDS ON"),
+        *fidelity_blocks(result.a.fidelity),
+        Heading("B STANDS ON"),
+        *fidelity_blocks(result.b.fidelity),
+    ]
+
+
+def _summary(result: BacktestDiff) -> str:
+    pods = format_count(result.pods, "pod")
+    if not result.differs:
+        return f"No difference: {pods}, {result.a.bound} bindings."
+    kinds = Counter(change.what for change in result.changes)
+    parts = [f"{kinds[what]} {words}" for what, words in _WORDS.items() if kinds[what]]
+    return f"Of {pods}: {', '.join(parts) or 'all end where they did, but wait otherwise'}."
+
+
+def _waiting(result: BacktestDiff) -> Iterator[tuple[str, ...]]:
+    sides: tuple[Reality | DaySide, ...] = (result.recorded, result.a, result.b)
+    for name, number in _NUMBERS:
+        counts = [number(side) for side in sides]
+        yield (name, *map(str, counts), _format_signed(counts[2] - counts[1]))
+    times = [{each.priority: each for each in side.pending} for side in sides]
+    for priority in dict.fromkeys(priority for side in times for priority in side):
+        of_priority = "" if priority is None else f", priority {priority}"
+        for name, length in _LENGTHS if priority is None else _LENGTHS[1:2]:
+            waits = [length(side[priority]) if priority in side else None for side in times]
+            a, b = waits[1] or 0.0, waits[2] or 0.0
+            spelt = (NONE if wait is None else _seconds(wait) for wait in waits)
+            yield (f"{name}{of_priority}", *spelt, _format_signed(round(b - a, 3)))
+
+
+_NUMBERS: tuple[tuple[str, Callable[[Reality | DaySide], int]], ...] = (
+    ("bindings", lambda side: side.bound),
+    ("pods pending at the end", lambda side: side.at_the_end),
+    ("pods preempted", lambda side: side.preempted),
+)
+_LENGTHS: tuple[tuple[str, Callable[[PendingTime], float]], ...] = (
+    ("pending time, median", lambda each: each.median),
+    ("95th percentile", lambda each: each.p95),
+    ("longest", lambda each: each.maximum),
+)
+
+
+def _over_time(moments: Sequence[DayMoment], everything: bool) -> list[Block]:
+    """A row for each moment, or for the last of so many that there are not too many rows."""
+    step = 1 if everything else -(-len(moments) // MOST_MOMENTS)
+    shown = list(moments[::-1][:: max(step, 1)])[::-1]
+    resources = [name for name in ("cpu", "memory") if shown and _has(shown[0].a, name)]
+    rows = [
+        (
+            _seconds(each.seconds),
+            f"{each.waiting_a} {each.waiting_b}",
+            f"{each.a.used} {each.b.used}",
+            *(
+                f"{_use(each.a, name, value):.0f} {_use(each.b, name, value):.0f}"
+                for name in resources
+                for value in ("mean", "deviation")
+            ),
+        )
+        for each in shown
+    ]
+    headers = ["time", "pending A B", "nodes used A B"]
+    for name in resources:
+        headers += [f"{name} % A B", f"± {name} A B"]
+    return build_table("OVER TIME (mean use of the nodes in percent, and its standard deviation)", headers, rows)
+
+
+def _has(use: ClusterUse, resource: str) -> bool:
+    return any(each.resource == resource for each in use.resources)
+
+
+def _use(use: ClusterUse, resource: str, value: str) -> float:
+    found = next((each for each in use.resources if each.resource == resource), None)
+    return 0.0 if found is None else float(getattr(found, value))
+
+
+def _reality(recorded: Reality) -> str:
+    """How far the day that was really lived is from the first simulation of it."""
+    same = format_part(recorded.same, recorded.both, "pod")
+    return (
+        f"Side A is simulated, too: {same} that were bound in the recording and here got the node of the recording "
+        "first. Whatever A differs in from what was recorded, B may be wrong by as much."
+    )
+
+
+def _seconds(length: float) -> str:
+    """``0.25s``, ``42s``, ``5m30s``, ``8h2m0s``."""
+    if length < 60:
+        return f"{length:.3g}s"
+    whole = round(length)
+    hours, minutes, seconds = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}h{minutes}m{seconds}s" if hours else f"{minutes}m{seconds}s"
+
+
+def _format_signed(number: float) -> str:
+    return f"+{number}" if number > 0 else str(number)

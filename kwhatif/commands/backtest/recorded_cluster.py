@@ -1,0 +1,250 @@
+"""A cluster that follows a recording: every change is made in it as the scheduler's informers would.
+
+What happens in a recording that no scheduler decides: the lives of its pods, and other objects that come and go.
+
+Which volume a claim gets that waits for its pod, and which devices, follow from where the pod goes: that is the
+simulated scheduler's to decide, so it is not taken from the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.devices import ClaimStatus, ResourceClaim
+from kwhatif.api.kinds import KINDS
+from kwhatif.api.meta import Resource
+from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.storage import storage_class_of
+from kwhatif.commands.backtest.pod_lives import LifeReader, PodLives
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.preemption_candidates import Budgets
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.read.objects import resource_of
+from kwhatif.snapshot.recording import Change, Recording, rfc3339
+
+
+class ChangingObjects:
+    """A session's objects while they change. Those that its schedulers read are read again when asked to."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        session.snapshot = session.snapshot.copy()
+        session.cluster.objects = session.snapshot.objects
+        self._listed: dict[str, dict[tuple[str, str], Resource]] = {
+            kind: {(obj.namespace, obj.name): obj for obj in listed}
+            for kind, listed in session.snapshot.objects.by_kind().items()
+        }
+        session.driver.set_up_all()
+        self.readers = {kind: frozenset(plugins) for kind, plugins in session.dependencies_by_kind().items()}
+        """Kind -> the plugins that read it, besides Node and Pod."""
+        self._changed: set[str] = set()
+
+    def put(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
+        """An object is so from now on, or gone; what it was before."""
+        listed = self._listed.setdefault(kind, {})
+        old = listed.get(key)
+        if obj == old:
+            return old
+        if obj is None:
+            del listed[key]
+        else:
+            listed[key] = obj
+        if kind != Pod.__name__:
+            self._changed.add(kind)
+        return old
+
+    def objects_of(self, kind: str) -> dict[tuple[str, str], Resource]:
+        """All objects of a kind, by namespace and name."""
+        return self._listed.get(kind, {})
+
+    def reread(self) -> set[str]:
+        """Have the schedulers read what changed; the kinds that did."""
+        changed, self._changed = self._changed, set()
+        for kind in changed:
+            self._session.snapshot.objects.put(KINDS[kind], self._listed[kind].values())
+        if not changed.isdisjoint({Node.__name__, *self.readers}):
+            self._session.driver.reread(changed)
+        return changed
+
+
+class RecordedCluster:
+    """The state of a recording at one moment, and the scheduler process that is asked then.
+
+    Pods come and go one by one. Of other kinds, those that changed are read again before the scheduler is asked, if it
+    reads any of them.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._objects = ChangingObjects(session)
+
+    def apply(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
+        """An object is so from now on, or gone; what it was before."""
+        old = self._objects.put(kind, key, obj)
+        if kind == Pod.__name__ and obj != old:
+            self._move(old, obj)
+        return old
+
+    def pod(self, key: tuple[str, str]) -> Pod | None:
+        found = self._objects.objects_of("Pod").get(key)
+        return found if isinstance(found, Pod) else None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the nodes, by row."""
+        return self.session.cluster.columns.names
+
+    def pods_on(self, node: str) -> list[Pod]:
+        """The pods bound to a node."""
+        pods = self._objects.objects_of("Pod").values()
+        return [pod for pod in pods if isinstance(pod, Pod) and pod.spec.node_name == node]
+
+    def with_budgets_of(self, some: Sequence[Pod], pods: Sequence[Pod]) -> list[Pod]:
+        """Those of the ``pods`` that have a budget in common with ``some``."""
+        budgets, shapes = Budgets(self.session.cluster), self.session.cluster.shapes
+        about = {pod.key: set(budgets.indices_of(shapes.info(pod, bound=True).shape)) for pod in (*some, *pods)}
+        theirs = set().union(*(about[pod.key] for pod in some))
+        return [pod for pod in pods if about[pod.key] & theirs]
+
+    def decides_about(self, pod: Pod) -> bool:
+        """Whether the pod is for one of this process's schedulers."""
+        return self.session.driver.scheduler(pod.spec.scheduler_name) is not None
+
+    def ask(self, pod: Pod, begin: int | None = None) -> Attempt:
+        """What the scheduler would make of a pod now. Nothing comes of it.
+
+        ``begin`` is the row of the node that its search begins at, if not where the last decision left off.
+        """
+        self._objects.reread()
+        info = self.session.info(PodToSchedule(pod))
+        if pod.metadata.deletion_timestamp:
+            # Upstream: skipPodSchedule of pkg/scheduler/schedule_one.go.
+            return Attempt(info, message=f"skip schedule deleting pod: {pod.key}")
+        return self.session.driver.decide(info, begin)
+
+    def follow_search(self, attempt: Attempt, begin: int | None = None) -> None:
+        """A search was like this one, so that the next begins where it ends."""
+        shared = self.session.driver.shared
+        first = shared.next_start if begin is None else begin
+        shared.next_start = (first + attempt.evaluated) % max(len(self.names), 1)
+
+    def _move(self, old: Resource | None, new: Resource | None) -> None:
+        """A pod came, changed or went."""
+        assert old is None or isinstance(old, Pod)
+        assert new is None or isinstance(new, Pod)
+        cluster = self.session.cluster
+        if old is not None:
+            uid = old.metadata.uid or old.key
+            cluster.remove_nomination(uid)
+            if cluster.find(uid) is not None:
+                if new is None or (new.status.phase or "") in FINISHED:
+                    cluster.remove_pod(uid)
+                else:
+                    cluster.forget(uid)
+            elif old.spec.node_name:
+                cluster.forget_elsewhere(uid, old.spec.node_name)
+        if new is None or (new.status.phase or "") in FINISHED:
+            return
+        if new.spec.node_name:
+            cluster.add(cluster.shapes.info(new, bound=True), new.spec.node_name)
+        elif new.status.nominated_node_name and self.session.setup.queues(new):
+            info = cluster.shapes.info(new)
+            cluster.nominate(info, info.nominated)
+
+
+Put = tuple[str, tuple[str, str], Resource | None]
+"""Kind, namespace and name, and the object, None if it goes."""
+
+
+@dataclass
+class RecordedDay:
+    """What happens when, in seconds since the recording ``begins`` (in seconds since 1970), which ``lasts`` so long.
+
+    ``changes`` are those of other objects than pods, by moment. Pods that were told to go took ``leaving`` seconds,
+    the median; None if none is in the recording.
+    """
+
+    begins: float
+    lasts: float = 0.0
+    lives: PodLives = field(default_factory=lambda: PodLives([], []))
+    changes: list[tuple[float, list[Put]]] = field(default_factory=list)
+    leaving: float | None = None
+
+    @property
+    def start(self) -> str:
+        return rfc3339(self.begins)
+
+
+def recorded_world(recording: Recording, start: Snapshot) -> RecordedDay:
+    """What a recording has of it; ``start`` is the cluster that it begins with. Raises InputError with the line."""
+    begins = max((change.at for change in recording.start), default=0.0)
+    found, kept = RecordedDay(begins), _ChangeFilter(start)
+    lives = LifeReader(start.objects)
+    for change in recording.changes:
+        kind = change.kind.struct
+        found.lasts = max(found.lasts, change.at - begins)
+        if kind is None or change.version <= recording.begins:
+            continue
+        obj = resource_of(change.item, kind)
+        # The order is that of the versions; a line that is late does not turn back time.
+        lives.take(found.lasts, change, obj)
+        put = kept.put(change, obj)
+        if put is None:
+            continue
+        if not found.changes or found.changes[-1][0] < found.lasts:
+            found.changes.append((found.lasts, []))
+        found.changes[-1][1].append(put)
+    found.lives = lives.lives()
+    left = [life.leaving for life in found.lives.lives if life.leaving is not None and life.bound is not None]
+    found.leaving = median(left) if left else None
+    return found
+
+
+class _ChangeFilter:
+    """Tells which changes of objects other than pods are nobody's but the world's."""
+
+    def __init__(self, start: Snapshot) -> None:
+        self._classes = {each.name: each for each in start.objects.list_all(StorageClass)}
+        claims = (*start.objects.list_all(PersistentVolumeClaim), *start.objects.list_all(ResourceClaim))
+        self._known = {(type(each).__name__, each.namespace, each.name) for each in claims}
+
+    def put(self, change: Change, obj: Resource) -> Put | None:
+        """What to do about a change, None if nothing."""
+        match obj:
+            case Pod() | VolumeAttachment():
+                return None
+            case StorageClass():
+                self._classes[obj.name] = obj
+            case PersistentVolume() if obj.spec.claim_ref is not None and self._waits(obj) and not change.deleted:
+                return None
+            case PersistentVolumeClaim():
+                if _belongs_to_pod(obj) or (self._is_known(change) and self._waits(obj) and not change.deleted):
+                    return None
+            case ResourceClaim():
+                if _belongs_to_pod(obj) or (self._is_known(change) and not change.deleted):
+                    return None
+                obj = replace(obj, status=ClaimStatus())
+        return change.kind.name, change.key, None if change.deleted else obj
+
+    def _is_known(self, change: Change) -> bool:
+        """Whether a claim was there before; from now on it is, or it is gone."""
+        key = (change.kind.name, *change.key)
+        known = key in self._known
+        (self._known.discard if change.deleted else self._known.add)(key)
+        return known
+
+    def _waits(self, obj: PersistentVolume | PersistentVolumeClaim) -> bool:
+        found = self._classes.get(storage_class_of(obj))
+        return found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
+
+
+def _belongs_to_pod(obj: Resource) -> bool:
+    owner = obj.controller
+    return owner is not None and owner.kind == "Pod"

@@ -1,0 +1,70 @@
+"""How far kwhatif agrees with what a scheduler was recorded to decide."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+
+
+class Agreement(ResultStruct, frozen=True, kw_only=True):
+    """How far the decisions of one sort (bound, refused, preempted) agree.
+
+    Of ``total``, ``same`` agree in the state that was most likely theirs, in which ``tied`` ones took another of the
+    nodes that were equally good; ``searched`` ones come out of another search, which began elsewhere among the nodes;
+    ``near`` ones agree in a state close by, and the others do not.
+    """
+
+    what: str
+    total: int
+    same: int
+    tied: int
+    searched: int
+    near: int
+
+    @property
+    def agreeing(self) -> int:
+        return self.same + self.tied + self.searched + self.near
+
+
+class Disagreement(ResultStruct, frozen=True, kw_only=True):
+    """A decision that no state asked agrees with: what was ``recorded``, the ``answer``, and why they may differ.
+
+    ``version`` is the resourceVersion of what told of it, 0 without a recording; ``states`` how many states were asked.
+    """
+
+    pod: str
+    what: str
+    version: int
+    recorded: str
+    answer: str
+    verdict: str
+    evidence: str
+    states: int
+
+
+class BacktestResult(Result, frozen=True, kw_only=True):
+    """How far the decisions of a recording come out again.
+
+    ``texts`` is the number of different texts of refusals, ``texts_agreeing`` of those that came out word for word
+    whenever they were recorded. ``left_out`` counts decisions that were not asked about, by reason. ``states`` is how
+    many states were asked in all. ``reach`` is how little ``searched`` says: of the nodes that pass, the share which
+    comes out of one search or another; None if no decision is such. Less than ``need`` percent of any sort is a "no".
+    """
+
+    rows: ClassVar[str] = "disagreements"
+
+    kind: str = "BacktestResult"
+    agreement: tuple[Agreement, ...]
+    texts: int
+    texts_agreeing: int
+    disagreements: tuple[Disagreement, ...]
+    left_out: dict[str, int]
+    states: int
+    reach: float | None
+    need: float
+    fidelity: Fidelity
+
+    @property
+    def exit_code(self) -> int:
+        return int(any(100 * each.agreeing < self.need * each.total for each in self.agreement))

@@ -1,0 +1,207 @@
+"""``backtest`` of a recording as a question.
+
+``backtest`` of a snapshot alone: the pods that were bound last are taken off again, and asked for.
+
+What becomes of all decisions that are asked about, counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.commands.backtest import decisions as judge
+from kwhatif.commands.backtest.decisions import Decision, decisions
+from kwhatif.commands.backtest.pod_lives import note_missing
+from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
+from kwhatif.commands.backtest.result import Agreement, BacktestResult, Disagreement
+from kwhatif.commands.backtest.states import NEAR, SEARCH, RepeatedDecision, Replay, SearchTracker, ask_again
+from kwhatif.progress import track
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Fidelity
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.snapshot.recording import Recording
+
+
+@dataclass
+class AgreementCounts:
+    """Counts of agreements by sort of decision; for each disagreement a row."""
+
+    counts: dict[str, Counter[str]] = field(
+        default_factory=lambda: {what: Counter() for what in ("bound", "refused", "preempted")}
+    )
+    left_out: Counter[str] = field(default_factory=Counter)
+    differing: list[Disagreement] = field(default_factory=list)
+    texts: dict[str, bool] = field(default_factory=dict)
+    states: int = 0
+
+    def add(self, decision: Decision, asked: RepeatedDecision, verdict: Callable[[Attempt], tuple[str, str]]) -> None:
+        """A decision that was asked about; the ``verdict`` on the best guess is asked for if nothing agrees."""
+        self.states += asked.states
+        if asked.guess is None:
+            self.left_out[asked.why] += 1
+            return
+        self.counts[decision.what][asked.agreement] += 1
+        if decision.text:
+            self.texts[decision.text] = self.texts.get(decision.text, True) and asked.text
+        if asked.agreement:
+            return
+        why, evidence = verdict(asked.guess)
+        self.differing.append(
+            Disagreement(
+                pod=decision.key,
+                what=decision.what,
+                version=decision.before,
+                recorded=judge.describe_decision(decision),
+                answer=asked.answer,
+                verdict=why,
+                evidence=evidence,
+                states=asked.states,
+            )
+        )
+
+    def result(self, searches: SearchTracker, need: float, fidelity: Fidelity) -> BacktestResult:
+        return BacktestResult(
+            agreement=tuple(
+                Agreement(
+                    what=what,
+                    total=count.total(),
+                    same=count[judge.SAME],
+                    tied=count[judge.TIE],
+                    searched=count[SEARCH],
+                    near=count[NEAR],
+                )
+                for what, count in self.counts.items()
+            ),
+            texts=len(self.texts),
+            texts_agreeing=sum(self.texts.values()),
+            disagreements=tuple(self.differing),
+            left_out=dict(sorted(self.left_out.items())),
+            states=self.states,
+            reach=sum(searches.reach) / len(searches.reach) if searches.reach else None,
+            need=need,
+            fidelity=fidelity,
+        )
+
+
+@dataclass(frozen=True)
+class Backtest(Question[BacktestResult]):
+    """Does what was recorded come out again? The snapshot of the case is what the ``recording`` begins with."""
+
+    recording: Recording
+    need: float = 0
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return False
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[BacktestResult]:
+        (case,) = cases
+        recording, session = self.recording, case.session
+        note_missing(recording, notes)
+        later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
+        replay = Replay(RecordedCluster(session), later)
+        searches, account = SearchTracker(replay.cluster), AgreementCounts()
+        judged = partial(judge.verdict, nodes=len(session.cluster), strangers=judge.find_unmodelled(session.setup))
+        for decision in track(decisions(recording), "Asking again for", "decisions"):
+            asked = ask_again(replay, searches, decision)
+            account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
+        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need))
+
+
+@dataclass(frozen=True)
+class LastBound(Question[BacktestResult]):
+    """Would the ``last`` pods that were bound, so many of them, get their nodes again? The newest are asked about
+    first, and then stay off the cluster. When a pod was bound, its condition PodScheduled tells, by the second.
+    """
+
+    last: int
+    need: float = 0
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return False
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[BacktestResult]:
+        (case,) = cases
+        session = case.session
+        bound = [pod for pod in session.snapshot.objects.list_all(Pod) if pod.spec.node_name and not _is_over(pod)]
+        dated = sorted(((at, pod) for pod in bound if (at := _bound_at(pod))), key=lambda each: each[0], reverse=True)
+        account, cluster = AgreementCounts(), RecordedCluster(session)
+        searches = SearchTracker(cluster)
+        if undated := len(bound) - len(dated):
+            account.left_out["the snapshot does not tell when the pod was bound, or it is a static pod"] = undated
+        judged = partial(_verdict, nodes=len(session.cluster), strangers=judge.find_unmodelled(session.setup))
+        for at, group in groupby(track(dated[: self.last], "Asking again for", "pods"), key=lambda each: each[0]):
+            pods = [pod for _, pod in group]
+            for pod in pods:
+                decision = Decision(pod.metadata.uid or pod.key, pod.key, 0, 0, 0, 0, node=pod.spec.node_name or "")
+                account.add(decision, _replay_decision(cluster, searches, decision, pod, pods), partial(judged, at))
+            _take_off(cluster, pods)
+        notes.note(
+            f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are asked about; what else has changed "
+            "since they were bound (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
+        )
+        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need))
+
+
+def _replay_decision(
+    cluster: RecordedCluster, searches: SearchTracker, decision: Decision, pod: Pod, same_second: Sequence[Pod]
+) -> RepeatedDecision:
+    """The pod as the last one that was bound in its second; if that leads elsewhere, as the first one."""
+    asked = RepeatedDecision(why="the pod belongs to a scheduler that none of the profiles is")
+    if not cluster.decides_about(pod):
+        return asked
+    for agreement, off in ((judge.SAME, [pod]), (NEAR, same_second)):
+        _take_off(cluster, off)
+        attempt = cluster.ask(_unbound(pod))
+        asked.states += 1
+        found = judge.agreement(decision, attempt, cluster.names)
+        if not found and searches.reproduce(decision, attempt):
+            found = SEARCH
+        for each in off:
+            cluster.apply("Pod", (each.namespace, each.name), each)
+        if asked.guess is None:
+            asked.guess, asked.answer = attempt, judge.describe_answer(attempt, cluster.names)
+        if found or len(same_second) == 1:
+            asked.agreement = found and (NEAR if agreement is NEAR else found)
+            break
+    return asked
+
+
+def _take_off(cluster: RecordedCluster, pods: Sequence[Pod]) -> None:
+    """The pods are no longer bound."""
+    for pod in pods:
+        cluster.apply("Pod", (pod.namespace, pod.name), _unbound(pod))
+
+
+def _unbound(pod: Pod) -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=None), status=replace(pod.status, nominated_node_name=None))
+
+
+def _is_over(pod: Pod) -> bool:
+    return (pod.status.phase or "") in FINISHED
+
+
+def _bound_at(pod: Pod) -> str:
+    """When the scheduler bound a pod, as text that sorts; nothing for one that the snapshot does not tell it of."""
+    if pod.is_mirror:
+        return ""
+    scheduled = (one for one in pod.status.conditions or () if one.type == "PodScheduled" and one.status == "True")
+    return next((one.last_transition_time or "" for one in scheduled), "")
+
+
+def _verdict(at: str, attempt: Attempt, *, nodes: int, strangers: Sequence[str]) -> tuple[str, str]:
+    if strangers:
+        return judge.NOT_MODELLED, ", ".join(strangers)
+    if attempt.is_placed and attempt.evaluated < nodes:
+        return judge.SAMPLED, f"{attempt.evaluated} of {nodes} nodes were looked at, and which ones is not known"
+    return judge.MOVED, f"what has gone or changed since {at} is not in the snapshot"

@@ -1,0 +1,51 @@
+"""How far a recording's decisions come out again: a row for each sort, and why others do not."""
+
+from __future__ import annotations
+
+from kwhatif.commands.backtest.result import Agreement, BacktestResult
+from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Table, Verdict, build_table, format_part
+from kwhatif.render.sections import describe_fidelity
+from kwhatif.results.amounts import format_count
+
+
+def backtest_blocks(result: BacktestResult) -> list[Block]:
+    """The shares, the texts of refusals, what was left out, and the disagreements."""
+    headers = ("decisions", "recorded", "same", "tied", "searched", "near", "differing", "share")
+    lines = [
+        *((_texts(result),) if result.texts else ()),
+        *(f"Left out: {format_count(number, 'decision')}: {why}." for why, number in result.left_out.items()),
+        *(() if result.reach is None else (_reach(result.reach),)),
+        describe_fidelity(result.fidelity),
+    ]
+    rows = [
+        (each.pod, each.version or NONE, each.recorded, each.answer, f"{each.verdict}: {each.evidence}")
+        for each in result.disagreements
+    ]
+    decisions, agreeing = (sum(getattr(each, what) for each in result.agreement) for what in ("total", "agreeing"))
+    again = "comes" if agreeing == 1 else "come"
+    told = Grouping("disagreement")
+    return [
+        Verdict(f"{format_part(agreeing, decisions, 'decision')} {again} out again.", not result.exit_code),
+        Table(headers, tuple(map(_row, result.agreement))),
+        Lines(tuple(lines)),
+        *build_table("DISAGREEMENTS", ("pod", "version", "recorded", "answer", "verdict"), rows, None, told),
+    ]
+
+
+def _row(each: Agreement) -> tuple[str, ...]:
+    # Rounded down: 100% is said only where all agree.
+    share = f"{1000 * each.agreeing // each.total / 10:.1f}%" if each.total else NONE
+    numbers = (each.total, each.same, each.tied, each.searched, each.near, each.total - each.agreeing)
+    return (each.what, *map(str, numbers), share)
+
+
+def _reach(share: float) -> str:
+    return (
+        f"Where a search began is not recorded: {100 * share:.0f}% of the nodes that pass come out of one search or "
+        "another, so much agrees by chance."
+    )
+
+
+def _texts(result: BacktestResult) -> str:
+    texts = format_count(result.texts, "text")
+    return f"{result.texts_agreeing} of {texts} of refusals came out word for word every time."

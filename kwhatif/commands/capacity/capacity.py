@@ -1,0 +1,345 @@
+"""How many more of a pod or a release fit, on which nodes, and what ends it.
+
+Copies are placed one after the other, as kube-scheduler places them, until one of them finds no node. Nobody is
+evicted for them: what preemption would do for the next one is in its message. Where autoscalers are asked, they add
+nodes for those that find none, until every group that could help has grown to its limits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.admission.object_store import namespace_of
+from kwhatif.admission.plugins.resource_quota import Quotas
+from kwhatif.admission.response import Object
+from kwhatif.api.core import Volume
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
+from kwhatif.bounds import pods_left
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import claim_names
+from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.commands.capacity.result import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
+from kwhatif.errors import UsageError
+from kwhatif.framework.status import Diagnosis
+from kwhatif.progress import report_progress
+from kwhatif.results.place import ScaleUp
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.describe import feasible_rows
+from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.snapshot_objects import build_object_store
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.placement.afterwards import pending_pod_of
+from kwhatif.simulation.placement.placing import PlacementRun, skip_pod, skip_reason_of
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.workloads.volumes import provision_claim
+
+_ASKED_AT_LEAST = 10
+"""About so many units autoscalers are asked at first; from then on about as many as there are."""
+
+_POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
+
+
+def capacity(
+    session: Session,
+    expanded: ExpandedManifests,
+    *,
+    release: bool = False,
+    at_least: int = 1,
+    limit: int | None = None,
+    others: Sequence[str] = (),
+    first: Sequence[PodToSchedule] = (),
+    scaler: Scaler | None = None,
+) -> PendingResult[CapacityResult]:
+    """Fill the cluster with copies of the one pod template of the manifests, or of the ``release`` they make up.
+
+    Several templates always are one release. ``limit`` ends the search early. Pods that are to be placed ``first``, as
+    those that edits took their node from, take their room before. Raises UsageError where there is nothing
+    to count, for pods of a DaemonSet, of which a node has one, and for pods that no scheduler here would take up.
+    """
+    # The scheduler's order; only the first copies of a release may depend on it.
+    asked = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
+    if not asked and not expanded.refusals and not expanded.failed:
+        raise UsageError("there is nothing to count: the workloads in the manifests want no new pods")
+    templates = {item.owner or item.pod.key: item for item in reversed(asked)}
+    release = release or len(templates) > 1
+    asked = asked if release else list(templates.values())
+    _check(session, asked)
+    unclaimed = next((item for item in asked if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
+    before = PlacementRun(session, scaler)
+    before.schedule_all(first)
+    quota = _quota_room(session, [expanded.whole[item.pod.key] for item in asked])
+    room = pods_left() // max(len(asked), 1)
+    if room < at_least:
+        raise UsageError(f"--at-least {at_least}: no more than {room} are counted (--max-pods)")
+    bounds = [room, *([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
+    copiers = [_copier(item, expanded.objects) for item in asked]
+    filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
+    fits = filling.run(min(bounds)) if asked and unclaimed is None else 0
+    counted = "limit" if limit == fits else "max-pods" if room == fits else "quota"
+    ended = "nodes" if filling.refused is not None else counted if asked else ""
+    outcome = filling.outcome()
+    if unclaimed is not None:
+        reason = skip_pod(session, unclaimed, skip_reason_of(session, unclaimed)).reason
+        outcome |= {"next_pod": unclaimed.pod.key, "message": reason}
+    result = partial(
+        CapacityResult,
+        unit=_unit(templates, release, len(asked)),
+        fits=fits,
+        pods_each=len(asked),
+        at_least=at_least,
+        ended=ended if unclaimed is None else "scheduler",
+        quota=quota,
+        first=len(first),
+        first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
+        scale_up=None if scaler is None else filling.summarize_scale_up(scaler, before.homes()),
+        **outcome,
+    )
+    basis = RunRecord(session, [*first, *asked], before.placements, others, more=True)
+    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity))
+
+
+def room_for(session: Session, asked: PodToSchedule, claims: Sequence[object], limit: int) -> int:
+    """How many copies of one pod find a node, ``limit`` at most; they stay there. ``claims`` are those made for it."""
+    return _Filling(session, [_copier(asked, claims)], None, endless_is_wrong=False).run(limit)
+
+
+def _unit(templates: dict[str, PodToSchedule], release: bool, pods: int) -> str:
+    """What is counted: ``pod of Deployment shop/web``, ``release of 12 pods``."""
+    if not templates:
+        return "nothing"
+    if release:
+        return f"release of {pods} {'pod' if pods == 1 else 'pods'}"
+    return "".join(f"pod of {item.owner}" if item.owner else f"pod {item.pod.key}" for item in templates.values())
+
+
+def _check(session: Session, asked: Sequence[PodToSchedule]) -> None:
+    for item in asked:
+        if item.owner.startswith("DaemonSet "):
+            raise UsageError(f"{item.owner} has one pod on each node: there is no number of its pods to find out")
+        reason = skip_reason_of(session, item)
+        # One that runs already may have copies all the same.
+        known = session.driver.scheduler(item.pod.spec.scheduler_name) is not None
+        if reason and known and session.running(item.pod) is None:
+            raise UsageError(f"pod {item.pod.key}: {reason}")
+
+
+def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:
+    """How many copies of these pods the quotas of their namespaces leave room for."""
+    if not session.snapshot.whole.get("ResourceQuota"):
+        return None
+    world = build_object_store(session.snapshot, set(map(namespace_of, pods)))
+    rooms = Quotas(world, session.setup.features).rooms(pods)
+    if not rooms:
+        return None
+    (quota, resource), fits = min(rooms.items(), key=lambda entry: (entry[1], entry[0]))
+    return QuotaRoom(quota=quota, resource=resource, fits=fits)
+
+
+class _Copier:
+    """Makes the pods that would come after one, each with claims of its own where the first one has some."""
+
+    def __init__(self, asked: PodToSchedule, claims: Sequence[PersistentVolumeClaim]) -> None:
+        self._asked, self._claims = asked, {claim.name: claim for claim in claims}
+
+    def __call__(self, session: Session, number: int) -> PodInfo:
+        pod, suffix = self._asked.pod, f"-copy-{number}"
+        name = pod.name + suffix
+        metadata = replace(pod.metadata, name=name, uid=f"{pod.namespace}/{name}")
+        if (pod.metadata.labels or {}).get(_POD_NAME_LABEL) == pod.name:
+            metadata = replace(metadata, labels={**(pod.metadata.labels or {}), _POD_NAME_LABEL: name})
+        spec = pod.spec
+        if self._claims:
+            if number == 1 and all(info.pod.key != pod.key for info, _ in session.cluster.pods()):
+                # It stands for the pod itself, whose claims may have their volumes already.
+                suffix = ""
+            for claim in self._claims.values():
+                renamed = replace(claim.metadata, name=claim.name + suffix, uid=None)
+                provision_claim(session.cluster.storage, replace(claim, metadata=renamed))
+            spec = replace(spec, volumes=[self._with_own_claim(volume, suffix) for volume in spec.volumes or ()])
+        # Device claims made from templates are each pod's own.
+        status = replace(pod.status, resource_claim_statuses=None, extended_resource_claim_status=None)
+        copy = replace(pod, metadata=metadata, spec=spec, status=status)
+        return session.info(PodToSchedule(copy, self._asked.origin))
+
+    def _with_own_claim(self, volume: Volume, suffix: str) -> Volume:
+        source = volume.persistent_volume_claim
+        if source is None or source.claim_name not in self._claims:
+            return volume
+        return replace(volume, persistent_volume_claim=replace(source, claim_name=source.claim_name + suffix))
+
+
+def _copier(asked: PodToSchedule, objects: Iterable[object]) -> _Copier:
+    """Only a stateful set's claims, of which each pod has its own, are made anew for a copy; others are shared."""
+    pod, made = asked.pod, []
+    if asked.owner.startswith("StatefulSet "):
+        mine = {name for name, _ in claim_names(pod)}
+        claims = (obj for obj in objects if isinstance(obj, PersistentVolumeClaim))
+        made = [claim for claim in claims if claim.namespace == pod.namespace and claim.name in mine]
+    return _Copier(asked, made)
+
+
+class _Filling:
+    """The copies placed so far, and the attempt that found no node."""
+
+    def __init__(
+        self, session: Session, copiers: Sequence[_Copier], scaler: Scaler | None, *, endless_is_wrong: bool
+    ) -> None:
+        self._session, self._copiers, self._scaler = session, copiers, scaler
+        self._endless_is_wrong = endless_is_wrong
+        self._made: dict[int, list[PodInfo]] = {}
+        self._homes: dict[str, str] = {}
+        self._asks: Counter[str] = Counter()
+        self.refused: Attempt | None = None
+        self._tried = 0
+
+    def run(self, most: int) -> int:
+        """Place whole units until one does not fit; how many did.
+
+        Autoscalers are asked about as many units as there are by then, as if they had been made together.
+        """
+        fits = 0
+        while fits < most:
+            report_progress("Counting", "copies fit", fits)
+            if self._unit(fits + 1):
+                fits += 1
+            elif not self._scale_up(fits + 1, min(max(fits, _ASKED_AT_LEAST), most - fits)):
+                break
+        return fits
+
+    def _scale_up(self, first: int, units: int) -> bool:
+        """Whether nodes came for copies that have none: the one that found none, and those that would follow."""
+        if self._scaler is None or self.refused is None or self.refused.waiting or self.refused.gated is not None:
+            return False
+        message = self.refused.message
+        pods = [info for number in range(first, first + units) for info in self._pods(number)]
+        if not self._scaler.provide_nodes(
+            self._session, [pending_pod_of(Attempt(info, message=message)) for info in pods]
+        ):
+            return False
+        if self._endless_is_wrong and (names := self._scaler.unbounded_groups(self._session)):
+            raise UsageError(f"{', '.join(names)} may grow without end: name --limit N, where counting is to end")
+        self.refused = None
+        return True
+
+    def _pods(self, number: int) -> list[PodInfo]:
+        """The pods of a unit, which are made once."""
+        if number not in self._made:
+            self._made[number] = [copier(self._session, number) for copier in self._copiers]
+        return self._made[number]
+
+    def _unit(self, number: int) -> bool:
+        placed: list[Attempt] = []
+        self._tried = number
+        for info in self._pods(number):
+            if number == 1:
+                self._count_requests(info)
+            attempt = self._session.driver.attempt(info)
+            if not attempt.is_placed or attempt.waiting:
+                self.refused = attempt
+                # Half a release is none.
+                for other in placed:
+                    self._session.driver.scheduler_for(other.pod).take_back(other)
+                return False
+            placed.append(attempt)
+        names = self._session.cluster.columns.names
+        self._homes.update((each.pod.key, names[each.row]) for each in placed if each.row is not None)
+        return True
+
+    def _count_requests(self, info: PodInfo) -> None:
+        shapes = self._session.cluster.shapes
+        for name, amount in zip(shapes.resources.names, shapes.requests[info.shape.index].tolist(), strict=True):
+            if amount:
+                self._asks[name] += amount
+
+    def summarize_scale_up(self, scaler: Scaler, others: Mapping[str, str]) -> ScaleUp:
+        """What autoscalers added, for copies and for others that have homes."""
+        refused = [self.refused.pod.key] if self.refused is not None else []
+        found = scaler.summarize(self._session, {**others, **self._homes}, refused)
+        # Which of the copies are helped is all one.
+        return found if found.chance is None else replace(found, chance=replace(found.chance, pods=()))
+
+    def outcome(self) -> dict[str, Any]:
+        """The parts of the result that are about nodes."""
+        refused = self.refused
+        nodes = self._nodes(refused.diagnosis if refused is not None else None)
+        reasons = Counter(reason for node in nodes for reason in node.reasons)
+        ranked = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
+        return {
+            "left_over": self._left_over(),
+            "nodes": nodes,
+            "next_pod": refused.pod.key if refused is not None else "",
+            "message": _said_of(refused) if refused is not None else "",
+            "reasons": tuple(ReasonCount(reason=reason, nodes=count) for reason, count in ranked),
+        }
+
+    def _nodes(self, diagnosis: Diagnosis | None) -> tuple[NodeCapacity, ...]:
+        columns, taken = self._session.cluster.columns, Counter(self._homes.values())
+        free = {name: self._free(name) for name in self._asks}
+        return tuple(
+            NodeCapacity(
+                node=columns.names[row],
+                pods=taken[columns.names[row]],
+                reasons=_reasons(diagnosis, row),
+                free={name: int(amounts[row]) for name, amounts in free.items()},
+            )
+            for row in np.argsort(columns.name_rank).tolist()
+        )
+
+    def _left_over(self) -> tuple[LeftOver, ...]:
+        if not self._asks:
+            return ()
+        names, usable = self._session.cluster.columns.names, self._usable()
+        found = []
+        for name, each in self._asks.items():
+            free = np.where(usable, self._free(name), 0)
+            if not usable.any():
+                continue
+            largest = int(free.argmax())
+            found.append(
+                LeftOver(resource=name, each=each, free=int(free.sum()), largest=int(free[largest]), on=names[largest])
+            )
+        return tuple(found)
+
+    def _usable(self) -> BoolArray:
+        """bool[N]: where copies are, or could be if something left; what others have free is of no use to them."""
+        cluster = self._session.cluster
+        usable: BoolArray = np.zeros(len(cluster), np.bool_)
+        for name in set(self._homes.values()):
+            usable[cluster.columns.row(name)] = True
+        for copier in self._copiers:
+            info = copier(self._session, self._tried + 1)
+            evaluation = self._session.driver.scheduler_for(info).evaluation(info)
+            evaluation.refresh(info)
+            evaluation.begin(info)
+            if evaluation.refusal is None:
+                verdicts = evaluation.verdicts(info)
+                usable[feasible_rows(evaluation, verdicts)] = True
+                usable[Diagnosis(cluster, evaluation, verdicts, evaluation.narrowed).preemptable()] = True
+        return usable
+
+    def _free(self, resource: str) -> Int64Array:
+        """What each node has left, int64[N]; an over-committed one has nothing."""
+        cluster = self._session.cluster
+        amounts = cluster.shapes.resources.amounts
+        left = amounts(cluster.columns.allocatable, resource) - amounts(cluster.requested, resource)
+        free: Int64Array = np.maximum(left, 0)
+        return free
+
+
+def _said_of(attempt: Attempt) -> str:
+    if attempt.gated is not None:
+        return attempt.gated.message
+    return "permit plugins hold it" if attempt.waiting else attempt.message
+
+
+def _reasons(diagnosis: Diagnosis | None, row: int) -> tuple[str, ...]:
+    status = diagnosis.status(row) if diagnosis is not None else None
+    return () if status is None else tuple(status.reasons)

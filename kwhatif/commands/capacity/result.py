@@ -1,0 +1,87 @@
+"""How many more of a pod or a release fit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.place import FailedCreate, Refusal, ScaleUp
+
+
+class LeftOver(ResultStruct, frozen=True, kw_only=True):
+    """What is free of a resource when no more fits, on nodes that could be used: cpu in millicores, all else in bytes
+    or pieces.
+
+    ``largest`` is the most that one node (``on``) has. ``each`` is what one pod, or one release, asks for.
+    """
+
+    resource: str
+    each: int
+    free: int
+    largest: int
+    on: str = ""
+
+
+class ReasonCount(ResultStruct, frozen=True, kw_only=True):
+    """On so many nodes this is why the next pod does not fit; a node may have several reasons."""
+
+    reason: str
+    nodes: int
+
+
+class NodeCapacity(ResultStruct, frozen=True, kw_only=True):
+    """How many pods a node took, and why it takes no other; ``free`` is what it has left of what pods ask for."""
+
+    node: str
+    pods: int
+    reasons: tuple[str, ...] = ()
+    free: dict[str, int]
+
+
+class QuotaRoom(ResultStruct, frozen=True, kw_only=True):
+    """How many times a quota leaves room, by the resource it is shortest of."""
+
+    quota: str
+    resource: str
+    fits: int
+
+
+class CapacityResult(ManifestResult, frozen=True, kw_only=True):
+    """How many times ``unit`` fits, one of which is ``pods_each`` pods.
+
+    ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, or ``scheduler`` if none takes such
+    pods up; nothing if the API server lets in none at all.
+    ``message`` is what kube-scheduler would say of the next pod, ``next_pod``. ``first`` counts the pods that what-if
+    edits left without a node, which are placed before; ``first_pending`` are those of them that find none. ``scale_up``
+    is what autoscalers add meanwhile, if they were asked.
+    """
+
+    rows: ClassVar[str] = "nodes"
+
+    kind: str = "Capacity"
+    unit: str
+    fits: int
+    pods_each: int
+    at_least: int
+    ended: str
+    next_pod: str = ""
+    message: str = ""
+    reasons: tuple[ReasonCount, ...] = ()
+    quota: QuotaRoom | None = None
+    first: int = 0
+    first_pending: tuple[str, ...] = ()
+    left_over: tuple[LeftOver, ...] = ()
+    nodes: tuple[NodeCapacity, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    scale_up: ScaleUp | None = None
+    fidelity: Fidelity
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return self.ended == "nodes" or bool(self.first_pending)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if so many fit as were asked for."""
+        return 0 if self.fits >= self.at_least else 1

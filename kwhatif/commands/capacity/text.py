@@ -1,0 +1,80 @@
+"""How many more fit, in words: the number, what ends it, what is left over, and node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import repeat
+
+from kwhatif.commands.capacity.result import CapacityResult
+from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.render.blocks import Block, Facts, Grouping, Verdict, build_table, format_part, join_texts
+from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
+from kwhatif.results.amounts import format_column, format_count, format_some
+
+
+def capacity_blocks(result: CapacityResult) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
+    blocks += build_table(
+        "WHY NO OTHER FITS", ("reason", "nodes"), [(each.reason, each.nodes) for each in result.reasons]
+    )
+    rows = []
+    for each in result.left_over:
+        asks, free, largest = format_column(each.resource, (each.each, each.free, each.largest))
+        rows.append((each.resource, asks, free, f"{largest} on {each.on}"))
+    blocks += build_table("LEFT OVER", ("resource", "each asks", "free in all", "most on one node"), rows)
+    blocks += scale_up_blocks(result.scale_up)
+    blocks += _nodes(result)
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _summary(result: CapacityResult) -> str:
+    """``Fits 2 times, 8 pods, on 3 of 6 nodes.``"""
+    parts = [f"Fits {format_count(result.fits, 'time')}"]
+    if result.pods_each > 1:
+        parts.append(format_count(result.fits * result.pods_each, "pod"))
+    if result.fits:
+        parts.append(f"on {format_part(sum(1 for node in result.nodes if node.pods), len(result.nodes), 'node')}")
+    if more := describe_scale_up(result.scale_up):
+        parts.append(f"with {more}")
+    asked = f" At least {result.at_least} were asked for." if result.exit_code else ""
+    return f"{', '.join(parts)}.{asked}"
+
+
+def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
+    yield "Unit", result.unit
+    if result.first:
+        lost = len(result.first_pending)
+        stay = (
+            f", {format_count(lost, 'of them finds', 'of them find')} no node: {format_some(result.first_pending)}"
+            if lost
+            else ""
+        )
+        yield "Placed first", f"{format_count(result.first, 'pod')} that wait because of edits{stay}"
+    match result.ended:
+        case "limit" | "max-pods":
+            yield "Ended by", f"--{result.ended}: more may fit"
+        case "quota" if result.quota is not None:
+            yield "Ended by", f"quota {result.quota.quota}: {result.quota.resource}"
+        case "scheduler":
+            yield "Ended by", f"the scheduler: {result.next_pod} finds no node"
+            yield "Message", result.message
+        case "nodes":
+            yield "Ended by", f"the nodes: {result.next_pod} finds none"
+            yield "Message", result.message
+        case _:
+            yield "Ended by", "the API server lets in no pod of it"
+
+
+def _nodes(result: CapacityResult) -> Iterator[Block]:
+    if not result.pods_each:
+        return
+    resources = tuple(each.resource for each in result.left_over)
+    headers = ("node", "pods", *(f"{name} left" for name in resources), "why no other")
+    left = [format_column(name, [node.free[name] for node in result.nodes]) for name in resources]
+    told = zip(*left, strict=True) if left else repeat(())
+    rows = [
+        (node.node, node.pods, *amounts, join_texts(node.reasons))
+        for node, amounts in zip(result.nodes, told, strict=False)
+    ]
+    yield from build_table("NODES", headers, rows, None, Grouping("node", (len(headers) - 1,)), (0,))

@@ -1,0 +1,111 @@
+"""``chances`` as a question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from kwhatif.commands.chances.result import ChancesResult
+from kwhatif.commands.chances.trials import ChancesBase, Counts, Outcome, Trial, run_trial
+from kwhatif.errors import UsageError
+from kwhatif.fleet.dispatch import run
+from kwhatif.fleet.executors import Executor, LocalExecutor
+from kwhatif.fleet.rows_file import RowsFile
+from kwhatif.fleet.study import FailedTask, Study
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Fidelity
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.node_pools import zone_of
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.session import Session
+from kwhatif.simulation.study import StudyBase
+
+ZONE = "topology.kubernetes.io/zone"
+_LOOK_EVERY = 50
+"""After so many trials the intervals are looked at."""
+
+
+@dataclass(frozen=True)
+class Chances(Question[ChancesResult]):
+    """How likely is it that these pods go where they may go? Up to ``trials`` are made, by a ``seed``; fewer if all
+    intervals are narrow enough: no more than ``precision`` to either side.
+
+    More than ``max_skew`` pods of difference over ``topology_key`` count as skewed. The ``back`` has the workers;
+    ``rows`` keeps outcomes as they come.
+    """
+
+    several_runs: ClassVar[bool] = True
+
+    trials: int = 1000
+    seed: int = 0
+    precision: float | None = None
+    max_skew: int = 1
+    topology_key: str = ZONE
+    executor: Executor = field(default_factory=LocalExecutor)
+    rows: RowsFile | None = None
+
+    def check(self, case: Scenario) -> None:
+        if self.trials < 1:
+            raise UsageError(f"--trials {self.trials}: expected a number of at least 1")
+        if self.precision is not None and not 0 < self.precision < 1:
+            raise UsageError(f"--precision {self.precision}: expected a number between 0 and 1, such as 0.02")
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ChancesResult]:
+        (case,) = cases
+        ground = StudyBase.from_scenario(case)
+        case.session = session = ground.session
+        common = ChancesBase(ground, case.expanded.rollouts, self.topology_key)
+        trials = [Trial(number, self.seed) for number in range(self.trials)]
+        of = f"{ground.digest} {self.topology_key}" if self.rows is not None else ""
+        study = Study("Trying", common, trials, run_trial, Outcome, of)
+        counts, errors = Counts({node.name: zone_of(node) for node in session.cluster.columns.nodes}, self.max_skew), []
+        outcomes = run(study, self._back(common), self.rows)
+        with closing(outcomes):
+            for number, outcome in enumerate(outcomes, 1):
+                if isinstance(outcome, FailedTask):
+                    errors.append(outcome.error)
+                else:
+                    counts.add(outcome)
+                if self.precision and number % _LOOK_EVERY == 0 and counts.is_precise(self.precision):
+                    break
+        for name in {item.pod.spec.scheduler_name for item in case.pods_to_schedule} or {None}:
+            # Workers had schedulers of their own: this one is asked what it would have read.
+            session.driver.scheduler(name)
+
+        def result(fidelity: Fidelity) -> ChancesResult:
+            return ChancesResult(
+                trials=counts.trials,
+                wanted=self.trials,
+                seed=self.seed,
+                precision=self.precision,
+                max_skew=self.max_skew,
+                topology_key=self.topology_key,
+                workloads=tuple(counts.workloads()),
+                pods=tuple(counts.pods()),
+                chance=tuple(_left_to_chance(session)),
+                errors=tuple(dict.fromkeys(errors)),
+                fidelity=fidelity,
+                **case.refusal_fields,
+            )
+
+        basis = RunRecord(session, case.pods_to_schedule, (), case.unknown_kinds, case.expanded.rollouts)
+        return PendingResult([basis], result)
+
+    def _back(self, ground: ChancesBase) -> Executor:
+        """Who makes the trials. Raises UsageError where they cannot be made elsewhere."""
+        if ground.is_picklable:
+            return self.executor
+        if not isinstance(self.executor, LocalExecutor):
+            raise UsageError("--on: updates of workloads that run already are tried in this process only")
+        return LocalExecutor(1)
+
+
+def _left_to_chance(session: Session) -> Iterator[str]:
+    yield "which of several best nodes is taken: each as likely as any other"
+    yield "the order in which pods come: any, but for those of a StatefulSet; the queue sorts by priority first"
+    if any(scheduler.samples for scheduler in session.driver.in_use):
+        workers = format_count(session.setup.configuration.parallelism, "worker")
+        yield f"above 100 nodes, where the first search begins: at any node; and which nodes {workers} of a search find"

@@ -1,0 +1,264 @@
+"""One throw of the dice: pods arrive in some order, and the scheduler takes chances as upstream's does.
+
+What is left to chance, trial by trial: how the pods of several workloads come between each other, and of one workload's
+own pods which comes first (those of a StatefulSet come in their order); where the first search for nodes begins; which
+nodes the racing workers of a search find, above a hundred nodes; and which of the best nodes is taken.
+
+Outcomes of trials added up, in their order, to probabilities.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from random import Random
+
+import msgspec
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.chances.result import PendingChances, PlaceChances, PodChances, Probability, WorkloadChances
+from kwhatif.errors import KwhatifError
+from kwhatif.fleet.dispatch import run
+from kwhatif.fleet.executors import LocalExecutor
+from kwhatif.fleet.study import FailedTask, Study
+from kwhatif.results.gate import Subject
+from kwhatif.simulation.cluster_use import pods_by_place, skew_of
+from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.runs import roll_out
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.study import StudyBase
+
+STATEFUL_SET = "StatefulSet "
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One of the trials: its number, and the seed of them all."""
+
+    number: int
+    seed: int
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a trial came to: of each workload's pods the nodes ("" for none), how many others each workload evicted, and
+    by how many pods its fullest place exceeds its emptiest.
+    """
+
+    homes: dict[str, dict[str, str]]
+    evicted: dict[str, int]
+    skews: dict[str, int]
+
+
+@dataclass(frozen=True)
+class ChancesBase:
+    """What all trials have in common: a cluster, the pods and updates that come to it, and what tells places apart."""
+
+    base: StudyBase
+    rollouts: Sequence[Rollout]
+    topology_key: str
+
+    @cached_property
+    def session(self) -> Session:
+        session = self.base.fork()
+        session.driver.set_up_all()
+        return session
+
+    @cached_property
+    def running(self) -> dict[str, list[PodInfo]]:
+        """The pods of each workload that run before."""
+        owners = Owners(self.base.session.snapshot)
+        found: dict[Subject, list[PodInfo]] = {}
+        for info, _ in self.base.session.cluster.pods():
+            found.setdefault(owners.workload_of(info.pod), []).append(info)
+        return {str(subject): infos for subject, infos in found.items()}
+
+    @property
+    def is_picklable(self) -> bool:
+        """Whether another process may have it: updates are walked through by functions of this one."""
+        return not self.rollouts
+
+    @contextmanager
+    def trial(self) -> Iterator[Session]:
+        """A session to try something in."""
+        if not self.session.driver.undoable:
+            yield self.base.fork()
+            return
+        before = self.session.cluster.checkpoint()
+        try:
+            yield self.session
+        finally:
+            self.session.cluster.go_back(before)
+
+    def __reduce__(self) -> tuple[type[ChancesBase], tuple[StudyBase, Sequence[Rollout], str]]:
+        return ChancesBase, (self.base, self.rollouts, self.topology_key)
+
+
+def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
+    """What becomes of the pods in one trial; the same for the same trial."""
+    random = Random(f"{trial.seed}/{trial.number}")
+    with ground.trial() as session:
+        asked = shuffle_arrivals(ground.base.case.pods_to_schedule, random)
+        session.driver.take_chances(random)
+        placing = PlacementRun(session)
+        placing.schedule_all(asked)
+        for rollout in ground.rollouts:
+            roll_out(rollout, placing, asked)
+        return _outcome(ground, session, placing, asked)
+
+
+def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[Outcome]:
+    """The outcomes of so many trials, made by as many processes as are worth it. Raises KwhatifError for one that
+    comes to none.
+    """
+    found = []
+    each = [Trial(number, seed) for number in range(trials)]
+    outcomes = run(
+        Study("Trying", ground, each, run_trial, Outcome, ""),
+        LocalExecutor() if ground.is_picklable else LocalExecutor(1),
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, FailedTask):
+            raise KwhatifError(f"trial {outcome.index}: {outcome.error}")
+        found.append(outcome)
+    return found
+
+
+def shuffle_arrivals(asked: Sequence[PodToSchedule], random: Random) -> list[PodToSchedule]:
+    """The pods as they arrive: in any order, but those of a StatefulSet among each other in their own."""
+    found = list(asked)
+    random.shuffle(found)
+    for owner in {item.owner for item in asked if item.owner.startswith(STATEFUL_SET)}:
+        places = [place for place, item in enumerate(found) if item.owner == owner]
+        for place, item in zip(places, (item for item in asked if item.owner == owner), strict=True):
+            found[place] = item
+    return found
+
+
+def workload_of(item: PodToSchedule) -> str:
+    """The workload of a pod that is asked about; the pod itself if nobody made it."""
+    return item.owner or f"Pod {item.pod.namespace}/{item.pod.name}"
+
+
+def _outcome(ground: ChancesBase, session: Session, run: PlacementRun, asked: Sequence[PodToSchedule]) -> Outcome:
+    workloads = {item.pod.key: workload_of(item) for item in asked}
+    homes: dict[str, dict[str, str]] = {}
+    evicted: dict[str, int] = {}
+    for placement in run.placements:
+        workload = workloads[placement.pod]
+        if placement.outcome == "skipped":
+            continue
+        homes.setdefault(workload, {})[placement.pod] = placement.node if placement.good else ""
+        if placement.victims:
+            evicted[workload] = evicted.get(workload, 0) + len(placement.victims)
+    skews = {name: _skew(ground, session, run, name, pods) for name, pods in homes.items()}
+    return Outcome(dict(sorted((name, dict(sorted(pods.items()))) for name, pods in homes.items())), evicted, skews)
+
+
+def _skew(ground: ChancesBase, session: Session, run: PlacementRun, workload: str, homes: dict[str, str]) -> int:
+    """The skew of a workload's pods, those that ran before and still do included."""
+    cluster = session.cluster
+    uids = [run.taken[key].pod.uid for key in homes if key in run.taken]
+    found = [at for uid in uids if (at := cluster.find(uid)) is not None]
+    found += [at for info in ground.running.get(workload, ()) if (at := cluster.find(info.uid)) is not None]
+    if not found:
+        return 0
+    return skew_of(pods_by_place(cluster, ground.topology_key, found[0][0].shape, (row for _, row in found)))
+
+
+@dataclass
+class _Places:
+    """In how many trials a pod came to each place, and how many pods did in all of them."""
+
+    trials: Counter[str] = field(default_factory=Counter)
+    pods: Counter[str] = field(default_factory=Counter)
+
+    def add(self, names: Iterable[str]) -> None:
+        counts = Counter(name for name in names if name)
+        self.pods += counts
+        self.trials.update(counts.keys())
+
+    def summarize(self, trials: int) -> tuple[PlaceChances, ...]:
+        """The likeliest first."""
+        ranked = sorted(self.trials, key=lambda name: (-self.trials[name], -self.pods[name], name))
+        return tuple(
+            PlaceChances(
+                name=name,
+                probability=Probability.from_counts(self.trials[name], trials),
+                pods=round(self.pods[name] / trials, 6),
+            )
+            for name in ranked
+        )
+
+
+@dataclass
+class _Workload:
+    pods: int = 0
+    pending: Counter[int] = field(default_factory=Counter)
+    evicting: int = 0
+    skewed: int = 0
+    nodes: _Places = field(default_factory=_Places)
+    zones: _Places = field(default_factory=_Places)
+    each: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+class Counts:
+    """What trials came to so far. ``zones`` says which zone each node is in; more than ``max_skew`` is skewed."""
+
+    def __init__(self, zones: Mapping[str, str], max_skew: int) -> None:
+        self._zones, self._max_skew = zones, max_skew
+        self._workloads: dict[str, _Workload] = {}
+        self.trials = 0
+
+    def add(self, outcome: Outcome) -> None:
+        """One more trial."""
+        self.trials += 1
+        for name, homes in outcome.homes.items():
+            found = self._workloads.setdefault(name, _Workload())
+            found.pods = max(found.pods, len(homes))
+            found.pending[sum(not home for home in homes.values())] += 1
+            found.evicting += bool(outcome.evicted.get(name))
+            found.skewed += outcome.skews[name] > self._max_skew
+            found.nodes.add(homes.values())
+            found.zones.add(self._zones.get(home, "") for home in homes.values())
+            for pod, home in homes.items():
+                found.each.setdefault(pod, Counter())[home] += 1
+
+    def is_precise(self, precision: float) -> bool:
+        """Whether all intervals are so narrow: no more than this to either side."""
+        return all(each.precision <= precision for each in self.workloads())
+
+    def workloads(self) -> Iterator[WorkloadChances]:
+        """The workloads by name."""
+        for name, found in sorted(self._workloads.items()):
+            without = sum(times for pods, times in found.pending.items() if pods)
+            yield WorkloadChances(
+                workload=name,
+                pods=found.pods,
+                pending=Probability.from_counts(without, self.trials),
+                pending_pods=tuple(
+                    PendingChances(pods=pods, probability=Probability.from_counts(times, self.trials))
+                    for pods, times in sorted(found.pending.items())
+                    if pods
+                ),
+                evicting=Probability.from_counts(found.evicting, self.trials),
+                skewed=Probability.from_counts(found.skewed, self.trials),
+                zones=found.zones.summarize(self.trials),
+                nodes=found.nodes.summarize(self.trials),
+            )
+
+    def pods(self) -> Iterator[PodChances]:
+        """The pods by workload and name."""
+        for name, found in sorted(self._workloads.items()):
+            for pod, homes in sorted(found.each.items()):
+                places = _Places(Counter({home: times for home, times in homes.items() if home}))
+                places.pods = places.trials
+                yield PodChances(
+                    pod=pod,
+                    workload=name,
+                    pending=Probability.from_counts(homes[""], self.trials),
+                    nodes=places.summarize(self.trials),
+                )

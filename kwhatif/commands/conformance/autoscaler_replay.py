@@ -1,0 +1,331 @@
+"""Replay scenarios that cluster-autoscaler was recorded in, and answer in the shape they were recorded in.
+
+A scenario is a cluster with node groups and pods that found no node; the format is described in
+``docs/conformance.md``.
+
+Replay scenarios that Karpenter was recorded in, and answer in the shape they were recorded in.
+
+A scenario is a cluster with NodePools, a catalogue and pods that found no node; the format is described in
+``docs/conformance.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.core import Node, Pod, Taint
+from kwhatif.api.node_provisioning import NodePool
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, flags_of, group_settings
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, NodeGroups, Prices
+from kwhatif.autoscaling.cluster_autoscaler.eligibility import Utilization
+from kwhatif.autoscaling.cluster_autoscaler.expanders.priority_list import CONFIG_MAP, KEY
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import NoScaleUpInfo, Resize
+from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown, Unremovable
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
+from kwhatif.autoscaling.karpenter import pod_data as amounts
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue
+from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
+from kwhatif.autoscaling.karpenter.new_claim import NewClaim
+from kwhatif.autoscaling.karpenter.requirements import INSTANCE_TYPE
+from kwhatif.autoscaling.karpenter.scheduler import provision
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo, start_time
+from kwhatif.commands.conformance.scenario import RecordedAutoscaler, RecordedKarpenter, plain_objects, read_objects
+from kwhatif.framework.status import Status
+from kwhatif.golang.parsing import SECOND
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.autoscalers.instance_types_document import KarpenterOptions, KnownType
+
+
+class Group(msgspec.Struct, rename="camel"):
+    """A node group of a scenario."""
+
+    name: str
+    min: int
+    max: int
+    target: int
+    nodes: list[str] = []
+    template: Node | None = None
+    template_pods: list[Pod] | None = None
+    options: dict[str, Any] | None = None
+    failed_scale_up_seconds_ago: int | None = None
+    scale_up_requested_seconds_ago: int | None = None
+
+    def as_node_group(self, flags: Flags, now: int, place: str) -> NodeGroup:
+        return NodeGroup(
+            self.name,
+            self.min,
+            self.max,
+            self.target,
+            tuple(self.nodes),
+            self.template,
+            tuple(self.template_pods or ()),
+            group_settings(self.options or {}, flags, place=f"{place}.options"),
+            _ago(now, self.failed_scale_up_seconds_ago),
+            _ago(now, self.scale_up_requested_seconds_ago),
+        )
+
+
+class AutoscalerScenario(msgspec.Struct, rename="camel"):
+    """One line of a file of such scenarios. ``expected`` may be absent."""
+
+    name: str
+    now: str
+    objects: list[msgspec.Raw]
+    pods: list[Pod]
+    node_groups: list[Group]
+    loops: list[float] = []
+    config: dict[str, Any] | None = None
+    options: dict[str, Any] = {}
+    gpu_label: str = ""
+    prices: dict[str, float] | None = None
+    expected: RecordedAutoscaler | None = None
+
+
+def autoscaler_answer(scenario: AutoscalerScenario, setup: Setup) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
+    world = context_of_scenario(scenario, setup)
+    up = StaticAutoscaler().loop(world)
+    downwards = StaticAutoscaler()
+    down = [
+        downwards.loop(replace(world, now=world.now + round(after * SECOND)), up=False, down=True)
+        for after in scenario.loops
+    ]
+    return {
+        "name": scenario.name,
+        "templates": {name: _template(template) for name, template in sorted(up.templates.items())},
+        "scaleUp": _scale_up(up),
+        "scaleDown": [_scale_down(loop.scale_down) for loop in down],
+    }
+
+
+def context_of_scenario(scenario: AutoscalerScenario, setup: Setup) -> AutoscalingContext:
+    flags = flags_of(scenario.options, place="$.options")
+    now = moment(scenario.now)
+    objects, plain = read_objects(scenario.objects), plain_objects(scenario.objects)
+    prices = scenario.prices
+    return AutoscalingContext(
+        now=now,
+        cluster=Cluster.load(objects, setup.features),
+        pending=scenario.pods,
+        groups=NodeGroups(
+            [group.as_node_group(flags, now, f"$.nodeGroups[{k}]") for k, group in enumerate(scenario.node_groups)]
+        ),
+        flags=flags,
+        framework=setup.profile(setup.configuration.profiles[0]).framework.filters_only(),
+        daemon_sets=plain.get("DaemonSet", ()),
+        jobs=plain.get("Job", ()),
+        gpu_label=scenario.gpu_label,
+        prices=None if prices is None else Prices(prices, prices.get("cpu", 0.0), prices.get("memory", 0.0)),
+        priorities=next(
+            (each["data"].get(KEY) for each in plain.get("ConfigMap", ()) if each["metadata"]["name"] == CONFIG_MAP),
+            None,
+        ),
+    )
+
+
+def _ago(now: int, seconds: int | None) -> int | None:
+    return None if seconds is None else now - seconds * SECOND
+
+
+def _template(template: NodeTemplate) -> dict[str, Any]:
+    taints = [taint.text for taint in template.node.spec.taints or ()]
+    return {"pods": sorted(map(_owner_name_of, template.pods)), "taints": sorted(taints), "free": template.free}
+
+
+def _owner_name_of(pod: PodInfo) -> str:
+    owner = pod.pod.controller
+    namespace = pod.shape.namespace
+    return f"Pod {pod.key}" if owner is None else f"{owner.kind} {namespace}/{owner.name}"
+
+
+def _scale_up(loop: LoopResult) -> dict[str, Any]:
+    found = loop.scale_up
+    return {
+        "result": found.result,
+        "healthy": loop.healthy,
+        "error": {"type": "transientError", "text": found.error} if found.error else None,
+        "placed": loop.placed,
+        "ignored": loop.ignored,
+        "unschedulable": [pod.key for pod in found.pods],
+        "skippedGroups": found.skipped,
+        "options": [
+            {
+                "group": option.group.name,
+                "nodes": option.nodes,
+                "pods": sorted(pod.key for pod in option.pods),
+                "similar": sorted(group.name for group in option.similar),
+            }
+            for option in found.options
+        ],
+        "chosen": None if found.chosen is None else found.chosen.group.name,
+        "plan": _plan(found.plan),
+        "toMinSize": _plan(loop.to_least_sizes),
+        "triggered": sorted(pod.key for pod in found.triggered),
+        "awaiting": sorted(pod.key for pod in found.awaiting),
+        "remaining": {key: _remaining(remaining) for key, remaining in found.remaining.items()},
+        "events": found.events(),
+    }
+
+
+def _plan(plan: list[Resize]) -> list[dict[str, Any]]:
+    found = ({"group": each.group.name, "from": each.size, "to": each.to} for each in plan)
+    return sorted(found, key=lambda each: each["group"])
+
+
+def _remaining(remaining: NoScaleUpInfo) -> dict[str, Any]:
+    return {
+        "rejected": {group: _status(status) for group, status in remaining.rejected.items()},
+        "skipped": {group: sorted(reasons) for group, reasons in remaining.skipped.items()},
+    }
+
+
+def _status(status: Status) -> Mapping[str, Any]:
+    return {"plugin": status.plugin, "reasons": sorted(status.reasons)}
+
+
+def _scale_down(found: ScaleDown) -> dict[str, Any]:
+    return {
+        "result": found.result,
+        "candidates": found.candidates,
+        "utilization": {node: _utilization(used) for node, used in found.utilization.items()},
+        "unneeded": {node: removal.moves for node, removal in found.unneeded.items()},
+        "unremovable": {node: _unremovable(why) for node, why in found.unremovable.items()},
+        "removable": _in_two(found.removable),
+        "deleted": _in_two(found.deleted),
+    }
+
+
+def _in_two(nodes: tuple[list[str], list[str]] | None) -> dict[str, list[str]] | None:
+    return None if nodes is None else {"empty": nodes[0], "drain": nodes[1]}
+
+
+def _utilization(used: Utilization) -> dict[str, Any]:
+    shares = {"cpu": used.cpu, "memory": used.memory}
+    found = {name: share for name, share in shares.items() if share is not None}
+    return {"utilization": used.share, "resource": used.resource, **found}
+
+
+def _unremovable(why: Unremovable) -> dict[str, Any]:
+    found = {"reason": why.reason, "pod": why.pod, "podReason": why.pod_reason}
+    return {key: value for key, value in found.items() if value}
+
+
+class KarpenterScenario(msgspec.Struct, rename="camel"):
+    """One line of a file of such scenarios. ``expected`` may be absent."""
+
+    name: str
+    now: str
+    objects: list[msgspec.Raw]
+    pods: list[Pod]
+    node_pools: list[NodePool]
+    instance_types: list[KnownType]
+    pool_instance_types: dict[str, list[str]] = {}
+    options: KarpenterOptions = KarpenterOptions()
+    disruption: bool = False
+    expected: RecordedKarpenter | None = None
+    varies: list[str] = []
+
+
+def karpenter_answer(scenario: KarpenterScenario) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
+    world = snapshot_of_scenario(scenario)
+    found = provision(world)
+    result = found.results
+    answer: dict[str, Any] = {
+        "name": scenario.name,
+        "placed": result.placed,
+        "nodeClaims": [_claim(claim, world.catalogue) for claim in result.claims],
+        "errors": {pod: list(reasons) for pod, reasons in result.errors.items()},
+        "relaxed": {pod: _given_up(what) for pod, what in result.relaxed.items()},
+        "ignored": {pod: list(reasons) for pod, reasons in found.ignored.items()},
+        "notPending": list(found.not_pending),
+        "skippedPools": result.skipped,
+    }
+    if scenario.disruption:
+        answer["disruption"] = {method: _disruption(world, method) for method in METHODS}
+    return answer
+
+
+def _disruption(world: KarpenterSnapshot, method: str) -> dict[str, Any]:
+    asked = consolidate(world, method)
+    answer: dict[str, Any] = {
+        "candidates": {
+            each.name: {"cost": each.cost, "price": each.price or 0, "pods": len(each.pods)}
+            for each in asked.found.candidates
+        },
+        "budgets": dict(asked.budgets),
+        "reasons": asked.found.reasons,
+    }
+    command = asked.command
+    if command is not None:
+        answer["command"] = {
+            "decision": command.decision,
+            "nodes": [each.name for each in command.nodes],
+            "placed": dict(command.placed),
+            "savings": command.savings(world.catalogue),
+            "replacements": [_claim(claim, world.catalogue) for claim in command.replacements],
+        }
+    return answer
+
+
+def snapshot_of_scenario(scenario: KarpenterScenario) -> KarpenterSnapshot:
+    objects, plain = read_objects(scenario.objects), plain_objects(scenario.objects)
+    return KarpenterSnapshot(
+        start_time(scenario.now),
+        objects,
+        scenario.pods,
+        scenario.node_pools,
+        Catalogue([each.as_instance_type() for each in scenario.instance_types]),
+        scenario.pool_instance_types,
+        # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
+        scenario.options.as_settings(volume_places_known=False),
+        plain.get("DaemonSet", ()),
+        plain.get("PodDisruptionBudget", ()),
+    )
+
+
+def _given_up(what: Mapping[str, int]) -> dict[str, Any]:
+    return {key: True if key == "tolerate" else count for key, count in what.items()}
+
+
+def _claim(claim: NewClaim, catalogue: Catalogue) -> dict[str, Any]:
+    requirements = claim.resolve_requirements()
+    cheapest = catalogue.cheapest(claim.types, requirements)
+    spelled = [each for key in sorted(requirements) for each in requirements[key].to_selectors()]
+    return {
+        "nodePool": claim.template.name,
+        "pods": [wants.key for wants in claim.pods],
+        "requirements": [_without_names(each) for each in spelled],
+        "instanceTypes": [catalogue.types[row].name for row in claim.types],
+        "cheapest": None
+        if cheapest is None
+        else {
+            "instanceType": catalogue.types[cheapest[0]].name,
+            "zone": cheapest[1].zone,
+            "capacityType": cheapest[1].capacity_type,
+            "price": cheapest[1].price,
+        },
+        "requests": amounts.in_units(claim.requests),
+        "taints": _taints(claim.template.pool.taints),
+        "startupTaints": _taints(claim.template.pool.spec.template.spec.startup_taints or ()),
+        "labels": dict(claim.labels()),
+        "minValuesRelaxed": claim.lowered_minimum,
+    }
+
+
+def _without_names(requirement: dict[str, object]) -> dict[str, object]:
+    if requirement["key"] != INSTANCE_TYPE:
+        return requirement
+    return {key: value for key, value in requirement.items() if key != "values"}
+
+
+def _taints(taints: Iterable[Taint]) -> list[str]:
+    return sorted(f"{taint.key}={taint.value or ''}:{taint.effect}" for taint in taints)

@@ -1,0 +1,342 @@
+"""Compare answers with recorded decisions, field by field.
+
+The order of reasons does not count, a plugin that is absent from a node's scores counts as 0, of an error only its
+presence counts, and absent, null and empty are the same. Where no plugin was recorded, none is asked for.
+
+Compare answers with an autoscaler's recorded decisions, field by field.
+
+Lists are sets but for those whose order is part of a decision; numbers agree within a billionth; of an error only its
+type counts; absent, null and empty are the same.
+
+Compare answers with Karpenter's recorded decisions, field by field.
+
+New NodeClaims are known by their pods; numbers agree within a billionth; of errors and reasons only the kind counts,
+the words before the details; absent, null and empty are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+import msgspec
+
+from kwhatif.commands.conformance.result import Difference, FileAgreement
+from kwhatif.commands.conformance.scenario import RecordedAutoscaler, RecordedKarpenter
+
+_UP = (
+    *("result", "healthy", "error", "placed", "ignored", "unschedulable", "skippedGroups", "options", "chosen"),
+    *("plan", "toMinSize", "triggered", "awaiting", "remaining", "events"),
+)
+_DOWN = ("result", "candidates", "utilization", "unneeded", "unremovable", "removable", "deleted")
+_ORDERED = ("unschedulable", "candidates")
+
+
+def autoscaling_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ, with what was recorded and what was answered."""
+    yield from _differing("", ("templates",), wanted, got)
+    yield from _differing("scaleUp.", _UP, wanted.get("scaleUp") or {}, got["scaleUp"])
+    nothing: Mapping[str, Any] = {}
+    for left, right in zip_longest(wanted.get("scaleDown") or (), got["scaleDown"], fillvalue=nothing):
+        yield from _differing("scaleDown.", _DOWN, left, right)
+
+
+def _differing(
+    prefix: str, fields: Sequence[str], wanted: Mapping[str, Any], got: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    for field in fields:
+        left, right = (_comparable(field, side.get(field)) for side in (wanted, got))
+        if not same(left, right):
+            yield prefix + field, left, right
+
+
+def _comparable(field: str, value: Any) -> Any:
+    """The value without what does not count."""
+    match field:
+        case "error":
+            return (value or {}).get("type")
+        case "options":
+            return {each["group"]: _sort_lists({**each, "group": None}) for each in value or ()}
+        case "plan" | "toMinSize":
+            return {each["group"]: [each["from"], each["to"]] for each in value or ()}
+        case "templates":
+            return {
+                group: _sort_lists({**each, "free": {name: n for name, n in (each.get("free") or {}).items() if n}})
+                for group, each in (value or {}).items()
+            }
+        case "removable" | "deleted":
+            return value and {part: value.get(part) or [] for part in ("empty", "drain")}
+        case "healthy":
+            return value
+        case "unneeded":
+            return value or None
+    return (value if field in _ORDERED else _sort_lists(value)) or None
+
+
+def _sort_lists(value: Any) -> Any:
+    """Lists sorted, and what is empty left out."""
+    if isinstance(value, Mapping):
+        return {key: inner for key, each in value.items() if (inner := _sort_lists(each)) not in (None, [], {}, "")}
+    return sorted(value) if isinstance(value, list) else value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two plain values are the same, numbers within a billionth."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, float) or isinstance(right, float):
+        return math.isclose(left or 0, right or 0, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(left == right)
+
+
+_METHODS = ("empty", "multi", "single")
+_DETAILS = re.compile(r", requirements=| \(|, key |, label |; specify ")
+_KINDS = ("Not all pods would schedule", 'label "', "key ")
+
+
+def karpenter_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ, with what was recorded and what was answered."""
+    left, right = _fields(wanted), _fields(got)
+    for field in {**left, **right}:
+        if not same(left.get(field), right.get(field)):
+            yield field, left.get(field), right.get(field)
+
+
+def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
+    found = {
+        "error": bool(answer.get("error")),
+        "placed": answer.get("placed") or {},
+        "notPending": sorted(answer.get("notPending") or ()),
+        "skippedPools": sorted(answer.get("skippedPools") or ()),
+        "relaxed": answer.get("relaxed") or {},
+        **{name: _kinds(answer.get(name) or {}) for name in ("ignored", "errors")},
+        **_claims("nodeClaims.", answer.get("nodeClaims") or ()),
+    }
+    for method in _METHODS:
+        asked = (answer.get("disruption") or {}).get(method)
+        if asked is None:
+            continue
+        command, prefix = asked.get("command") or {}, f"disruption.{method}."
+        found |= {
+            f"{prefix}candidates": asked.get("candidates") or {},
+            f"{prefix}budgets": asked.get("budgets") or {},
+            f"{prefix}command": [command.get("decision") or "", command.get("nodes") or []],
+            f"{prefix}savings": command.get("savings") or 0,
+            f"{prefix}placed": command.get("placed") or {},
+            f"{prefix}reasons": {node: sorted(set(said)) for node, said in _kinds(asked.get("reasons") or {}).items()},
+            **_claims(f"{prefix}replacements.", command.get("replacements") or ()),
+        }
+    return found
+
+
+def _kinds(texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {key: sorted(map(_kind, said)) for key, said in texts.items()}
+
+
+def _kind(text: str) -> str:
+    return next((kind for kind in _KINDS if text.startswith(kind)), _DETAILS.split(text)[0].strip())
+
+
+def _claims(prefix: str, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    found = {
+        "order": [[each["nodePool"], each["pods"]] for each in claims],
+        "pods": sorted([each["nodePool"], sorted(each["pods"])] for each in claims),
+        "priceOrder": {_name(each): each["instanceTypes"] for each in claims},
+        "requirements": {_name(each): sorted(map(_requirement, each["requirements"])) for each in claims},
+        "taints": {_name(each): [sorted(each.get(k) or ()) for k in ("taints", "startupTaints")] for each in claims},
+        "labels": {_name(each): [each["labels"], bool(each.get("minValuesRelaxed"))] for each in claims},
+        "requests": {_name(each): {k: n for k, n in each["requests"].items() if n} for each in claims},
+        "cheapest": {_name(each): each["cheapest"] for each in claims},
+    }
+    return {prefix + name: value for name, value in found.items()}
+
+
+def _name(claim: Mapping[str, Any]) -> str:
+    return " ".join(sorted(claim["pods"]))
+
+
+def _requirement(requirement: Mapping[str, Any]) -> list[Any]:
+    values = sorted(requirement.get("values") or ())
+    return [requirement["key"], requirement["operator"], values, requirement.get("minValues") or 0]
+
+
+MOST_KEYS = 3
+MOST_CHARACTERS = 300
+
+
+class RecordedStatus(msgspec.Struct, rename="camel", omit_defaults=True):
+    """A refusal of one node, or of the pod."""
+
+    code: str | None = None
+    plugin: str | None = None
+    reasons: list[str] | None = None
+
+
+class RecordedAttempt(msgspec.Struct, rename="camel"):
+    """One scheduling cycle, as ``docs/conformance.md`` describes it."""
+
+    pre_filter: RecordedStatus | None = None
+    pre_filter_nodes: list[str] | None = None
+    rejected: dict[str, RecordedStatus] | None = None
+    feasible: list[str] | None = None
+    scores: dict[str, dict[str, int]] | None = None
+    totals: dict[str, int] | None = None
+    sampled: list[str] | None = None
+    evaluated: int | None = None
+    winners: list[str] | None = None
+    selected: str | None = None
+    message: str | None = None
+    nominated: str | None = None
+    victims: list[str] | None = None
+    allocations: dict[str, list[str]] | None = None
+    error: str | None = None
+
+
+class RecordedPod(msgspec.Struct):
+    """The attempts of one pod."""
+
+    pod: str
+    attempts: list[RecordedAttempt] = []
+
+
+class Recorded(msgspec.Struct, rename="camel"):
+    """What a real scheduler did in a scenario."""
+
+    pods: list[RecordedPod] = []
+    node_order: list[str] | None = None
+
+
+FIELDS = tuple(zip(RecordedAttempt.__struct_fields__, RecordedAttempt.__struct_encode_fields__, strict=True))
+"""Attribute and name of each field of an attempt."""
+
+
+def differences(wanted: Sequence[RecordedAttempt], got: Sequence[RecordedAttempt]) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ, with what was recorded and what was answered."""
+    if len(wanted) != len(got):
+        yield "attempts", len(wanted), len(got)
+    for want, have in zip(wanted, got, strict=False):
+        for attribute, name in FIELDS:
+            left, right = getattr(want, attribute), getattr(have, attribute)
+            if left == right:
+                continue
+            left, right = _comparable_decision(attribute, left, right)
+            if left != right:
+                yield name, left, right
+
+
+def _comparable_decision(attribute: str, left: Any, right: Any) -> tuple[Any, Any]:
+    """Both values without what does not count."""
+    match attribute:
+        case "error":
+            return bool(left), bool(right)
+        case "scores":
+            return _without_zeros(left), _without_zeros(right)
+        case "pre_filter":
+            return _status(left, left), _status(right, left)
+        case "rejected":
+            left, right = left or {}, right or {}
+            return (
+                {node: _status(status, status) for node, status in left.items()},
+                {node: _status(status, left.get(node)) for node, status in right.items()},
+            )
+        case _:
+            return left or None, right or None
+
+
+def _without_zeros(scores: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:
+    return {node: {p: score for p, score in own.items() if score} for node, own in (scores or {}).items()}
+
+
+def _status(status: RecordedStatus | None, recorded: RecordedStatus | None) -> dict[str, Any] | None:
+    """A status with its reasons sorted; without the plugin if none was recorded."""
+    if status is None:
+        return None
+    found: dict[str, Any] = {"code": status.code or "", "reasons": sorted(status.reasons or ())}
+    if recorded is None or recorded.plugin is not None:
+        found["plugin"] = status.plugin
+    return found
+
+
+class Tally:
+    """How far the scenarios of one file agree, so far.
+
+    Of at most ``show`` scenarios the first difference is kept: what follows in a scenario often follows from it.
+    """
+
+    def __init__(self, file: str, show: int) -> None:
+        self._file, self._show = file, show
+        self._scenarios = self._compared = self._agreeing = self._pods = 0
+        self._differing: Counter[str] = Counter()
+        self._differences: list[Difference] = []
+
+    def add(
+        self,
+        name: str,
+        expected: Recorded | RecordedAutoscaler | RecordedKarpenter | None,
+        answer: Mapping[str, Any],
+        *,
+        pods: int,
+    ) -> None:
+        """Count a scenario, and compare its answer if something was expected."""
+        self._scenarios += 1
+        self._pods += pods
+        if expected is None:
+            return
+        self._compared += 1
+        if isinstance(expected, Recorded):
+            found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded)))
+        else:
+            differences = karpenter_differences if "nodeClaims" in answer else autoscaling_differences
+            found = [("", *difference) for difference in differences(msgspec.to_builtins(expected), answer)]
+        self._agreeing += not found
+        self._differing.update(field for _, field in {(pod, field) for pod, field, _, _ in found})
+        if len(self._differences) < self._show:
+            self._differences += [_difference(name, *found[0])] if found else []
+
+    def result(self) -> FileAgreement:
+        """What came of it."""
+        most_first = sorted(self._differing.items(), key=lambda item: (-item[1], item[0]))
+        return FileAgreement(
+            file=self._file,
+            scenarios=self._scenarios,
+            compared=self._compared,
+            agreeing=self._agreeing,
+            pods=self._pods,
+            differing=dict(most_first),
+            differences=tuple(self._differences),
+        )
+
+
+def _of_scheduler(expected: Recorded, got: Recorded) -> Iterator[tuple[str, str, Any, Any]]:
+    """Pod and field of all that differs, with what was recorded and what was answered."""
+    if expected.node_order is not None and expected.node_order != got.node_order:
+        yield "", "nodeOrder", expected.node_order, got.node_order
+    answered = {pod.pod: pod.attempts for pod in got.pods}
+    for wanted in expected.pods:
+        for difference in differences(wanted.attempts, answered.get(wanted.pod, [])):
+            yield wanted.pod, *difference
+
+
+def _difference(scenario: str, pod: str, field: str, wanted: Any, got: Any) -> Difference:
+    return Difference(scenario=scenario, pod=pod, field=field, text=_brief(wanted, got))
+
+
+def _brief(wanted: Any, got: Any) -> str:
+    """The two values; of two mappings the first keys where they differ."""
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        keys = sorted(key for key in {*wanted, *got} if wanted.get(key) != got.get(key))
+        return "; ".join(f"{key}: {_brief(wanted.get(key), got.get(key))}" for key in keys[:MOST_KEYS])
+    left, right = (json.dumps(value, sort_keys=True) for value in (wanted, got))
+    if max(len(left), len(right)) > MOST_CHARACTERS:
+        # Show where they part, not how they begin.
+        same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
+        start = max(0, same - 40)
+        left, right = (f"...{text[start : start + MOST_CHARACTERS]}" for text in (left, right))
+    return f"recorded {left}, got {right}"

@@ -1,0 +1,165 @@
+"""Replay recorded scenarios and answer in the shape they were recorded in.
+
+A scenario is a cluster, a policy and pods that arrive one at a time; the format is described in
+``docs/conformance.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.conformance.compare import Recorded
+from kwhatif.commands.conformance.scenario import read_objects
+from kwhatif.errors import InputError
+from kwhatif.framework.status import Status
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.describe import devices_of
+from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.snapshot.read.objects import check_name, decode, inside
+
+_Stored = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
+"""An object as the API server stores it, to be read by its kind."""
+
+
+class SchedulerScenario(msgspec.Struct):
+    """One line of a scenario file. ``expected`` may be absent; a legacy ``policy`` stands in place of ``config``."""
+
+    name: Annotated[str, Meta(min_length=1)]
+    objects: list[_Stored]
+    pods: list[_Stored]
+    config: dict[str, Any] | None = None
+    expected: Recorded | None = None
+    policy: dict[str, Any] | None = None
+
+
+def scheduler_answer(scenario: SchedulerScenario, setup: Setup) -> dict[str, Any]:
+    """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
+    objects = read_objects(scenario.objects)
+    pods = list(_pods(scenario))
+    cluster = Cluster.load(objects, setup.features, setup.queues)
+    everywhere = _AllNodesRecorder()
+    driver = Driver(cluster, setup, observer=everywhere)
+    driver.set_up_all()
+    answers = []
+    for i, pod in enumerate(pods):
+        try:
+            answers.append(_answer(driver, everywhere, pod))
+        except ValueError as error:
+            raise InputError(f"pod {pod.key}: {error}", place=f"$.pods[{i}]") from error
+    return {"name": scenario.name, "nodeOrder": cluster.columns.names, "pods": answers}
+
+
+def _pods(scenario: SchedulerScenario) -> Iterator[Pod]:
+    for i, raw in enumerate(scenario.pods):
+        try:
+            pod = decode(raw, Pod)
+            check_name(pod)
+        except InputError as error:
+            raise inside(error, "", f"$.pods[{i}]") from None
+        yield pod
+
+
+def _answer(driver: Driver, everywhere: _AllNodesRecorder, pod: Pod) -> dict[str, Any]:
+    info = driver.cluster.shapes.info(pod)
+    if driver.scheduler(pod.spec.scheduler_name) is None:
+        raise ValueError(f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles")
+    everywhere.records.clear()
+    attempts = driver.schedule_with_preemption(info, to_the_end=False)
+    records = [_record(driver, *each) for each in zip(attempts, everywhere.records, strict=True)]
+    return {"pod": info.key, "attempts": records}
+
+
+def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> dict[str, Any]:
+    cluster = driver.cluster
+    record: dict[str, Any] = {**everywhere, "evaluated": attempt.evaluated}
+    if attempt.gated is not None:
+        return {"preFilter": _status(attempt.gated), "evaluated": 0, "error": "gated"}
+    if attempt.refused is not None and attempt.diagnosis is not None:
+        record["preFilter"] = _status(attempt.refused)
+        if not cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
+            # The refusal stood for every node, and such nodes count as looked at.
+            record["evaluated"] = len(cluster)
+    if attempt.refused is not None and not attempt.refused.is_rejected:
+        record["error"] = attempt.message
+    elif attempt.row is None:
+        record["message"] = attempt.message
+    else:
+        names = cluster.columns.names
+        totals = record["totals"]
+        sampled = [names[row] for row in attempt.sampled]
+        top = max(totals[name] for name in sampled)
+        record["sampled"] = sampled
+        record["winners"] = sorted(name for name in sampled if totals[name] == top)
+        record["selected"] = names[attempt.row]
+        if allocations := _allocations(cluster, attempt.pod):
+            record["allocations"] = allocations
+    if attempt.nominated:
+        record["nominated"] = attempt.nominated
+        record["victims"] = sorted(victim.key for victim in attempt.victims_to_evict)
+    return record
+
+
+def _allocations(cluster: Cluster, info: PodInfo) -> dict[str, list[str]]:
+    """The devices of each of the pod's claims; those behind extended resources go by that name."""
+    found: dict[str, list[str]] = {}
+    for claim in devices_of(cluster, info):
+        for each in claim.devices:
+            text = f"{each.driver}/{each.pool}/{each.device}"
+            if claim.extended:
+                found.setdefault("extended", []).append(text)
+                continue
+            consumed = ",".join(f"{name}={amount}" for name, amount in each.consumes.items())
+            text = f"{each.request}={text}" + (f"[{consumed}]" if consumed else "")
+            found.setdefault(claim.claim.partition("/")[2], []).append(text)
+    return found
+
+
+class _AllNodesRecorder(Observer):
+    """Notes verdicts and scores over all nodes, without sampling and before the pod is placed: a record an attempt."""
+
+    def __init__(self) -> None:
+        self.records: list[dict[str, Any]] = []
+
+    def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self.records.append(_record_all_nodes(scheduler, pod))
+
+
+def _record_all_nodes(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
+    evaluation = scheduler.evaluate_all_nodes(info)
+    if evaluation is None:
+        return {}
+    record: dict[str, Any] = {}
+    names = scheduler.cluster.columns.names
+    considered = np.arange(len(names))
+    if evaluation.narrowed is not None:
+        considered = evaluation.narrowed
+        record["preFilterNodes"] = sorted(evaluation.narrowed_names)
+    verdicts = evaluation.verdicts(info)
+    rejected = {names[row]: _status(status) for row in considered if (status := verdicts.status(int(row))) is not None}
+    if rejected:
+        record["rejected"] = rejected
+    rows = considered[verdicts.feasible[considered]]
+    if len(rows):
+        record["feasible"] = sorted(names[row] for row in rows)
+        table = evaluation.scores(info, rows)
+        record["scores"] = {
+            names[row]: {scores.plugin: int(scores.weighted_score[k]) for scores in table} for k, row in enumerate(rows)
+        }
+        scheduler.drift(info, scored=True)
+        record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}
+    else:
+        scheduler.drift(info, scored=False)
+    return record
+
+
+def _status(status: Status) -> Mapping[str, Any]:
+    return {"code": str(status.code), "plugin": status.plugin, "reasons": list(status.reasons)}

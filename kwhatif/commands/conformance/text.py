@@ -1,0 +1,44 @@
+"""How far recorded decisions agree, a row a file."""
+
+from __future__ import annotations
+
+from kwhatif.commands.conformance.result import ConformanceResult, FileAgreement
+from kwhatif.render.blocks import NONE, Block, Grouping, Table, Verdict, build_table, format_part
+
+
+def conformance_blocks(result: ConformanceResult) -> list[Block]:
+    """The files, and some of the differences."""
+    headers = ("file", "scenarios", "agreeing", "share", "pods", "differing")
+    differences = [difference for file in result.files for difference in file.differences]
+    rows = [(d.scenario, d.pod or NONE, d.field, d.text) for d in differences]
+    compared, agreeing = (sum(getattr(each, what) for each in result.files) for what in ("compared", "agreeing"))
+    told = Grouping("difference")
+    return [
+        Verdict(_summary(agreeing, compared), not result.exit_code),
+        Table(headers, tuple(map(_row, result.files)), grouping=Grouping("file")),
+        *build_table(
+            "DIFFERENCES, the first of each scenario", ("scenario", "pod", "field", "difference"), rows, None, told
+        ),
+    ]
+
+
+def _summary(agreeing: int, compared: int) -> str:
+    if not compared:
+        return "Nothing was expected: there is nothing to compare."
+    return f"{format_part(agreeing, compared, 'scenario')} {'agrees' if agreeing == 1 else 'agree'} in everything."
+
+
+def _row(file: FileAgreement) -> tuple[str, ...]:
+    share = "-"
+    if file.compared:
+        # Rounded down: 100% is said only of a file that agrees in everything.
+        share = f"{1000 * file.agreeing // file.compared / 10:.1f}%"
+    fields = ", ".join(f"{field} {number}" for field, number in file.differing.items())
+    return (
+        file.file,
+        str(file.scenarios) if file.compared == file.scenarios else f"{file.scenarios} ({file.compared} compared)",
+        str(file.agreeing) if file.compared else "-",
+        share,
+        str(file.pods),
+        fields or NONE,
+    )

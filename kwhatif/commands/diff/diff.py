@@ -1,0 +1,400 @@
+"""What would change? Two runs over the same pods, and a comparison: the engine knows nothing of it.
+
+Each side places the pods that ``place`` does. A tie is no difference: where both hold the same nodes for the best, B
+takes the one that A took, unless that changes which pods find a node at all.
+
+Which pod of one side is which of the other: that of the same name, else the next one of the same workload.
+
+The pods of a deployment whose template has changed have other names; they are the first, the second and so on all the
+same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from msgspec.structs import replace
+
+from kwhatif.framework.evaluation import PluginScore
+from kwhatif.progress import track
+from kwhatif.results.base import Fidelity
+from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
+from kwhatif.results.diff import Side as SideResult
+from kwhatif.results.place import Placement, RolloutPlan, ScaleUp
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
+from kwhatif.simulation.cluster_use import skews, use_of
+from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.afterwards import totals
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.runs import roll_out
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.replay import ReplayedPods
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.versions import Features, rows
+
+
+def pair_pods(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The pods of both sides, each given with its workload (``Deployment shop/web``) or nothing: those of A in their
+    order, then those that only B has. Nothing stands for one that is missing.
+    """
+    left: dict[str, list[str]] = {}
+    for pod, workload in reversed(list(b.items())):
+        if pod not in a:
+            left.setdefault(workload or pod, []).append(pod)
+    matched = set()
+    for pod, workload in a.items():
+        other = pod if pod in b else ""
+        if not other and left.get(workload):
+            other = left[workload].pop()
+        matched.add(other)
+        yield pod, other
+    yield from (("", pod) for pod in b if pod not in matched)
+
+
+MOST_EXPLAINED = 50
+"""Of so many pods that moved, the scores are told."""
+
+Choices = Mapping[str, str]
+"""Pod -> node."""
+
+Scores = dict[str, int] | None
+"""Plugin -> weighted score of a node; None for one that was not scored."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: a cluster with its scheduler, of which every run has a session, and the pods ``asked`` about.
+
+    ``expand`` says what becomes of manifests, with updates that can be begun. ``replayed`` pods were taken off the
+    cluster's nodes before. ``make_scaler`` makes autoscalers for each run, if any are to help.
+    """
+
+    label: str
+    new_session: Callable[..., Session]
+    pods_to_schedule: Sequence[PodToSchedule] = ()
+    expand: Callable[[], ExpandedManifests] = ExpandedManifests
+    replayed: ReplayedPods = field(default_factory=ReplayedPods)
+    others: Sequence[str] = ()
+    make_scaler: Callable[[], Scaler] | None = None
+
+
+def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[Session, Session]]:
+    """Compare: each side's pods are scheduled, then its updates rolled out. Also how it leaves the two clusters."""
+    run_a = _run(a, {}, {})
+    chosen = _choices(run_a.placements)
+    known = ({item.pod.key: item.owner for item in side.pods_to_schedule} for side in (a, b))
+    to_b = {ours: theirs for ours, theirs in pair_pods(*known) if ours and theirs}
+    expected = {to_b.get(pod, pod): node for pod, node in chosen.items()}
+    run_b = _run(b, expected, expected)
+    if run_b.used_tie_break:
+        plain = _run(b, {}, expected)
+        if _pending(plain) != _pending(run_b):
+            run_b = plain
+    matched = _match_placements(
+        run_a, run_b, {rollout.name for run in (run_a, run_b) for rollout in run.expanded.rollouts}
+    )
+    back = {theirs.pod: ours.pod for ours, theirs in matched if ours is not None and theirs is not None}
+    moved, nodes_of_b = run_b.scores, _choices(run_b.placements)
+    of_b = {back.get(pod, pod): nodes_of_b[pod] for pod in moved if pod in nodes_of_b}
+    # What A made of B's nodes is known only now; it does the same a second time.
+    of_a = _run(a, {}, of_b, only_expected=True).scores if of_b else {}
+    changes = [_explain_change(change, of_a, moved) for change in _changes(matched, run_a.placements, run_b.placements)]
+    tried = {placement.pod for run in (run_a, run_b) for placement in run.placements}
+    result = partial(
+        DecisionDiff,
+        pods=sum(any(end is not None and end.pod in tried for end in pair) for pair in matched),
+        replayed=len(a.replayed.pods),
+        changes=tuple(changes),
+        refusals=tuple(_refusals(run_a.expanded, run_b.expanded)),
+        cluster_a=use_of(run_a.session.cluster),
+        cluster_b=use_of(run_b.session.cluster),
+        skews=tuple(skews(run_a.session.cluster, run_b.session.cluster)),
+        rules=tuple(_rules(run_a.session.setup.features, run_b.session.setup.features, changes)),
+    )
+
+    def standing(a_on: Fidelity, b_on: Fidelity) -> DecisionDiff:
+        return result(a=_build_side_result(a, run_a, a_on), b=_build_side_result(b, run_b, b_on))
+
+    bases = [
+        RunRecord(run.session, run.pods_to_schedule, run.placements, side.others, run.expanded.rollouts)
+        for side, run in ((a, run_a), (b, run_b))
+    ]
+    return PendingResult(bases, standing), (run_a.session, run_b.session)
+
+
+def _build_side_result(side: Side, run: _SideRun, fidelity: Fidelity) -> SideResult:
+    numbers = totals(run.placements, run.session.cluster)
+    return SideResult(
+        label=side.label,
+        placed=numbers.placed + numbers.autoscaled,
+        unplaced=numbers.unplaced,
+        rollouts=run.rollouts,
+        scale_up=run.scale_up,
+        fidelity=fidelity,
+    )
+
+
+# --- a run
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The scores of the node a side chose, and those it gave to the other side's, or why it gave it none."""
+
+    own: Scores
+    other: Scores
+    missing: str
+
+
+class _MoveObserver(Observer):
+    """Writes down scores where pods move: for the first of those that get another node than the one ``expected``, the
+    scores of both nodes. ``leaned``: some tie was not decided as it is by itself.
+    """
+
+    def __init__(self, expected: Choices) -> None:
+        self._expected = expected
+        self.scores: dict[str, _Pair] = {}
+        self.leaned = False
+
+    def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        pod, row = attempt.pod, attempt.row
+        ranks = scheduler.cluster.columns.name_rank
+        self.leaned |= row is not None and len(attempt.best) > 1 and bool(ranks[row] != ranks[attempt.best].min())
+        name = self._expected.get(pod.key)
+        if not name or row is None or len(self.scores) == MOST_EXPLAINED:
+            return
+        expected = scheduler.cluster.columns.row(name)
+        if row == expected:
+            return
+        evaluation = scheduler.evaluation(pod)
+        evaluation.begin(pod)
+        table = evaluation.scores(pod, attempt.sampled)
+        places = {row: place for place, row in enumerate(attempt.sampled.tolist())}
+        missing = ""
+        if expected is None:
+            missing = "it has no such node"
+        elif expected not in places:
+            status = evaluation.verdicts(pod).status(expected)
+            missing = ", ".join(status.reasons) if status is not None else "it was not among the nodes looked at"
+        own = _scores_of(table, places.get(row))
+        of_expected = None if expected is None else _scores_of(table, places.get(expected))
+        self.scores[pod.key] = _Pair(own, of_expected, missing)
+
+
+def _scores_of(table: Sequence[PluginScore], place: int | None) -> Scores:
+    return None if place is None else {scores.plugin: int(scores.weighted_score[place]) for scores in table}
+
+
+@dataclass(frozen=True)
+class _SideRun:
+    """What became of a side. ``asked`` has the pods of its updates, too; those that are ``gone`` made room for them."""
+
+    session: Session
+    expanded: ExpandedManifests
+    pods_to_schedule: Sequence[PodToSchedule]
+    placements: Sequence[Placement]
+    rollouts: tuple[RolloutPlan, ...]
+    gone: Collection[str]
+    scores: Mapping[str, _Pair]
+    used_tie_break: bool
+    scale_up: ScaleUp | None
+
+
+def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool = False) -> _SideRun:
+    """Replayed pods first, in the order they started; then the new ones, in the scheduler's order; then updates.
+
+    With ``only_expected`` no further than all those pods.
+    """
+    moves = _MoveObserver(expects)
+    expanded = side.expand()
+    session = side.new_session(prefers=prefers, observer=moves)
+    scaler = None if side.make_scaler is None else side.make_scaler()
+    run, asked = PlacementRun(session, scaler), [*side.replayed.pods, *side.pods_to_schedule]
+    plans: list[RolloutPlan] = []
+    gone: set[str] = set()
+    left = set(expects)
+    for item in track(side.replayed.pods, "Replaying", "pods"):
+        if only_expected and not left:
+            break
+        left.discard(item.pod.key)
+        info = run.take_up(item)
+        if info is not None:
+            run.schedule(item, info)
+    else:
+        run.schedule_all(side.pods_to_schedule)
+        for rollout in expanded.rollouts:
+            plans.append(roll_out(rollout, run, asked))
+            gone |= {f"{rollout.namespace}/{name}" for step in plans[-1].steps for name in step.removes}
+    run.wait()
+    placements, scale_up = tuple(run.placements), None
+    if scaler is not None:
+        placements, scale_up = apply_scale_up(scaler, session, placements)
+    return _SideRun(session, expanded, asked, placements, tuple(plans), gone, moves.scores, moves.leaned, scale_up)
+
+
+def _pending(run: _SideRun) -> set[str]:
+    return {placement.pod for placement in run.placements if not placement.good}
+
+
+def _choices(placements: Sequence[Placement]) -> dict[str, str]:
+    return {placement.pod: placement.node for placement in placements if placement.node}
+
+
+# --- the comparison
+
+
+def _match_placements(a: _SideRun, b: _SideRun, rolled: set[str]) -> list[tuple[Placement | None, Placement | None]]:
+    """What became of each pod on either side, in A's order; of workloads that are updated on one of them, the pods that
+    stay are among them.
+    """
+    ends = [_standing(run, rolled) | {placement.pod: placement for placement in run.placements} for run in (a, b)]
+    workloads = []
+    for run, of_side in zip((a, b), ends, strict=True):
+        owners, asked = Owners(run.session.snapshot), {item.pod.key: item.owner for item in run.pods_to_schedule}
+        pods = {info.key: info.pod for info, _ in run.session.cluster.pods()} if rolled else {}
+        found = {pod: asked.get(pod) or (str(owners.workload_of(pods[pod])) if pod in pods else "") for pod in of_side}
+        workloads.append({pod: workload for pod, workload in found.items() if pod not in run.gone})
+    return [(ends[0].get(ours), ends[1].get(theirs)) for ours, theirs in pair_pods(*workloads)]
+
+
+def _standing(run: _SideRun, workloads: set[str]) -> dict[str, Placement]:
+    """The pods of workloads that run, and did so before, by name."""
+    if not workloads:
+        return {}
+    owners, names = Owners(run.session.snapshot), run.session.cluster.columns.names
+    running = sorted((info.key, names[row], info.pod) for info, row in run.session.cluster.pods())
+    return {
+        pod: Placement(pod=pod, outcome="skipped", node=node)
+        for pod, node, obj in running
+        if str(owners.workload_of(obj)) in workloads
+    }
+
+
+def _changes(
+    matched: Sequence[tuple[Placement | None, Placement | None]], a: Sequence[Placement], b: Sequence[Placement]
+) -> list[PodChange]:
+    """What differs, pod by pod, in A's order; then pods that run and are evicted by one side alone, by name."""
+    found = [_change(*pair) for pair in matched]
+    victims_a, victims_b = _victims(a), _victims(b)
+    found += [
+        PodChange(pod=key, what="evicted", message_b=f"for {victims_b[key]}")
+        for key in sorted(victims_b.keys() - victims_a.keys())
+    ]
+    found += [
+        PodChange(pod=key, what="spared", message_a=f"for {victims_a[key]}")
+        for key in sorted(victims_a.keys() - victims_b.keys())
+    ]
+    return [change for change in found if change is not None]
+
+
+def _victims(placements: Sequence[Placement]) -> dict[str, str]:
+    return {victim.pod: placement.pod for placement in placements for victim in placement.victims}
+
+
+def _change(a: Placement | None, b: Placement | None) -> PodChange | None:
+    what = _what(a, b)
+    if not what:
+        return None
+    ours, theirs = (placement.pod if placement is not None else "" for placement in (a, b))
+    return PodChange(
+        pod=ours or theirs,
+        pod_b=theirs if ours and theirs != ours else "",
+        what=what,
+        node_a=a.node if a else "",
+        node_b=b.node if b else "",
+        message_a=_message_of(a),
+        message_b=_message_of(b),
+    )
+
+
+def _what(a: Placement | None, b: Placement | None) -> str:
+    """The kind of difference, or nothing."""
+    if a is None:
+        return "only in B"
+    if b is None:
+        return "only in A"
+    if a.good != b.good:
+        return "pending" if a.good else "placed"
+    if a.node != b.node:
+        return "moved"
+    return "reason" if not a.good and _reason(a) != _reason(b) else ""
+
+
+def _message_of(placement: Placement | None) -> str:
+    return "" if placement is None or placement.good else placement.reason
+
+
+def _reason(placement: Placement) -> str:
+    """What the nodes say. What preemption says after it, each minor says in other words."""
+    return _message_of(placement).partition(". ")[0].removesuffix(".")
+
+
+def _explain_change(change: PodChange, of_a: Mapping[str, _Pair], of_b: Mapping[str, _Pair]) -> PodChange:
+    """A change with the scores that made it so, if they were written down."""
+    in_b = change.pod_b or change.pod
+    if change.what != "moved" or change.pod not in of_a or in_b not in of_b:
+        return change
+    a, b = of_a[change.pod], of_b[in_b]
+    scores = (
+        NodeScores(side="A", of_a=a.own, of_b=a.other, missing=a.missing),
+        NodeScores(side="B", of_a=b.other, of_b=b.own, missing=b.missing),
+    )
+    return replace(change, scores=scores, decided_by=_deciders(a.own, a.other, b.other, b.own))
+
+
+def _deciders(
+    a_of_a: dict[str, int] | None,
+    a_of_b: dict[str, int] | None,
+    b_of_a: dict[str, int] | None,
+    b_of_b: dict[str, int] | None,
+) -> tuple[tuple[str, int], ...]:
+    """How much each plugin turned from A's node to B's node; nothing where a node was not scored at all."""
+    if a_of_a is None or a_of_b is None or b_of_a is None or b_of_b is None:
+        return ()
+    turned = {
+        plugin: (b_of_b.get(plugin, 0) - b_of_a.get(plugin, 0)) - (a_of_b.get(plugin, 0) - a_of_a.get(plugin, 0))
+        for plugin in a_of_a | b_of_a
+    }
+    return tuple(sorted(((p, by) for p, by in turned.items() if by), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _refusals(a: ExpandedManifests, b: ExpandedManifests) -> list[Away]:
+    """What only one side refuses."""
+    said = {side: _collect_refusals(expanded) for side, expanded in (("A", a), ("B", b))}
+    return [
+        Away(side=side, object=name, message=message)
+        for side, other in (("A", "B"), ("B", "A"))
+        for name, message in sorted(said[side] - said[other])
+    ]
+
+
+def _collect_refusals(expanded: ExpandedManifests) -> set[tuple[str, str]]:
+    return {(each.object, each.message) for each in expanded.refusals} | {
+        (each.owner, each.message) for each in expanded.failed
+    }
+
+
+def _rules(a: Features, b: Features, changes: Sequence[PodChange]) -> list[Rule]:
+    """The rules in which the two sides' versions differ; first those about the plugins that decided otherwise."""
+    plugins = {plugin for change in changes for plugin, _ in change.decided_by}
+    found = []
+    for name, row in rows().items():
+        in_a, in_b = getattr(a, name), getattr(b, name)
+        if in_a != in_b:
+            found.append(
+                Rule(
+                    name=row.gate or name,
+                    in_a=in_a,
+                    in_b=in_b,
+                    what=row.what,
+                    source=row.source,
+                    touches=tuple(sorted(plugins.intersection(row.whose))),
+                )
+            )
+    return sorted(found, key=lambda rule: not rule.touches)

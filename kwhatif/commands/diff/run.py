@@ -1,0 +1,107 @@
+"""``diff`` as a question: two cases, in which what is given once serves both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar, cast
+
+from kwhatif.commands.diff.diff import Side, compare_sides
+from kwhatif.errors import UsageError
+from kwhatif.results.diff import DecisionDiff
+from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
+from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
+
+T = TypeVar("T")
+
+_AT_VERSION = re.compile(r"(?P<policy>.*)@(?P<version>v?\d+\.\d+[\w.+-]*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Diff(ReplayQuestion[DecisionDiff]):
+    """What would change with another policy, version, cluster or manifests?
+
+    Of ``snapshots`` and ``policies`` (files that may have an ``@VERSION`` after them) there are one or two; ``files``
+    are manifests of both sides, ``old`` and ``new`` those of one. ``replayed`` says which pods of the snapshot are
+    scheduled, too: ``pending``, those of a ``namespace=NAME``, or ``all``.
+    """
+
+    several_runs: ClassVar[bool] = True
+
+    snapshots: Sequence[Source]
+    policies: Sequence[Any] = ()
+    files: Files = ()
+    old: Files = ()
+    new: Files = ()
+    replayed: Sequence[str] = ()
+
+    def cases(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
+        """The two sides, of what else is the same for both. Raises UsageError for what makes no two sides."""
+        if len(self.policies) > 2:
+            raise UsageError(f"--policy is given {len(self.policies)} times: there are two sides")
+        if bool(self.old) != bool(self.new):
+            raise UsageError("--old and --new go together: manifests of side A and of side B")
+        if max(len(self.policies), len(self.snapshots)) < 2 and not self.old:
+            raise UsageError("nothing to compare: give --policy twice, --against-snapshot, or --old and --new")
+        if not (self.files or self.old or self.replayed):
+            raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
+        both: list[ReplayScenario] = []
+        for side in (0, 1):
+            of_side = replace(
+                inputs, snapshot=_value_of_side(self.snapshots, side), manifests=_value_of_side(self._manifests, side)
+            )
+            both.append(
+                ReplayScenario(of_side, at_version(engine, _value_of_side(self.policies or [None], side)), all=both)
+            )
+        return list(both)
+
+    @property
+    def _manifests(self) -> list[Files]:
+        """Those of both sides, or those of each."""
+        return [[*self.files, *side] for side in (self.old, self.new)] if self.old else [self.files]
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DecisionDiff]:
+        a, b = (self._side(number, cast("ReplayScenario", case)) for number, case in enumerate(cases))
+        answer, (cases[0].session, cases[1].session) = compare_sides(a, b)
+        return answer
+
+    def _side(self, number: int, case: ReplayScenario) -> Side:
+        label, replayed = self._label(number, case), case.replayed
+        return Side(
+            label,
+            case.new_session,
+            case.pods_to_schedule,
+            case.expand_again,
+            replayed,
+            case.unknown_kinds,
+            case.make_scaler,
+        )
+
+    def _label(self, side: int, case: Scenario) -> str:
+        """What only this side has."""
+        parts: list[str] = []
+        if len(self.policies) > 1:
+            policy = self.policies[side]
+            parts.append(f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
+        if len(self.snapshots) > 1:
+            parts.append(f"snapshot {case.snapshot.source}")
+        if self.old:
+            names = [each if isinstance(each, str) else f"a {each.get('kind')}" for each in self._manifests[side]]
+            parts.append(f"manifests {', '.join(names)}")
+        return ", ".join(parts)
+
+
+def at_version(engine: SchedulerOptions, policy: Any) -> SchedulerOptions:
+    """The scheduler of one side: its policy, and the Kubernetes named with it."""
+    if policy is None:
+        return engine
+    found = _AT_VERSION.fullmatch(policy) if isinstance(policy, str) else None
+    if found is None:
+        return replace(engine, policy=policy)
+    return replace(engine, policy=found["policy"] or "default", kubernetes_version=found["version"])
+
+
+def _value_of_side(given: Sequence[T], side: int) -> T:
+    return given[side if len(given) > 1 else 0]

@@ -1,0 +1,203 @@
+"""What differs between two runs, in words: a summary, pod by pod, why, and what it did to the cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
+from kwhatif.render.sections import fidelity_blocks
+from kwhatif.results.amounts import format_column, format_count, format_some
+from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
+
+MOST_RULES = 12
+
+_WORDS = {
+    "moved": "moved",
+    "pending": "newly pending",
+    "placed": "newly placed",
+    "reason": "pending for another reason",
+    "evicted": "newly evicted",
+    "spared": "evicted no more",
+    "only in A": "only in A",
+    "only in B": "only in B",
+}
+
+
+def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block]:
+    """The report; ``everything`` leaves out nothing, however long it gets."""
+    blocks: list[Block] = [
+        Facts((("A", result.a.label), ("B", result.b.label))),
+        Verdict(_summary(result), not result.differs),
+    ]
+    moved = [change for change in result.changes if change.what == "moved"]
+    others = [change for change in result.changes if change.what != "moved"]
+    rows = [(_format_pod(change), change.node_a, change.node_b, _deciders(change)) for change in moved]
+    alike = Grouping("pod", (0, 3), (0,))
+    blocks += build_table("MOVED", ("pod", "from (A)", "to (B)", "decided by"), rows, None, alike, (1, 2))
+    blocks += _scores(moved, everything)
+    rows = [(_format_pod(change), _WORDS[change.what], *_ends(change)) for change in others]
+    blocks += build_table("OTHERWISE", ("pod", "what", "A", "B"), rows, None, Grouping("pod", (0, 1), (0,)), (2, 3))
+    away = [(each.side, each.object, each.message) for each in result.refusals]
+    blocks += _rollouts(result)
+    blocks += build_table("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
+    blocks += build_table("WHAT AUTOSCALERS ADD", ("", "A", "B", "Δ"), _growth(result), names_from=1)
+    blocks += _afterwards(result, everything)
+    blocks += _skews(result)
+    blocks += _rules(result, everything)
+    if result.a.fidelity == result.b.fidelity:
+        return [*blocks, *fidelity_blocks(result.a.fidelity)]
+    return [
+        *blocks,
+        Heading("A STANDS ON"),
+        *fidelity_blocks(result.a.fidelity),
+        Heading("B STANDS ON"),
+        *fidelity_blocks(result.b.fidelity),
+    ]
+
+
+def _summary(result: DecisionDiff) -> str:
+    """``3 of 12 pods moved, 1 newly pending``."""
+    pods = format_count(result.pods, "pod")
+    if result.replayed:
+        pods += f" ({result.replayed} replayed)"
+    if not result.differs:
+        return f"No difference: {pods}, {result.a.placed} placed."
+    kinds = Counter(change.what for change in result.changes)
+    parts = [f"{kinds[what]} {words}" for what, words in _WORDS.items() if kinds[what]]
+    if result.refusals:
+        parts.append(f"{len(result.refusals)} refused by one side")
+    if not parts:
+        parts.append("other nodes are added")
+    return f"Of {pods}: {', '.join(parts)}."
+
+
+def _format_pod(change: PodChange) -> str:
+    """``shop/web-5d4c7-1``, with the pod that stands for it in B where that is called otherwise."""
+    return f"{change.pod} (B: {change.pod_b.partition('/')[2]})" if change.pod_b else change.pod
+
+
+def _rollouts(result: DecisionDiff) -> list[Block]:
+    """Updates of either side, or of both where they go alike."""
+    told: dict[tuple[str, ...], str] = {}
+    for side, rollouts in (("A", result.a.rollouts), ("B", result.b.rollouts)):
+        for plan in rollouts:
+            row = (plan.object, *map(str, (plan.creates, plan.keeps, plan.removes)), plan.unfinished or "goes through")
+            told[row] = f"{told[row]}, {side}" if row in told else side
+    headers = ("side", "object", "create", "keep", "remove", "outcome")
+    return build_table("ROLLOUTS", headers, [(side, *row) for row, side in told.items()])
+
+
+def _deciders(change: PodChange) -> str:
+    found = [f"{plugin} {_format_signed(by)}" for plugin, by in change.decided_by if by > 0]
+    against = [f"{plugin} {_format_signed(by)}" for plugin, by in change.decided_by if by < 0]
+    return format_some([*found, *against], 4) or _no_score(change)
+
+
+def _no_score(change: PodChange) -> str:
+    """Why there is nothing to compare: a side did not score the other's node."""
+    for scores in change.scores:
+        if scores.missing:
+            node = change.node_b if scores.side == "A" else change.node_a
+            return f"{scores.side} did not score {node}: {scores.missing}"
+    return NONE
+
+
+def _ends(change: PodChange) -> tuple[str, str]:
+    return (change.node_a or change.message_a or NONE, change.node_b or change.message_b or NONE)
+
+
+def _scores(moved: Sequence[PodChange], everything: bool) -> Iterator[Block]:
+    """The scores of the first pod that moved, or of all of them."""
+    explained = [change for change in moved if change.decided_by]
+    for change in explained if everything else explained[:1]:
+        plugins = sorted({plugin for scores in change.scores for plugin in (scores.of_a or {}) | (scores.of_b or {})})
+        turned = dict(change.decided_by)
+        rows = [
+            (
+                plugin,
+                *(cell for scores in change.scores for cell in _cells(scores, plugin)),
+                _format_signed(turned.get(plugin, 0)),
+            )
+            for plugin in plugins
+            if any((of or {}).get(plugin) for scores in change.scores for of in (scores.of_a, scores.of_b))
+        ]
+        totals = [str(sum((of or {}).values())) for scores in change.scores for of in (scores.of_a, scores.of_b)]
+        rows.append(("total", *totals, _format_signed(sum(turned.values()))))
+        yield Heading(f"WHY {change.pod} MOVED from {change.node_a} to {change.node_b}")
+        yield Table(("plugin", "A: from", "A: to", "B: from", "B: to", "turned to B's"), tuple(rows), names_from=1)
+
+
+def _cells(scores: NodeScores, plugin: str) -> tuple[str, str]:
+    return (str((scores.of_a or {}).get(plugin, NONE)), str((scores.of_b or {}).get(plugin, NONE)))
+
+
+def _afterwards(result: DecisionDiff, everything: bool) -> Iterator[Block]:
+    """The measures that differ; the others are counted."""
+    measures = list(_effects(result))
+    differing = measures if everything else [row for row in measures if row[1] != row[2]]
+    yield from build_table("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), differing, names_from=1)
+    if same := len(measures) - len(differing):
+        others = format_count(same, f"{'other ' if differing else ''}measure")
+        yield Lines((f"{others} of the cluster {'is' if same == 1 else 'are'} the same afterwards; --all shows them",))
+
+
+def _effects(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
+    a, b = result.cluster_a, result.cluster_b
+    for name, x, y in (("nodes in use", a.used, b.used), ("nodes empty", a.empty, b.empty), ("pods", a.pods, b.pods)):
+        yield (name, str(x), str(y), _format_signed(y - x))
+    # Of what nobody asks for, there is nothing to say.
+    for name in dict.fromkeys(use.resource for cluster in (a, b) for use in cluster.resources if use.maximum):
+        yield from _of_resource(name, a, b)
+
+
+def _growth(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
+    """What autoscalers add on either side: nodes by group, and what all of them cost a month."""
+    ours, theirs = result.a.growth, result.b.growth
+    for autoscaler, group in sorted(ours | theirs):
+        x, y = ours.get((autoscaler, group), 0), theirs.get((autoscaler, group), 0)
+        kind = "nodes of NodePool" if autoscaler == "Karpenter" else "nodes of group"
+        yield (f"{kind} {group}", str(x), str(y), _format_signed(y - x))
+    costs = [side.scale_up.cost if side.scale_up and side.scale_up.nodes else 0.0 for side in (result.a, result.b)]
+    if ours or theirs:
+        spelt = ["unknown" if cost is None else f"{cost:,.2f}" for cost in costs]
+        known = [cost for cost in costs if cost is not None]
+        delta = f"{known[1] - known[0]:+,.2f}" if len(known) > 1 else NONE
+        yield ("more a month", *spelt, delta)
+
+
+def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str, ...]]:
+    ours, theirs = (next((use for use in each.resources if use.resource == name), None) for each in (a, b))
+    for what in ("mean", "deviation", "maximum"):
+        x, y = (None if use is None else float(getattr(use, what)) for use in (ours, theirs))
+        delta = NONE if x is None or y is None else _format_signed(round(y - x, 1))
+        yield (f"{name} {what}", *(NONE if value is None else f"{value}%" for value in (x, y)), delta)
+    free = [None if use is None else use.largest_free for use in (ours, theirs)]
+    by = free[1] - free[0] if free[0] is not None and free[1] is not None else 0
+    *spelt, delta = format_column(name, [*(value or 0 for value in free), by])
+    spelt = [NONE if value is None else text for value, text in zip(free, spelt, strict=True)]
+    delta = NONE if None in free else f"+{delta}" if by > 0 else delta
+    yield (f"{name} largest free", *spelt, delta)
+
+
+def _skews(result: DecisionDiff) -> list[Block]:
+    rows = [(skew.workload, skew.a, skew.b, _format_signed(skew.b - skew.a)) for skew in result.skews]
+    return build_table("ZONE SKEW", ("workload", "A", "B", "Δ"), rows, None, Grouping("workload"))
+
+
+def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
+    """The rules that differ and that touch plugins which decided otherwise; the others are counted."""
+    touching = [rule for rule in result.rules if rule.touches]
+    shown = list(result.rules) if everything else touching[:MOST_RULES]
+    rows = [(rule.what, "A" if rule.in_a else "B", join_texts(rule.touches), rule.source) for rule in shown]
+    yield from build_table(
+        "RULES THAT DIFFER", ("rule", "of", "plugin", "source"), rows, None, Grouping("rule"), spare=(3,)
+    )
+    if len(shown) < len(result.rules):
+        more = len(result.rules) - len(shown)
+        which = "other rules" if shown else "rules"
+        yield Lines((f"{more} {which} differ between A's and B's Kubernetes; --all shows them",))
+
+
+def _format_signed(number: float) -> str:
+    return f"+{number}" if number > 0 else str(number)

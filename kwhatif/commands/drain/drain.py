@@ -1,0 +1,248 @@
+"""What would draining these nodes do? Evictions as budgets allow them, and where the pods made anew land.
+
+As ``kubectl drain`` does it: all nodes are cordoned first, then emptied one after the other. Of a node all evictions
+are asked for at once; what a budget forbids is asked for again when pods made in the place of others have become
+ready, which every pod that found a node is taken to do. Where autoscalers are asked, they add nodes for pods that
+found none when nothing else can be evicted, and when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.commands.drain.eviction import EvictionBudgets, Filters
+from kwhatif.progress import track
+from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Remaining
+from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.scheduling.controllers import Replacements
+from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.placement.consequences import add_landings
+from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.session import PodToSchedule, Session
+
+
+def drain_nodes(
+    session: Session,
+    names: Sequence[str],
+    filters: Filters,
+    scaler: Scaler | None = None,
+    earlier: Sequence[Placement] = (),
+) -> tuple[PendingResult[DrainResult], Session]:
+    """Drain nodes, all of which are cordoned, in this order: what is found, and how it leaves the cluster.
+
+    Autoscalers may help pods that are made again, and may have helped those that were placed ``earlier``.
+    """
+    run = _Drain(session, filters, scaler)
+    before = run.requested_beside(names)
+    nodes = tuple(run.node(name) for name in track(names, "Draining", "nodes"))
+    run.placed.explain_futile()
+    after = add_landings(session, run.placed.placements, run.placed.evicted, scaler)
+    evicted = [each.pod for each in run.pods if each.outcome == "evicted"]
+    placements = after.placements
+    scale_up: ScaleUp | None = None
+    if scaler is not None:
+        told, scale_up = apply_scale_up(scaler, session, [*earlier, *placements])
+        placements = told[len(earlier) :]
+    result = partial(
+        DrainResult,
+        nodes=nodes,
+        pods=run.pods,
+        budgets=run.budgets.uses(),
+        placements=placements,
+        remaining=_remaining(before, run.requested_beside(names)),
+        scale_up=scale_up,
+        warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
+    )
+    basis = RunRecord(session, run.asked, placements, evicted=evicted)
+    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity)), after.session
+
+
+Amounts = dict[str, tuple[int, int]]
+"""Resource -> (allocatable, requested)."""
+
+
+def _remaining(before: Amounts, after: Amounts) -> tuple[Remaining, ...]:
+    return tuple(
+        Remaining(
+            resource=name,
+            allocatable=allocatable,
+            requested_before=before.get(name, (0, 0))[1],
+            requested_after=requested,
+        )
+        for name, (allocatable, requested) in after.items()
+        if allocatable or requested
+    )
+
+
+@dataclass
+class _NodeProgress:
+    """The pods of one node that are still to go, and what became of the others."""
+
+    left: list[Pod]
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class _Drain:
+    def __init__(self, session: Session, filters: Filters, scaler: Scaler | None) -> None:
+        self._session, self._filters = session, filters
+        self._pods: dict[str, list[Pod]] = {}
+        for pod in session.snapshot.objects.list_all(Pod):
+            self._pods.setdefault(pod.spec.node_name or "", []).append(pod)
+        taken = {pod.key for pods in self._pods.values() for pod in pods}
+        self._replacements = Replacements(taken=taken.__contains__)
+        self._waiting: list[AttemptedPod] = []
+        self.budgets = EvictionBudgets(session.snapshot.objects.list_all(PodDisruptionBudget))
+        self.placed = PlacementRun(session, scaler)
+        self.asked: list[PodToSchedule] = []
+        self._told: list[tuple[DrainedPod, AttemptedPod | None]] = []
+        self.warnings: dict[str, list[str]] = {}
+
+    def node(self, name: str) -> DrainedNode:
+        """Empty one node. One with a pod that must not be touched is left as it is, as kubectl leaves it."""
+        turns = _NodeProgress([])
+        for pod in sorted(self._pods.get(name, ()), key=lambda pod: (pod.namespace, pod.name)):
+            intent = self._filters.intent(pod)
+            if intent.warns:
+                self.warnings.setdefault(intent.reason, []).append(pod.key)
+            if intent.what == "evict":
+                turns.left.append(pod)
+            else:
+                outcome = "ignored" if intent.what == "ignore" else "refused"
+                self._tell(turns, _report_pod(pod, name, outcome, intent.reason))
+        if turns.counts["refused"]:
+            for pod in turns.left:
+                self._tell(turns, _report_pod(pod, name, "blocked", "not begun: other pods of the node are refused"))
+        else:
+            self._empty(name, turns)
+        return DrainedNode(
+            node=name,
+            drained=not turns.counts["refused"] and not turns.counts["blocked"],
+            evicted=turns.counts["evicted"],
+            ignored=turns.counts["ignored"],
+            refused=turns.counts["refused"],
+            blocked=turns.counts["blocked"],
+        )
+
+    def _tell(self, turns: _NodeProgress, told: DrainedPod) -> None:
+        self._told.append((told, None))
+        turns.counts[told.outcome] += 1
+
+    def _empty(self, name: str, turns: _NodeProgress) -> None:
+        turn = 0
+        while turns.left:
+            turn += 1
+            going: list[Pod] = []
+            kept: list[tuple[Pod, str]] = []
+            for pod in turns.left:
+                reason = self.budgets.evict(pod)
+                if reason:
+                    kept.append((pod, reason))
+                else:
+                    self.budgets.release(pod)
+                    going.append(pod)
+            turns.left = [pod for pod, _ in kept]
+            if not going:
+                if self._wait_for_nodes():
+                    continue
+                for pod, reason in kept:
+                    self._tell(turns, _report_pod(pod, name, "blocked", reason, budget=self.budgets.names_of(pod)))
+                return
+            self._go(going, name, turn)
+            turns.counts["evicted"] += len(going)
+        self._wait_for_nodes()
+
+    def _go(self, going: Sequence[Pod], node: str, turn: int) -> None:
+        """Pods leave together; then their replacements look for nodes, and those that find one become ready."""
+        for pod in going:
+            self.placed.remove(pod.key)
+        for pod in going:
+            taken = self._replace(pod)
+            reason = "" if taken is not None else _why_not_again(pod)
+            told = _report_pod(pod, node, "evicted", reason, turn=turn, budget=self.budgets.names_of(pod))
+            self._told.append((told, taken))
+            if taken is not None:
+                self._waiting.append(taken)
+        self.placed.retry_all(self._waiting)
+        self._become_ready()
+
+    def _wait_for_nodes(self) -> bool:
+        """Whether pods that were made again became ready, since nodes came for them."""
+        self.placed.help()
+        return self._become_ready()
+
+    def _become_ready(self) -> bool:
+        """Pods that have found a node are ready, and budgets hear of it; whether there were any."""
+        waiting: list[AttemptedPod] = []
+        for taken in self._waiting:
+            if taken.placement.good:
+                self.budgets.ready(taken.asked.pod)
+            else:
+                waiting.append(taken)
+        found = len(waiting) < len(self._waiting)
+        self._waiting = waiting
+        return found
+
+    @property
+    def pods(self) -> tuple[DrainedPod, ...]:
+        """What became of every pod in the end."""
+        return tuple(
+            told if taken is None else replace(told, replacement=taken.asked.pod.key, lands_on=taken.placement.node)
+            for told, taken in self._told
+        )
+
+    def _replace(self, pod: Pod) -> AttemptedPod | None:
+        """The pod that its controller makes, placed if there is a place."""
+        if (pod.status.phase or "") in FINISHED:
+            return None
+        again = self._replacements.replacement_of(pod)
+        if again is None:
+            return None
+        asked = PodToSchedule(again, self._session.snapshot.source, owner=_owner(pod))
+        self.asked.append(asked)
+        return self.placed.take(asked, told_later=True)
+
+    def requested_beside(self, names: Sequence[str]) -> Amounts:
+        """Allocatable and requested amounts on the other nodes that take pods."""
+        cluster = self._session.cluster
+        columns = cluster.columns
+        drained = set(names)
+        rows = np.array(
+            [row for row, node in enumerate(columns.nodes) if node.name not in drained and not node.spec.unschedulable],
+            np.intp,
+        )
+        allocatable, requested = columns.allocatable[rows].sum(axis=0), cluster.requested[rows].sum(axis=0)
+        resources = cluster.shapes.resources.names
+        return {name: (int(has), int(asks)) for name, has, asks in zip(resources, allocatable, requested, strict=False)}
+
+
+def _report_pod(pod: Pod, node: str, outcome: str, reason: str = "", *, turn: int = 0, budget: str = "") -> DrainedPod:
+    return DrainedPod(
+        pod=pod.key, node=node, outcome=outcome, reason=reason, turn=turn, budget=budget, owner=_owner(pod)
+    )
+
+
+def _owner(pod: Pod) -> str:
+    owner = pod.controller
+    return f"{owner.kind} {pod.namespace}/{owner.name}" if owner is not None else ""
+
+
+def _why_not_again(pod: Pod) -> str:
+    if (pod.status.phase or "") in FINISHED:
+        return "it had finished"
+    owner = pod.controller
+    if owner is None:
+        return "no controller makes it again"
+    if pod.metadata.deletion_timestamp:
+        return "it was being deleted, and replaced before"
+    return f"nobody here knows whether a {owner.kind} makes it again"

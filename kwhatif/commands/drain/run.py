@@ -1,0 +1,60 @@
+"""``drain`` as a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kwhatif.api.core import Node
+from kwhatif.commands.drain.drain import drain_nodes
+from kwhatif.commands.drain.eviction import Filters
+from kwhatif.results.disruption import DrainResult
+from kwhatif.simulation.edits.cordon import cordon_node
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.edits.selection import chosen_nodes
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.runs import merge_placed, place_scenario
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+
+
+@dataclass(frozen=True)
+class Drain(Question[DrainResult]):
+    """What would draining nodes do? ``nodes`` are names or label selectors, in this order.
+
+    Pods of manifests, and those that edits left without a node, are placed before.
+    """
+
+    several_runs: ClassVar[bool] = True
+
+    nodes: Sequence[str] = ()
+    ignore_daemonsets: bool = False
+    delete_emptydir_data: bool = False
+    force: bool = False
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return False
+
+    def _cordon(self, case: Scenario) -> None:
+        draft = Draft(case.snapshot)
+        draft.put_nodes(map(cordon_node, self._select_nodes(case)))
+        case.edited = replace(case.edited, snapshot=draft.snapshot)
+
+    def _select_nodes(self, case: Scenario) -> list[Node]:
+        return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.list_all(Node))]
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DrainResult]:
+        (case,) = cases
+        scaler = case.scaler
+        before = place_scenario(case, scaler)
+        self._cordon(case)
+        known = case.snapshot.whole.get("DaemonSet")
+        daemon_sets = None
+        if known is not None:
+            daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
+        filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
+        names = dict.fromkeys(node.name for node in self._select_nodes(case))
+        earlier = () if before is None else before.placements
+        case.session = case.new_session()
+        answer, case.session_after = drain_nodes(case.session, list(names), filters, scaler, earlier)
+        return merge_placed(before, answer)

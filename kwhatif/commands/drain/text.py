@@ -1,0 +1,106 @@
+"""What draining nodes would do, in words: node by node, each pod's way, what blocks, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table, format_part
+from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
+from kwhatif.results.amounts import format_column, format_count, format_some
+from kwhatif.results.disruption import DrainedPod, DrainResult, Remaining
+from kwhatif.results.place import Victim
+
+
+def drain_blocks(result: DrainResult) -> list[Block]:
+    """The report."""
+    numbers = [(n.evicted, n.ignored, n.refused, n.blocked) for n in result.nodes]
+    drained = tuple(
+        (node.node, "drained" if node.drained else "NOT DRAINED", *map(str, each))
+        for node, each in zip(result.nodes, numbers, strict=True)
+    )
+    blocks = build_table(
+        "PLACED BEFORE",
+        ("pod", "node"),
+        [(p.pod, p.node or p.reason) for p in result.before],
+        grouping=Grouping("pod", (0,), (0,)),
+        nodes=(1,),
+    )
+    blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
+    blocks += [Heading("DRAINED")] if blocks else []
+    headers: tuple[str, ...] = ("node", "outcome", "evicted", "ignored", "refused", "blocked")
+    blocks.append(Table(headers, drained, None, Grouping("node", (1,)), (0,), (3,)))
+    moved = [pod for pod in result.pods if pod.outcome == "evicted"]
+    headers = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
+    rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
+    blocks += build_table("EVICTIONS", headers, rows, None, Grouping("pod", (3, 4), (2, 5)), (0, 6), (5, 3, 1, 0, 4))
+    stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
+    reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
+    blocks += build_table(
+        "WHAT BLOCKS",
+        ("node", "pod", "budget", "why it stays"),
+        reasons,
+        grouping=Grouping("pod", (2, 3), (1,)),
+        nodes=(0,),
+        spare=(0,),
+    )
+    pending = [(p.pod, p.reason) for p in result.pending]
+    blocks += build_table("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
+    placements = (*result.before, *result.placements)
+    victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
+    blocks += build_table(
+        "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS MADE AGAIN",
+        ("pod", "for", "on", "then lands on"),
+        victims,
+        grouping=Grouping("pod", (0, 1), (0, 1)),
+        nodes=(2, 3),
+        spare=(2,),
+    )
+    blocks += scale_up_blocks(result.scale_up)
+    headers = ("budget", "evictions", "allowed before", "allowed after", "pods kept")
+    budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
+    blocks += build_table("BUDGETS", headers, budgets, None, Grouping("budget"), spare=(1,))
+    left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
+    blocks += build_table("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
+    blocks.append(Verdict(_summary(result), not result.exit_code))
+    if result.warnings:
+        blocks.append(Lines(tuple(map(_briefly, result.warnings))))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def _way(pod: DrainedPod) -> tuple[str, str]:
+    if not pod.replacement:
+        return NONE, pod.reason
+    return pod.replacement, pod.lands_on or "nowhere"
+
+
+def _then(victim: Victim) -> str:
+    return victim.lands_on or ("nowhere" if victim.replacement else "it is not made again")
+
+
+def _shares(each: Remaining) -> Iterator[str]:
+    """The resource, how much of it there is, and what is requested of that before and afterwards."""
+    parts = (each.requested_before, each.requested_after)
+    whole, *spelt = format_column(each.resource, (each.allocatable, *parts))
+    yield from (each.resource, whole)
+    for text, part in zip(spelt, parts, strict=True):
+        yield f"{text} ({100 * part // each.allocatable}%)" if each.allocatable else text
+
+
+def _briefly(warning: str) -> str:
+    """kubectl's warning, which names every pod, with a few of them."""
+    about, colon, pods = warning.partition(": ")
+    return f"{about}{colon}{format_some(pods.split(', '))}"
+
+
+def _summary(result: DrainResult) -> str:
+    drained = sum(node.drained for node in result.nodes)
+    evicted = sum(node.evicted for node in result.nodes)
+    text = f"{drained} of {format_count(len(result.nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"
+    if result.before:
+        text = f"{format_part(sum(p.good for p in result.before), len(result.before), 'pod')} placed before; {text}"
+    if pending := len(result.pending) + len(result.homeless):
+        text += f", {pending} pending afterwards"
+    if result.scale_up is not None and result.scale_up.nodes:
+        text += f", {describe_scale_up(result.scale_up)}"
+    return text

@@ -1,0 +1,51 @@
+"""``expand`` as a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from kwhatif.results.amounts import format_some
+from kwhatif.results.expand import ExpandResult
+from kwhatif.simulation.cluster_files import unknown_kinds
+from kwhatif.simulation.expansion.pods import summarize_expansion
+from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
+from kwhatif.simulation.fidelity.assess import require_no_gaps
+from kwhatif.simulation.fidelity.gaps import doubt_gaps, missing_owner_gaps, priority_gaps, server_gaps, update_gaps
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+
+
+@dataclass(frozen=True)
+class Expand(Question[ExpandResult]):
+    """What pods do manifests become?"""
+
+    schedules: ClassVar[bool] = False
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExpandResult]:
+        (case,) = cases
+        result = summarize_expansion(case.expanded)
+        pods = case.expanded.pods
+        gaps = list(missing_owner_gaps(case.snapshot, pods))
+        if others := unknown_kinds(case, notes):
+            gaps.append(unknown_gap(others, pods))
+        if assumed := [rollout.name for rollout in case.expanded.rollouts if rollout.assumed]:
+            gaps.append(template_gap(case.snapshot.dropped, assumed))
+        snapshot, covered = case.snapshot, case.edited.covered
+        found = [*server_gaps(snapshot, covered, pods), *priority_gaps(snapshot, covered, pods)]
+        found += update_gaps(snapshot, covered, case.expanded.rollouts)
+        told = {gap.what for gap in gaps}
+        found += doubt_gaps(case.expanded.doubts, {item.pod.key for item in pods})
+        of_server = [gap for gap in found if gap.pods and gap.what not in told]
+        # Whoever names no cluster knows that nothing is known of it.
+        for gap in [*gaps, *(of_server if case.inputs.snapshot else ())]:
+            notes.warn(f"{gap} [{format_some(gap.pods)}]")
+        gaps += of_server
+        if case.scheduler_options.strict:
+            # The stage has nothing to assess: no scheduler ran, only the API server.
+            require_no_gaps(gaps)
+        result = replace(result, edits=tuple(case.snapshot.edits), gaps=tuple(gaps))
+        return PendingResult((), lambda: result)

@@ -1,0 +1,88 @@
+"""What manifests become: the pods with what was done to them, and what the API server and the controllers refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
+from kwhatif.render.grouping import MOST_ROWS
+from kwhatif.render.sections import describe_edits
+from kwhatif.results.amounts import format_count
+from kwhatif.results.expand import ExpandResult
+from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
+
+
+def expand_blocks(result: ExpandResult) -> list[Block]:
+    """The pods, a row for each thing that was done to one; the first row of a pod names it, of many pods each."""
+    long = len(result.pods) > MOST_ROWS
+    blocks: list[Block] = []
+    rows: list[tuple[str, ...]] = []
+    for pod in result.pods:
+        named: tuple[str, ...] = (*pod.pod.split("/", 1), pod.owner or NONE, pod.origin)
+        changes = [(f"{change.path}: {change.text}", change.step) for change in pod.changes]
+        for change in changes or [(NONE, NONE)]:
+            rows.append((*named, *change))
+            if not long:
+                named = ("",) * len(named)
+    if rows:
+        grouping = Grouping("pod", (0, 2, 3, 4, 5), (1,)) if long else None
+        blocks.append(
+            Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows), grouping=grouping, spare=(3,))
+        )
+    blocks += [*rollout_blocks(result.rollouts, steps=True), *refusal_blocks(result.refusals, result.failed)]
+    parts = [format_count(len(result.pods), "pod")]
+    if result.claims:
+        parts.append(format_count(len(result.claims), "claim"))
+    if result.refusals:
+        parts.append(f"{len(result.refusals)} refused")
+    return [
+        *blocks,
+        Verdict(", ".join(parts), not result.exit_code),
+        Lines((*describe_edits(result.edits), *result.not_modelled)),
+    ]
+
+
+def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) -> list[Block]:
+    """Nothing if everything was let in."""
+    refused = [(each.object, each.reason, each.origin, _format_refusal(each)) for each in refusals]
+    missing = [(each.owner, each.pods, each.message) for each in failed]
+    return [
+        *build_table(
+            "REFUSED by the API server",
+            ("object", "reason", "from", "message"),
+            refused,
+            None,
+            Grouping("object", (1, 3)),
+        ),
+        *build_table("NOT CREATED by the controllers", ("owner", "pods", "message"), missing, None, Grouping("owner")),
+    ]
+
+
+def _format_refusal(refusal: Refusal) -> str:
+    return f"{refusal.message} ({refusal.hint})" if refusal.hint else refusal.message
+
+
+def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> list[Block]:
+    """Nothing if nothing was updated. With ``steps`` each one of them, too."""
+    rows = [
+        (each.object, each.creates, each.keeps, each.removes, each.unfinished or "goes through") for each in rollouts
+    ]
+    blocks = build_table(
+        "ROLLOUTS", ("object", "create", "keep", "remove", "outcome"), rows, None, Grouping("rollout", (4,))
+    )
+    if rows and steps:
+        told = tuple(
+            (
+                each.object,
+                str(number),
+                f"{step.live_old}+{step.terminating_old}",
+                f"{step.live_new}+{step.terminating_new}",
+                join_texts(step.creates),
+                join_texts(step.removes),
+            )
+            for each in rollouts
+            for number, step in enumerate(each.steps, 1)
+        )
+        headers = ("object", "step", "old live+leaving", "new live+leaving", "creates", "removes")
+        blocks += [Heading("STEPS"), Table(headers, told, grouping=Grouping("step"))]
+    return blocks

@@ -1,0 +1,227 @@
+"""Why pods go where they go: the verdict, then of each pod the nodes, the evictions and the fixes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.place.text import device_blocks, victim_table
+from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, build_table, format_part
+from kwhatif.render.explain_nodes import feasible_blocks, missing, nearest, rejected_blocks, score_table
+from kwhatif.render.sections import fidelity_blocks
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results.place import Placement
+
+
+def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[Block]:
+    """The report; ``everything`` shows each node by itself, however many there are."""
+    blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code)]
+    if len(result.pods) > 1:
+        blocks.append(Table(("pod", "outcome"), tuple(map(_summarize, result.pods))))
+    for number, report in enumerate(result.pods, 1):
+        told = tuple(_pod(report, result.nodes, everything))
+        if len(result.pods) == 1:
+            blocks += told
+        else:
+            heading = Heading(f"{number} OF {len(result.pods)}: {report.pod}")
+            blocks.append(Part((heading, *told), urgent=not report.placement.good))
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _verdict(result: ExplainResult) -> str:
+    """``shop/big finds no node; the nearest is bee-1: cpu: asks 6, free 2 of 4, short 4.``, or how many do."""
+    if not result.pods:
+        return "No pods to explain."
+    if len(result.pods) > 1 or result.pods[0].alike:
+        every = [each for report in result.pods for each in (report.placement, *report.alike)]
+        fit = sum(each.good for each in every)
+        evicting = sum(bool(each.victims) for each in every if not each.good)
+        more = f", {evicting} only in the place of others" if evicting else ""
+        return f"{format_part(fit, len(every), 'pod')} {'finds' if fit == 1 else 'find'} a node{more}."
+    (report,) = result.pods
+    return f"{report.pod} {_describe_placement(report)}."
+
+
+def _describe_placement(report: PodReport) -> str:
+    placement = report.placement
+    if placement.outcome == "placed":
+        return f"goes to {placement.node}"
+    if placement.victims:
+        return f"finds a node only in the place of {format_count(len(placement.victims), 'other pod')}"
+    if placement.outcome in ("gated", "unclaimed", "skipped"):
+        return f"is {placement.outcome}"
+    if placement.outcome == "autoscaled":
+        return f"finds no node that is there, but {placement.reason}"
+    near = nearest(report.nodes)
+    return f"finds no node; the nearest is {near.node}: {missing([near])}" if near else "finds no node"
+
+
+def _summarize(report: PodReport) -> tuple[str, str]:
+    more = f" and {len(report.alike)} more" if report.alike else ""
+    return f"{report.pod}{more}", _describe_placement(report)
+
+
+def _pod(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
+    yield Facts(tuple(_facts(report, nodes)))
+    yield from _alike_blocks(report)
+    yield from device_blocks((report.placement,))
+    if report.comparison is not None:
+        yield from _side_by_side(report.comparison)
+    else:
+        yield from _nodes(report, nodes, everything)
+    yield from _evictions(report)
+    yield from _fixes(report)
+
+
+def _facts(report: PodReport, nodes: int) -> Iterator[tuple[str, str]]:
+    placement = report.placement
+    yield "Pod", report.pod
+    yield "Outcome", _outcome(placement, nodes)
+    yield "Priority", str(placement.priority)
+    yield "Scheduler", placement.scheduler or NONE
+    if report.state:
+        yield "State", report.state
+    if placement.origin:
+        yield "Origin", placement.origin
+    if placement.defaults:
+        yield "Filled in", "; ".join(placement.defaults)
+    if placement.message:
+        yield "Message", placement.message
+
+
+def _outcome(placement: Placement, nodes: int) -> str:
+    match placement.outcome:
+        case "placed" if placement.victims:
+            return f"fits nowhere as it is; {_describe_victims(placement)} evicted, and it goes there"
+        case "placed" if placement.score is None:
+            return f"goes to {placement.node}, unscored: it is the only feasible one of {format_count(nodes, 'node')}"
+        case "placed":
+            best = f"the best of {format_count(placement.feasible, 'feasible node')}"
+            if placement.ties > 1:
+                rivals = [name for name in placement.tied if name != placement.node]
+                best = f"tied with {format_some(rivals)}; one of the {placement.ties} best of {placement.feasible} feasible nodes"
+            looked = (
+                ""
+                if placement.evaluated >= nodes
+                else f", after looking at {format_part(placement.evaluated, nodes, 'node')}"
+            )
+            return f"goes to {placement.node} with score {placement.score}, {best}{looked}"
+        case "unclaimed":
+            return "unclaimed: no scheduler of the configuration takes it up"
+        case "gated":
+            return "gated: it does not even enter the queue"
+        case _ if placement.victims:
+            evicted = f"{format_count(len(placement.victims), 'pod')} on {placement.victims[0].node}"
+            return f"fits nowhere as it is; it would evict {evicted} and go there"
+        case "waiting" | "preempted" | "skipped" | "autoscaled":
+            return placement.reason
+        case _:
+            return "unschedulable"
+
+
+def _describe_victims(placement: Placement) -> str:
+    number = len(placement.victims)
+    return f"{format_count(number, 'pod')} on {placement.victims[0].node} {'is' if number == 1 else 'are'}"
+
+
+def _alike_blocks(report: PodReport) -> Iterator[Block]:
+    """Where pods of the same workload go that come to the same."""
+    if report.alike:
+        homes = Counter(each.node for each in report.alike)
+        nodes = format_some([f"{node} ({number})" if number > 1 else node for node, number in homes.items() if node])
+        number = format_count(len(report.alike), "more pod")
+        names = format_some([each.pod for each in report.alike])
+        where = f", on {nodes}" if nodes else ""
+        yield Lines(
+            (f"{number} of the workload {'comes' if len(report.alike) == 1 else 'come'} to the same{where}: {names}.",)
+        )
+
+
+def _nodes(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
+    if report.refusal:
+        if report.placement.outcome != "gated":
+            yield Lines((f"No node was looked at: {report.refusal}",))
+        return
+    total = nodes if len(report.nodes) == nodes else None
+    yield from feasible_blocks([node for node in report.nodes if node.feasible], total, everything=everything)
+    yield from rejected_blocks([node for node in report.nodes if not node.feasible], total, everything=everything)
+
+
+# --- two nodes
+
+
+def _side_by_side(comparison: Comparison) -> Iterator[Block]:
+    left, right = comparison.left, comparison.right
+    yield Heading(f"{left.node} VERSUS {right.node}: {comparison.verdict}")
+    if left.feasible and right.feasible:
+        yield _differences(left, right)
+        return
+    for node in (left, right):
+        if node.feasible:
+            yield Heading(f"{node.node} is feasible: rank {node.rank}, total {node.total}")
+            yield score_table(node)
+    yield from rejected_blocks([node for node in (left, right) if not node.feasible], None)
+
+
+def _differences(left: NodeReport, right: NodeReport) -> Table:
+    others = {score.plugin: score for score in right.scores}
+    rows = []
+    for score in left.scores:
+        other = others.get(score.plugin)
+        rows.append(
+            (
+                score.plugin,
+                str(score.weight),
+                f"{score.raw}/{score.normalized}/{score.weighted}",
+                "-" if other is None else f"{other.raw}/{other.normalized}/{other.weighted}",
+                _format_signed(score.weighted - (other.weighted if other else 0)),
+            )
+        )
+    total = (left.total or 0) - (right.total or 0)
+    rows.append(("TOTAL", "", str(left.total), str(right.total), _format_signed(total)))
+    headers = ("plugin", "weight", left.node, right.node, "DIFFERENCE")
+    return Table(headers, tuple(rows), names_from=2)
+
+
+def _format_signed(number: int) -> str:
+    return f"{number:+d}" if number else "0"
+
+
+# --- ways out
+
+
+def _evictions(report: PodReport) -> Iterator[Block]:
+    placement = report.placement
+    if not placement.victims:
+        return
+    measures = ("budgets violated", "highest priority", "sum of priorities", "victims", "earliest start")
+    rows = [
+        (
+            *(e.node, e.violations, e.top_priority, _format_priority_sum(e), len(e.victims), e.earliest_start or NONE),
+            placement.criterion if e.chosen else "",
+            e.behind,
+        )
+        for e in report.evictions
+    ]
+    headers = ("node", *measures, "chosen by", "behind the last by")
+    yield from build_table("EVICTIONS that would make room, the best first", headers, rows, nodes=(0,), spare=(5, 3))
+    yield Heading("VICTIMS")
+    yield victim_table([(placement, victim) for victim in placement.victims])
+
+
+def _format_priority_sum(eviction: Eviction) -> str:
+    """``2 * 2^31 - 20``: how kube-scheduler adds up priorities."""
+    number = len(eviction.victims)
+    rest = eviction.sum_of_priorities - number * 2**31
+    return f"{number} * 2^31" + (f" {'+' if rest > 0 else '-'} {abs(rest)}" if rest else "")
+
+
+def _fixes(report: PodReport) -> Iterator[Block]:
+    if report.fixes:
+        works = "this works" if len(report.fixes) == 1 else "these work"
+        yield Heading(f"FIXES: tried {format_count(report.tried, 'change')}, {works}")
+        yield Table(("change", "leads to"), tuple((fix.change, fix.node) for fix in report.fixes), nodes=(1,))
+    elif report.tried:
+        yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))

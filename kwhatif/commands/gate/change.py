@@ -1,0 +1,180 @@
+"""What changes: the objects of two sets of manifests, matched by group, kind, namespace and name.
+
+A workload counts as unchanged if the API server would store the same object, as far as its defaults are known here. Its
+pods stay as they are then, even if a LimitRange or a PriorityClass of the change would make new ones look otherwise.
+
+Objects that a change removes, and what goes with them.
+
+What the API server refused of a workload: the object itself, or pods that its controller would have made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import Object, StoredObject
+from kwhatif.admission.server import ApiServer
+from kwhatif.api.kinds import KINDS
+from kwhatif.api.meta import Resource
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
+from kwhatif.cluster.storage import claim_names
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import P, Rule
+from kwhatif.commands.gate.units import location_of, plain_text, subject_of
+from kwhatif.commands.snapshot.diff.diff import field_changes
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Change, Finding, Subject
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.expansion.expand import complete_object
+from kwhatif.simulation.ownership import Owners
+from kwhatif.snapshot.load import Manifest
+from kwhatif.workloads.controllers import TemplatePath, makes_pods
+from kwhatif.workloads.objects import same_template, section
+
+_MOST_DETAILS = 8
+_NOT_TOLD = ("metadata.annotations", "metadata.uid", "metadata.generation")
+
+
+@dataclass
+class ChangeSet:
+    """The change: manifests to apply, what supports the others first, manifests of what is gone, and all in words."""
+
+    apply: list[Manifest] = field(default_factory=list)
+    removed: list[Manifest] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+
+
+def compare_manifests(
+    base: Sequence[Manifest] | None, head: Sequence[Manifest], templates: Sequence[TemplatePath] = ()
+) -> ChangeSet:
+    """What there is to judge. Without a base every manifest is, and what it is comes to light when it is applied.
+
+    Namespaces, priority classes, quotas and whatever else makes no pods is applied before what does: the names of
+    files say nothing about what needs what.
+    """
+    found = ChangeSet()
+    before = {_key(manifest): manifest for manifest in base or ()}
+    for manifest in head:
+        old = before.pop(_key(manifest), None) if manifest.obj.name else None
+        details: tuple[str, ...] = ()
+        if old is not None:
+            was, now = _stored_form_of(old, templates), _stored_form_of(manifest, templates)
+            if _same(was, now):
+                found.changes.append(_change("unchanged", manifest))
+                continue
+            details = _details(was, now)
+        found.apply.append(manifest)
+        found.changes.append(_change("added" if old is None else "changed", manifest, details))
+    for manifest in before.values():
+        found.removed.append(manifest)
+        found.changes.append(_change("removed", manifest))
+    found.apply.sort(key=lambda manifest: makes_pods(manifest.raw, templates))
+    return found
+
+
+def _change(what: str, manifest: Manifest, details: tuple[str, ...] = ()) -> Change:
+    return Change(
+        what=what,  # type: ignore[arg-type]
+        subject=subject_of(manifest),
+        location=location_of(manifest),
+        details=details,
+    )
+
+
+def _key(manifest: Manifest) -> tuple[str, ...]:
+    obj = manifest.obj
+    group = str(manifest.raw.get("apiVersion") or "").rpartition("/")[0]
+    return group, obj.kind or "", obj.namespace, obj.name
+
+
+def _stored_form_of(manifest: Manifest, templates: Sequence[TemplatePath]) -> Object:
+    """The object as the API server would store it; as it stands there if nothing is known of it or it is refused."""
+    obj = complete_object(manifest)
+    if not makes_pods(obj, templates):
+        return obj
+    answer = ApiServer(ObjectStore()).create(obj)
+    return answer.object if isinstance(answer, StoredObject) else obj
+
+
+def _same(was: Object, now: Object) -> bool:
+    """Whether two stored objects come to the same, however amounts and defaults of the pod template are spelt."""
+    if was == now:
+        return True
+    templates = section(was, "spec", "template"), section(now, "spec", "template")
+    if not all(templates) or not same_template(*templates):
+        return False
+    one, other = ({**obj, "spec": {**obj["spec"], "template": None}} for obj in (was, now))
+    return one == other
+
+
+def _details(was: Object, now: Object) -> tuple[str, ...]:
+    """The fields that differ, in words."""
+    texts = [
+        f"{each.path}: {plain_text(each.before)} -> {plain_text(each.after)}"
+        for each in field_changes(was, now)
+        if not each.path.startswith(_NOT_TOLD)
+    ]
+    more = len(texts) - _MOST_DETAILS
+    return (*texts[:_MOST_DETAILS], *([f"and {more} more"] if more > 0 else []))
+
+
+def remove(draft: Draft, gone: Collection[Subject], owners: Owners) -> None:
+    """Take objects out of a copy of the snapshot, and the pods that are theirs. A claim stays while a pod uses it."""
+    if not gone:
+        return
+    draft.drop_pods({pod.key for pod in draft.pods if owners.workload_of(pod) in gone})
+    used = {(pod.namespace, name) for pod in draft.pods for name, _ in claim_names(pod)}
+
+    def left(obj: Resource) -> Resource | None:
+        if isinstance(obj, PersistentVolumeClaim) and (obj.namespace, obj.name) in used:
+            return obj
+        return None if Subject(kind=type(obj).__name__, namespace=obj.namespace, name=obj.name) in gone else obj
+
+    for kind in sorted({subject.kind for subject in gone} & draft.snapshot.objects.known_kinds()):
+        draft.change(KINDS[kind], left)
+    for kind, listed in draft.snapshot.whole.items():
+        names = {(subject.namespace, subject.name) for subject in gone if subject.kind == kind}
+        listed[:] = [
+            obj for obj in listed if (obj["metadata"].get("namespace") or "", obj["metadata"]["name"]) not in names
+        ]
+
+
+_QUOTA = re.compile(r"\b(exceeded|failed) quota: ")
+
+
+def is_quota_refusal(message: str) -> bool:
+    """Whether a ResourceQuota is why."""
+    return _QUOTA.search(message) is not None
+
+
+def find_refusals(rule: Rule[P], context: Context, mine: Callable[[str], bool], hint: str) -> Iterator[Finding]:
+    """A finding for each refusal whose message is the rule's."""
+    found = 0
+    for unit in rule.units(context):
+        for refusal in unit.refusals:
+            if mine(refusal.message):
+                found += 1
+                yield rule.finding_about(
+                    unit,
+                    f"the API server refuses {refusal.object}",
+                    refusal.message,
+                    about="object",
+                    numbers={"code": refusal.code, "reason": refusal.reason},
+                    hint=hint,
+                )
+        failed = [each for each in unit.failed if mine(each.message)]
+        if failed:
+            found += 1
+            pods = sum(each.pods for each in failed)
+            yield rule.finding_about(
+                unit,
+                f"{format_count(pods, 'pod')} cannot be made",
+                "; ".join(dict.fromkeys(f"{each.owner}: {each.message}" for each in failed)),
+                about="pods",
+                numbers={"pods": pods},
+                hint=hint,
+            )
+    rule.summary = f"{format_count(found, 'refusal')} in {format_count(rule.checked, 'workload')}"

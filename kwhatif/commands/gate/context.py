@@ -1,0 +1,292 @@
+"""What rules look at: the workloads of the change, the cluster after it, and answers to what if more went wrong.
+
+Which nodes could ever take a pod: what would be feasible if no other pod ran there.
+
+What depends on other pods (affinity to them, even spread) is left out. So is what the plugins from outside the tree
+say only of a cluster with pods in it.
+
+What if nodes were gone once the change is rolled out: do the pods they ran find room on the others?
+
+Controllers make the lost pods again, all at once; they are taken up in the scheduler's order and nobody is evicted for
+them. Pods that nobody would make again, and those of daemon sets, which want none elsewhere, are not asked about. The
+search for nodes begins with the first one: how far it will have got by then nobody knows, and an outage with the change
+is compared to one without.
+
+How many nodes would have to be added for pods that found none, by what they would be like.
+
+Nodes are added as a what-if edit adds them, with the pods of daemon sets on them, to the cluster as it is after the
+change. The first number tried is what the requests alone would take; then one more at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.bounds import pods_to_make
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray
+from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.gate.units import Unit
+from kwhatif.commands.outage.failures import FailingCluster, PodRecreator
+from kwhatif.progress import track
+from kwhatif.results.base import Fidelity
+from kwhatif.results.gate import Subject
+from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.scheduling.controllers import with_claims
+from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
+from kwhatif.simulation.edits.document import apply_edits
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.edits.kind import ParsedEdit
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.snapshot.format.model import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class StrandedPod:
+    """A pod that ran on a node that is gone, and why the one made in its place finds no other."""
+
+    pod: PodInfo
+    message: str
+
+
+class OutageSimulator:
+    """What nodes that are gone would mean, asked again and again of one cluster, which stays as it is."""
+
+    def __init__(self, cluster: Cluster, setup: Setup) -> None:
+        self._failing = FailingCluster(cluster.fork(), setup)
+        self._made = PodRecreator(evicting=False)
+
+    def fail_nodes(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
+        """How many pods have to find another node when these are gone, and those that find none."""
+        lost = self._failing.pods_on(nodes)
+        if not lost:
+            return 0, []
+        with pods_to_make(), self._failing.without(nodes) as driver:
+            queue = [
+                (old, info)
+                for old, info in self._made.recreate(lost, driver.cluster)
+                if driver.scheduler(info.pod.spec.scheduler_name) is not None
+            ]
+            stranded = []
+            in_order = driver.in_order(queue, lambda entry: entry[1])
+            for old, info in track(in_order, "Placing", "pods of lost nodes"):
+                attempt = driver.attempt(info)
+                if not attempt.is_placed and attempt.gated is None:
+                    stranded.append(StrandedPod(old, _without_preemption(attempt.message)))
+        return len(queue), stranded
+
+
+def _without_preemption(message: str) -> str:
+    """What kept a pod from the nodes; of evictions nobody was asked."""
+    return message.partition(" preemption: ")[0].removesuffix("no new claims to deallocate,").rstrip()
+
+
+@dataclass
+class Context:
+    """Everything about the change that a rule may ask.
+
+    ``units`` are its workloads, in the order of their manifests; ``session`` is how things stand once it is rolled
+    out and ``before`` how they stood before, which is worked out when it is first asked for. ``margins`` has, by pod,
+    by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
+    the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
+    node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
+    scheduler does, of which autoscalers know nothing.
+    """
+
+    units: Sequence[Unit]
+    placements: Sequence[Placement]
+    session: Session
+    owners: Owners
+    fidelity: Fidelity
+    now: datetime
+    make_before: Callable[[], Cluster]
+    scale_up: ScaleUp | None = None
+    margins: dict[str, int] = field(default_factory=dict)
+    tried: dict[str, PodInfo] = field(default_factory=dict)
+    throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
+    _outcomes: dict[tuple[str, int], Sequence[Outcome]] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.session.cluster
+
+    @property
+    def setup(self) -> Setup:
+        return self.session.setup
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.session.snapshot
+
+    @cached_property
+    def before(self) -> Cluster:
+        return self.make_before()
+
+    @cached_property
+    def _running(self) -> dict[Subject, list[tuple[PodInfo, int]]]:
+        mine = {item.pod.key: unit.subject for unit in self.units for item in unit.pods_to_schedule}
+        found: dict[Subject, list[tuple[PodInfo, int]]] = {}
+        for info, row in self.cluster.pods():
+            owner = mine.get(info.key) or self.owners.workload_of(info.pod)
+            found.setdefault(owner, []).append((info, row))
+        return found
+
+    @cached_property
+    def owner(self) -> dict[str, Unit]:
+        """The workload of each pod that runs in the end and belongs to one of the change, by pod."""
+        return {info.key: unit for unit in self.units for info, _ in self.running(unit)}
+
+    def outcomes(self, topology_key: str, trials: int) -> Sequence[Outcome]:
+        """What so many trials of the change come to, with the skew over places that a label tells apart."""
+        key = topology_key, trials
+        if key not in self._outcomes:
+            self._outcomes[key] = self.throw(topology_key, trials)
+        return self._outcomes[key]
+
+    def running(self, unit: Unit) -> Sequence[tuple[PodInfo, int]]:
+        """All pods of a workload that have a node in the end, old and new ones, and the rows of their nodes."""
+        return self._running.get(unit.subject, ())
+
+    def node(self, row: int) -> str:
+        """The name of a node."""
+        return self.cluster.columns.names[row]
+
+    def new_pods(self, unit: Unit) -> list[PodInfo]:
+        """The pods of a workload that were to be scheduled."""
+        return [self.tried[each.pod] for each in unit.placements if each.pod in self.tried]
+
+    def outage(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
+        """What if these nodes were gone once the change is in?"""
+        return self._outages.fail_nodes(nodes)
+
+    def outage_before(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
+        """What if they were gone without the change?"""
+        return self._outages_before.fail_nodes(nodes)
+
+    @cached_property
+    def _outages(self) -> OutageSimulator:
+        return OutageSimulator(self.cluster, self.setup)
+
+    @cached_property
+    def _outages_before(self) -> OutageSimulator:
+        return OutageSimulator(self.before, self.setup)
+
+
+class EmptyCluster:
+    """An empty cluster with the same nodes, and a scheduler process to ask."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        given = context.cluster
+        self._cluster = Cluster(given.columns.given, given.shapes, given.objects)
+        self._driver = Driver(self._cluster, context.setup, imagined=True)
+        self._known: dict[int, BoolArray] = {}
+
+    def distinct_pods(self, unit: Unit) -> Iterator[PodInfo]:
+        """A pod of each shape among the new pods."""
+        seen: set[int] = set()
+        for tried in self._context.new_pods(unit):
+            info = self._cluster.shapes.info(with_claims(tried.pod, self._cluster))
+            if info.shape.index not in seen:
+                seen.add(info.shape.index)
+                yield info
+
+    def nodes(self, pod: PodInfo) -> BoolArray:
+        """bool[N]: the nodes that could take it, in the order of the context's own cluster."""
+        found = self._known.get(pod.shape.index)
+        if found is None:
+            found = self._known[pod.shape.index] = self._ask(pod)
+        return found
+
+    def _ask(self, pod: PodInfo) -> BoolArray:
+        nobody: BoolArray = np.zeros(len(self._cluster), np.bool_)
+        scheduler = self._driver.scheduler(pod.pod.spec.scheduler_name)
+        if scheduler is None or not len(self._cluster):
+            return nobody
+        evaluation = scheduler.evaluation(pod)
+        evaluation.begin(pod)
+        if evaluation.refusal is not None:
+            return nobody
+        able: BoolArray = np.ones(len(self._cluster), np.bool_)
+        about_others = {plugin.name for plugin in scheduler.framework.all_plugins if plugin.depends_on_other_pods}
+        for blocker in evaluation.verdicts(pod).blockers:
+            if blocker.plugin not in about_others:
+                able &= ~blocker.where
+        if evaluation.narrowed is not None:
+            narrowed = nobody.copy()
+            narrowed[evaluation.narrowed] = True
+            able &= narrowed
+        return able
+
+
+MOST_NODES = 200
+"""No more are tried."""
+
+
+class GrownCluster:
+    """The cluster after a change, to be made larger."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._after = _snapshot_after(context)
+
+    def nodes(self, pods: Sequence[PodInfo], like: str) -> int | None:
+        """How many nodes like this one it takes for all the pods; None if that many do not help."""
+        count = max(1, self._at_least(pods, like))
+        before = 0
+        while count <= MOST_NODES:
+            placed = self._count_placed(pods, like, count)
+            if placed == len(pods):
+                return count
+            if placed <= before:
+                return None
+            before, count = placed, count + 1
+        return None
+
+    def _at_least(self, pods: Sequence[PodInfo], like: str) -> int:
+        """What the resources and places that no other node has left would take, if requests could be cut at will."""
+        cluster = self._context.cluster
+        row = cluster.columns.row(like)
+        assert row is not None
+        asked = sum(cluster.shapes.requests[info.shape.index] for info in pods)
+        free = (cluster.columns.allocatable - cluster.requested).clip(min=0).sum(axis=0)
+        short = [
+            (int(want), int(has)) for want, has in zip(asked - free, cluster.columns.allocatable[row], strict=True)
+        ]
+        open_slots = int((cluster.columns.allowed_pods - cluster.pod_count).clip(min=0).sum())
+        short.append((len(pods) - open_slots, int(cluster.columns.allowed_pods[row])))
+        return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
+
+    def _count_placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
+        with pods_to_make():
+            grown = apply_edits(self._after, [ParsedEdit(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
+        session = self._context.session.with_snapshot(
+            grown.snapshot, shapes=self._context.cluster.shapes, imagined=True
+        )
+        placed = 0
+        for pod in pods:
+            if session.driver.scheduler(pod.pod.spec.scheduler_name) is not None:
+                spec = replace(pod.pod.spec, preemption_policy="Never")
+                placed += session.driver.attempt(session.info(PodToSchedule(replace(pod.pod, spec=spec)))).is_placed
+        return placed
+
+
+def _snapshot_after(context: Context) -> Snapshot:
+    """The snapshot with the pods where the change leaves them."""
+    draft = Draft(context.snapshot)
+    names = context.cluster.columns.names
+    draft.change(Pod, lambda pod: None)
+    draft.add_pods(
+        replace(info.pod, spec=replace(info.pod.spec, node_name=names[row])) for info, row in context.cluster.pods()
+    )
+    return draft.snapshot

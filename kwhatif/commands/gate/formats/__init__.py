@@ -1,0 +1,1 @@
+"""The formats in which the gate reports, a file each."""

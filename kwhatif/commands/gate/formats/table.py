@@ -1,0 +1,181 @@
+"""The gate's report for a terminal: the verdict, the findings with their reasons, what changed, and what the rules say.
+
+Lines are broken to fit the width; colour is for those who look at a terminal, and whoever asks for it knows whether
+somebody does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kwhatif.commands.gate.formats.words import (
+    count_findings,
+    describe_change,
+    format_location,
+    place_of,
+    shorten_text,
+    tally,
+)
+from kwhatif.render.blocks import NONE
+from kwhatif.render.escape import clean, in_text
+from kwhatif.render.grouping import drop_details
+from kwhatif.render.screen import Screen
+from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.tables import MOST_LINES, SIGHT, text_of
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Change, Exemption, Finding, GateResult
+
+WIDTH = 100
+"""How wide it is where nobody says: in a file or in the log of a pipeline."""
+
+LONGEST_NAME = 120
+
+_MARGIN = 4
+"""Lines about a table of findings: its header, and what says that there is more."""
+
+_UNASKED = ("not applicable", "off")
+"""Rules with these say nothing but that."""
+
+
+def gate_table(result: GateResult, screen: Screen | None = None, *, everything: bool = True) -> str:
+    """The report, no line of it wider than the screen unless a single name is.
+
+    Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
+    findings are told in a line each.
+    """
+    report = _Report(screen or Screen(WIDTH), everything)
+    for ways in (report.whole, report.without_details, report.brief) if not everything else (report.whole,):
+        if len(lines := ways(result)) <= MOST_LINES:
+            break
+    return in_text("".join(f"{line}\n" for line in lines))
+
+
+class _Report:
+    def __init__(self, screen: Screen, everything: bool) -> None:
+        self._screen, self._everything = screen, everything
+
+    def whole(self, result: GateResult) -> list[str]:
+        return self._compose(result, self._findings(result), details=True)
+
+    def without_details(self, result: GateResult) -> list[str]:
+        """What changed without how, and only rules that found something."""
+        return self._compose(result, self._findings(result), details=False)
+
+    def brief(self, result: GateResult) -> list[str]:
+        """The same with a line a finding, as many as there is room for."""
+        room = MOST_LINES - len(self._compose(result, [], details=False)) - _MARGIN
+        return self._compose(result, [[*self._list_briefly(result, room)]], details=False)
+
+    def _compose(self, result: GateResult, findings: Sequence[Sequence[str]], *, details: bool) -> list[str]:
+        """The report about the findings, parts set apart by empty lines; the verdict once more where it is out of
+        sight.
+        """
+        verdict = self._verdict(result)
+        parts = [
+            [*verdict, *self._screen.wrap(describe_change(result))],
+            *findings,
+            [*self._exemptions(result.exemptions)],
+        ]
+        parts += [[*self._changes(result.changes, details=details)], [*self._rules(result, passed=details)]]
+        standing = fidelity_blocks(result.fidelity)
+        told = text_of(standing if self._everything else drop_details(standing)).splitlines()
+        parts.append([line for text in told for line in self._screen.wrap(text, "  " if text.startswith("*") else "")])
+        lines = [line for part in parts if part for line in ("", *part)][1:]
+        return [*lines, "", *verdict] if len(lines) > SIGHT else lines
+
+    def _verdict(self, result: GateResult) -> list[str]:
+        word = result.verdict.upper()
+        first, *rest = self._screen.wrap(f"{word}  {count_findings(result)}", "      ")
+        return [self._screen.paint(word, result.verdict) + first[len(word) :], *rest]
+
+    def _list_briefly(self, result: GateResult, room: int) -> Iterator[str]:
+        """Findings in a line each, and how to see more of them."""
+        rows = [(each.level.upper(), each.rule, str(each.subject or "-"), each.title) for each in result.findings]
+        head, *drawn = self._table(("level", "rule", "object", "found"), rows)
+        yield from (self._screen.paint(line, "heading") for line in head)
+        left = len(drawn)
+        for lines, finding in zip(drawn, result.findings, strict=True):
+            room -= len(lines)
+            if room < 0:
+                break
+            left -= 1
+            level = finding.level.upper()
+            yield self._screen.paint(level, finding.level) + lines[0][len(level) :]
+            yield from lines[1:]
+        more = f"{format_count(left, 'more finding')}; " if left else ""
+        yield ""
+        yield from self._screen.wrap(f"{more}--all shows reasons, hints, places, and the commands that explain")
+
+    def _findings(self, result: GateResult) -> list[list[str]]:
+        return [[*self._finding(finding, result.explain_command_of(finding.pod))] for finding in result.findings]
+
+    def _finding(self, finding: Finding, command: str) -> Iterator[str]:
+        level = finding.level.upper()
+        names = [f"{level:<5}", finding.rule, str(finding.subject or ""), format_location(place_of(finding))]
+        first, *rest = self._screen.align_names([shorten_text(clean(name), LONGEST_NAME) for name in names if name])
+        yield self._screen.paint(level, finding.level) + first[len(level) :]
+        yield from rest
+        yield from self._screen.wrap(finding.title, "  ", "  ")
+        yield from self._screen.wrap(finding.message, "  ", "  ")
+        if finding.hint:
+            yield from self._screen.wrap(f"hint: {finding.hint}", "        ", "  ")
+        if command:
+            yield f"  {clean(command)}"
+
+    def _exemptions(self, exemptions: Sequence[Exemption]) -> Iterator[str]:
+        if exemptions:
+            yield self._screen.paint("EXEMPTED", "heading")
+            rows = [
+                (e.rule, f"({e.finding.level})", str(e.subject), format_location(place_of(e.finding)))
+                for e in exemptions
+            ]
+            for row, exemption in zip(rows, exemptions, strict=True):
+                yield from self._screen.align_names([shorten_text(clean(cell), LONGEST_NAME) for cell in row if cell])
+                yield from self._screen.wrap(
+                    f"{exemption.finding.title}; exempted since: {exemption.reason}", "  ", "  "
+                )
+
+    def _changes(self, changes: Sequence[Change], *, details: bool) -> Iterator[str]:
+        shown = [change for change in changes if change.what != "unchanged"]
+        if shown:
+            yield self._screen.paint("CHANGE", "heading")
+            head, *rows = self._table(("what", "object", "pods"), [_change_row(change) for change in shown])
+            yield from head
+            for lines, change in zip(rows, shown, strict=True):
+                yield from lines
+                for detail in change.details if details else ():
+                    yield from self._screen.wrap(detail, "    ", "  ")
+            if len(shown) < len(changes):
+                yield f"and {len(changes) - len(shown)} unchanged"
+
+    def _rules(self, result: GateResult, *, passed: bool) -> Iterator[str]:
+        if not result.rules:
+            return
+        unsaid = _UNASKED if passed else ("passed", *_UNASKED)
+        first, *rest = self._screen.wrap(f"RULES  {tally(result)}", "       ")
+        yield self._screen.paint("RULES", "heading") + first.removeprefix("RULES")
+        yield from rest
+        rows = [
+            (outcome.rule, outcome.status, str(outcome.checked), outcome.summary or NONE)
+            for outcome in result.rules
+            if outcome.status not in unsaid
+        ]
+        if rows:
+            for lines in self._table(("rule", "status", "checked", "found"), rows):
+                yield from lines
+        for status in unsaid:
+            named = dict.fromkeys(outcome.rule for outcome in result.rules if outcome.status == status)
+            if rules := [rule for rule in named if status in _UNASKED or rule not in [row[0] for row in rows]]:
+                yield from self._screen.wrap(f"{status.capitalize()}: {', '.join(rules)}.", "  ")
+        if result.policy:
+            yield from self._screen.wrap(f"Rules from {result.policy}.", "  ")
+
+    def _table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The header's lines and those of each row."""
+        cells = [[shorten_text(clean(cell), LONGEST_NAME) for cell in row[:-1]] + [row[-1]] for row in rows]
+        return self._screen.table([[header.upper() for header in headers], *cells])
+
+
+def _change_row(change: Change) -> tuple[str, ...]:
+    pods = f"{change.pods_before} -> {change.pods_after}" if change.pods_before or change.pods_after else "-"
+    return (change.what, str(change.subject), pods)

@@ -1,0 +1,346 @@
+"""May this change go into the cluster? It is rolled out on paper, and then every rule looks at what came of it.
+
+What is removed leaves first; what supports the others is put in next; then all new pods are scheduled, by priority;
+then updates are rolled out one by one, as ``place`` does it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.chances.trials import ChancesBase, Outcome, outcomes_of
+from kwhatif.commands.gate.change import ChangeSet, compare_manifests, remove
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.gate_policy import EXEMPTIONS, find_forbidden, read_claims, settle
+from kwhatif.commands.gate.rule import Rule
+from kwhatif.commands.gate.units import Unit, subject_of, units_of
+from kwhatif.errors import KwhatifError, PluginError
+from kwhatif.progress import track
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Fidelity
+from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
+from kwhatif.results.place import Placement
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.expansion.pods import template_paths
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.study import StudyBase
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest
+
+NOTHING = "nothing to judge: the change makes no pods and takes none away"
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """How to judge.
+
+    ``known`` are the rules that an exemption may name, run or not; none counts unless ``exemptions``. ``policy`` says
+    where the rules came from. Trials that are left to chance go by a ``seed``.
+    """
+
+    rules: Sequence[Rule[Any]]
+    known_rules: Collection[str]
+    exemptions: bool = True
+    policy: str = ""
+    seed: int = 0
+
+
+@dataclass(eq=False)
+class GateScenario(Scenario):
+    """A change to judge.
+
+    ``base`` are the manifests as they were, None if there is nothing to compare with; ``found`` is what differs, and
+    ``before`` the snapshot with all that is removed. ``cycles`` remembers what the scheduler did.
+    """
+
+    base: Sequence[Manifest] | None = None
+    found: ChangeSet = field(default_factory=ChangeSet)
+    before: Snapshot = field(init=False)
+    cycles: CycleRecorder = field(default_factory=lambda: CycleRecorder())
+
+
+def apply_change(proposal: GateScenario) -> None:
+    """Find out what changes, and take away what is removed. Raises InputError for what cannot be understood."""
+    proposal.before = proposal.snapshot
+    proposal.found = compare_manifests(
+        proposal.base, proposal.manifests, template_paths(proposal.inputs.manifest_options)
+    )
+    draft = Draft(proposal.before)
+    remove(draft, {subject_of(manifest) for manifest in proposal.found.removed}, Owners(proposal.before))
+    proposal.edited = dataclasses.replace(proposal.edited, snapshot=draft.snapshot)
+
+
+def gate(proposal: GateScenario, terms: GateSettings, now: datetime) -> PendingResult[GateResult]:
+    """Roll a change out, to be judged by the rules once it is known what that stands on. The snapshot stays as it was
+    ``before``.
+    """
+    session, expanded = proposal.session, proposal.expanded
+    forked = session.cluster.fork()
+    run = place_pods(
+        session,
+        proposal.pods_to_schedule,
+        rollouts=expanded.rollouts,
+        others=proposal.unknown_kinds,
+        scaler=proposal.scaler,
+    )
+    proposal.session_after = run.end.session
+    placements = tuple(_in_the_end(run.placements))
+
+    def before() -> Cluster:
+        if not proposal.found.removed:
+            return forked
+        return session.with_snapshot(proposal.before, shapes=session.cluster.shapes).cluster
+
+    def throw(topology_key: str, trials: int) -> Sequence[Outcome]:
+        return outcomes_of(
+            ChancesBase(StudyBase.from_scenario(proposal), expanded.rollouts, topology_key), trials, terms.seed
+        )
+
+    def result(fidelity: Fidelity) -> GateResult:
+        owners = Owners(proposal.snapshot)
+        templates, moved = template_paths(proposal.inputs.manifest_options), proposal.edited.waiting_pods
+        context = Context(
+            units=units_of(proposal.found.apply, templates, expanded, moved, placements, run.rollouts, owners),
+            placements=placements,
+            session=session,
+            owners=owners,
+            fidelity=fidelity,
+            now=now,
+            make_before=before,
+            scale_up=run.scale_up,
+            margins=proposal.cycles.margins,
+            tried=proposal.cycles.tried,
+            throw=throw,
+        )
+        return _judgement(proposal, terms, context)
+
+    return PendingResult([run.basis], result, placements)
+
+
+def _judgement(proposal: GateScenario, terms: GateSettings, context: Context) -> GateResult:
+    changes = tuple(_with_pod_counts(proposal.found.changes, proposal, context))
+    judged = _Judgement(context, terms)
+    nothing = proposal.base is not None and not proposal.unknown_kinds and not _count_outcomes(context.units, changes)
+    if not nothing:
+        judged.run()
+    told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
+    return GateResult(
+        verdict=judged.verdict,
+        judged="everything" if proposal.base is None else "change",
+        note=NOTHING if nothing else "",
+        changes=changes,
+        placements=tuple(context.placements),
+        scale_up=context.scale_up,
+        rules=tuple(judged.outcomes()),
+        findings=tuple(judged.findings),
+        exemptions=tuple(judged.exempted),
+        warnings=(*context.setup.configuration.warnings, *told),
+        fidelity=context.fidelity,
+        policy=terms.policy,
+    )
+
+
+# --- the change
+
+
+class CycleRecorder(Observer):
+    """Remembers what was tried, and by how much a node beat the next best if scores are kept at all."""
+
+    def __init__(self) -> None:
+        self.margins: dict[str, int] = {}
+        self.tried: dict[str, PodInfo] = {}
+
+    def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        key = attempt.pod.key
+        self.tried[key] = attempt.pod
+        self.margins.pop(key, None)
+        if attempt.is_placed and attempt.scores:
+            totals = np.sort(sum(score.weighted_score for score in attempt.scores))
+            self.margins[key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
+
+
+def _in_the_end(placements: Sequence[Placement]) -> Iterator[Placement]:
+    """The placements; a new pod that had to leave again for another one, and finds no other node, has none."""
+    evicted = {victim.pod: (each, victim) for each in placements for victim in each.victims}
+    for placement in placements:
+        who, victim = evicted.get(placement.pod, (None, None))
+        if who is None or victim is None or victim.lands_on or not placement.node:
+            yield placement
+        else:
+            text = f"it had to leave {placement.node} again for {who.pod}, and finds no other node"
+            yield replace(placement, outcome="preempted", node="", message=text)
+
+
+def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
+    """Workloads that are new to the snapshot although their pods run in it."""
+    updated = {unit.subject for unit in context.units if unit.plan is not None}
+    for change in changes:
+        known = change.subject in updated or change.subject.kind == "Pod" or change.what not in ("added", "changed")
+        if not known and change.pods_after > change.pods_before > 0:
+            yield (
+                f"{change.subject} is not in the snapshot, though {format_count(change.pods_before, 'pod')} of it are: they "
+                "are taken to stay beside the new ones"
+            )
+
+
+def _left_alone(context: Context) -> Iterator[str]:
+    """Pods of the change that are not scheduled, and that do not run either."""
+    running = {info.key for info, _ in context.cluster.pods()}
+    for unit in context.units:
+        alone = [each for each in unit.placements if each.outcome == "skipped" and each.pod not in running]
+        if alone:
+            yield f"{unit.subject}: {format_count(len(alone), 'pod')} not judged: {alone[0].message}"
+
+
+def _with_pod_counts(changes: Sequence[Change], proposal: GateScenario, context: Context) -> Iterator[Change]:
+    """The changes with the numbers of their pods; without a base they are told by what is in the cluster."""
+    owners, pods = Owners(proposal.before), proposal.before.objects.list_all(Pod)
+    counts: Counter[Subject] = Counter()
+    if changes:
+        counts.update(owners.workload_of(pod) for pod in pods if (pod.status.phase or "") not in FINISHED)
+    units = {unit.subject: unit for unit in context.units}
+    for change in changes:
+        before, unit = counts[change.subject], units.get(change.subject)
+        if unit is None:
+            yield replace(change, pods_before=before, pods_after=before if change.what == "unchanged" else 0)
+            continue
+        what = change.what
+        if proposal.base is None and unit.plan is not None:
+            what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
+        after = len(context.running(unit)) + len(unit.pending)
+        yield replace(change, what=what, pods_before=before, pods_after=after)
+
+
+def _count_outcomes(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
+    """Whether anything happens to a pod, or would but for a refusal."""
+    return any(
+        unit.placements
+        or unit.refusals
+        or unit.failed
+        or (unit.plan is not None and (unit.plan.creates or unit.plan.removes or unit.plan.unfinished))
+        for unit in units
+    ) or any(change.what == "removed" and change.pods_before for change in changes)
+
+
+# --- the verdict
+
+
+class _Judgement:
+    """What the rules say of a change."""
+
+    def __init__(self, context: Context, terms: GateSettings) -> None:
+        self._context, self._terms = context, terms
+        self.findings: list[Finding] = []
+        self.exempted: list[Any] = []
+        self.warnings: list[str] = []
+        self._outcomes: list[RuleOutcome] | None = None
+
+    def run(self) -> None:
+        units = self._context.units
+        claims, wrong = read_claims(units, self._terms.known_rules) if self._terms.exemptions else ({}, [])
+        if not self._terms.exemptions:
+            self.warnings += find_forbidden(units)
+        self._outcomes = []
+        for rule in track(self._terms.rules, "Judging by", "rules"):
+            found = [] if rule.given.level == "off" else _asked_of(rule, self._context)
+            counted_, exempted = settle(found, claims)
+            self.findings += counted_
+            self.exempted += exempted
+            self._outcomes.append(_outcome(rule, counted_, bool(exempted)))
+        if claims or wrong:
+            self.findings += wrong
+            self._outcomes.append(
+                RuleOutcome(
+                    rule=EXEMPTIONS,
+                    level="error",
+                    status="failed" if wrong else "passed",
+                    checked=len(claims) + len(wrong),
+                    findings=len(wrong),
+                    threshold="each names a rule and a reason",
+                    summary=f"{format_count(len(claims) + len(wrong), 'exemption')}, {len(self.exempted)} made use of",
+                )
+            )
+        self.findings.sort(key=_place)
+
+    @property
+    def verdict(self) -> Any:
+        if any(finding.level == "error" for finding in self.findings):
+            return "fail"
+        return "warn" if self.findings else "pass"
+
+    def outcomes(self) -> list[RuleOutcome]:
+        """What came of each rule; if none was asked, none applies."""
+        if self._outcomes is not None:
+            return self._outcomes
+        return [
+            RuleOutcome(
+                rule=rule.name,
+                level=rule.given.level,
+                status="off" if rule.given.level == "off" else "not applicable",
+                threshold=rule.threshold(),
+            )
+            for rule in self._terms.rules
+        ]
+
+
+def _asked_of(rule: Rule[Any], context: Context) -> list[Finding]:
+    """What a rule finds. Raises PluginError for one that fails."""
+    try:
+        found = list(rule.check(context))
+    except KwhatifError:
+        raise
+    except Exception as error:
+        raise PluginError(rule.name, "check", f"{type(error).__name__}: {error}") from error
+    for each in found:
+        if not isinstance(each, Finding):
+            raise PluginError(rule.name, "check", f"expected findings, found {each!r}")
+    return found
+
+
+def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleOutcome:
+    level = rule.given.level
+    if level == "off":
+        status = "off"
+    elif found:
+        status = "failed" if level == "error" else "warned"
+    elif exempted:
+        status = "exempted"
+    else:
+        status = "passed" if rule.checked else "not applicable"
+    return RuleOutcome(
+        rule=rule.name,
+        level=level,
+        status=status,  # type: ignore[arg-type]
+        checked=rule.checked,
+        findings=len(found),
+        threshold=rule.threshold(),
+        summary=rule.summary,
+    )
+
+
+def _place(finding: Finding) -> tuple[Any, ...]:
+    """Errors first, then by file, line and rule."""
+    where = finding.location
+    return (
+        finding.level != "error",
+        where.file if where else "",
+        where.line if where else 0,
+        finding.rule,
+        str(finding.subject or ""),
+        finding.title,
+    )

@@ -1,0 +1,225 @@
+"""What a rule of the gate is: a name, what it is for, parameters with defaults, and ``check``.
+
+    class Spread(Rule[SpreadParameters]):
+        name = "spread"
+        purpose = "The pods of a workload lie evenly over zones."
+        parameters = SpreadParameters
+
+        def check(self, context: Context) -> Iterator[Finding]: ...
+
+A rule is made for one run. It counts what it looks at in ``checked``, says in ``summary`` what it saw, and makes its
+findings with ``finding``.
+
+Which rules there are: those of ``rules/``, found by walking, and those of the entry-point group
+``kwhatif.gate_rules``. Each is looked at when it is registered, not when it first fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from kwhatif.api.selectors import SelectorError, parse_selector
+from kwhatif.commands.gate import rules
+from kwhatif.errors import InputError, PluginError, UsageError
+from kwhatif.results.gate import Finding, Location, Subject
+
+if TYPE_CHECKING:
+    from kwhatif.commands.gate.context import Context
+    from kwhatif.commands.gate.units import Unit
+
+
+LEVELS = ("error", "warn", "off")
+
+Level = Literal["error", "warn", "off"]
+
+
+class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every rule can be told: how much a finding counts, and which workloads it looks at."""
+
+    level: Annotated[Level, Meta(description="What a finding is: it fails the gate, it warns, or nobody looks.")] = (
+        "error"
+    )
+    namespaces: Annotated[tuple[str, ...], Meta(description="Only workloads of these, * standing for anything.")] = ()
+    kinds: Annotated[tuple[str, ...], Meta(description='Only workloads of these kinds, such as "Deployment".')] = ()
+    selector: Annotated[
+        str, Meta(description="Only workloads whose labels, or those of their pods, match this label selector.")
+    ] = ""
+
+    def verify(self) -> None:
+        """Raise InputError, its place a path from ``$``, for a value that no rule can work with."""
+        try:
+            parse_selector(self.selector)
+        except SelectorError as error:
+            raise InputError(str(error), place="$.selector") from None
+
+    def selects(self, unit: Unit) -> bool:
+        """Whether the rule looks at a workload."""
+        return (
+            (not self.namespaces or any(fnmatchcase(unit.subject.namespace, name) for name in self.namespaces))
+            and (not self.kinds or unit.subject.kind in self.kinds)
+            and (not self.selector or parse_selector(self.selector).matches(unit.labels))
+        )
+
+
+P = TypeVar("P", bound=Parameters)
+
+
+class Rule(Generic[P]):
+    """Base of all rules."""
+
+    name: ClassVar[str] = ""
+    purpose: ClassVar[str] = ""
+    parameters: ClassVar[type[Any]] = Parameters
+    scores: ClassVar[bool] = False
+    """Whether it needs the scores of the nodes, which take time to keep."""
+
+    def __init__(self, given: P) -> None:
+        self.given = given
+        self.checked = 0
+        self.summary = ""
+
+    def threshold(self) -> str:
+        """What the rule wants, as a person reads it."""
+        return ""
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        """What does not pass."""
+        raise NotImplementedError
+
+    def units(self, context: Context) -> Iterator[Unit]:
+        """The workloads that the rule is about; each counts as looked at."""
+        for unit in context.units:
+            if self.given.selects(unit):
+                self.checked += 1
+                yield unit
+
+    def finding(
+        self,
+        subject: Subject | None,
+        title: str,
+        message: str,
+        *,
+        location: Location | None = None,
+        about: str = "",
+        numbers: dict[str, int | float | str] | None = None,
+        hint: str = "",
+        pod: str = "",
+    ) -> Finding:
+        """A finding. ``about`` tells it from others of the rule about the same subject, in every run alike."""
+        told = "\0".join((self.name, str(subject or ""), about))
+        return Finding(
+            rule=self.name,
+            level=self.given.level,
+            subject=subject,
+            location=location,
+            title=title,
+            message=message,
+            numbers=numbers or {},
+            hint=hint,
+            pod=pod,
+            fingerprint=sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+        )
+
+    def finding_about(
+        self,
+        unit: Unit,
+        title: str,
+        message: str,
+        *,
+        about: str = "",
+        numbers: dict[str, int | float | str] | None = None,
+        hint: str = "",
+        pod: str = "",
+    ) -> Finding:
+        """A finding about a workload, with the place of its manifest, and about a pod of it, if there is one."""
+        return self.finding(
+            unit.subject, title, message, location=unit.location, about=about, numbers=numbers, hint=hint, pod=pod
+        )
+
+
+GROUP = "kwhatif.gate_rules"
+
+RuleClass = type[Rule[Any]]
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+@cache
+def in_tree() -> dict[str, RuleClass]:
+    """Rule name -> class, of the rules that come with the gate."""
+    found: dict[str, RuleClass] = {}
+    for info in sorted(pkgutil.iter_modules(rules.__path__), key=lambda info: info.name):
+        module = import_module(f"{rules.__name__}.{info.name}")
+        for known in _defined_in(module):
+            register(found, known, module.__name__)
+    return found
+
+
+def all_rules() -> dict[str, RuleClass]:
+    """Those and the ones from outside. Raises UsageError or PluginError for one that is not a rule."""
+    found = dict(in_tree())
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        where = f"entry point {entry.name}"
+        try:
+            known = entry.load()
+        except Exception as error:
+            raise UsageError(f"{where}: {type(error).__name__}: {error}") from error
+        register(found, known, where)
+    return found
+
+
+def _defined_in(module: Any) -> Iterator[RuleClass]:
+    for known in vars(module).values():
+        if isinstance(known, type) and issubclass(known, Rule) and known.__module__ == module.__name__:
+            yield known
+
+
+def register(found: dict[str, RuleClass], known: object, where: str) -> None:
+    """Add a rule to those ``found``. Raises UsageError if it cannot be told what it is, PluginError if it is wrong."""
+    if not isinstance(known, type):
+        raise UsageError(f"{where}: expected a class, found {known!r}")
+    name = getattr(known, "name", None)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(
+            f'{where}: class {known.__name__} has no name such as "max-pods" (a class attribute), found {name!r}'
+        )
+    if name in found:
+        raise UsageError(f"{where}: rule {name} is given twice")
+    problem = _problem(known)
+    if problem:
+        raise PluginError(name, "registration", problem)
+    found[name] = known
+
+
+def _problem(known: type) -> str:
+    """What is wrong with a rule, or nothing."""
+    if not issubclass(known, Rule):
+        return f"class {known.__name__} is no subclass of kwhatif.commands.gate.rule.Rule"
+    if not isinstance(known.purpose, str) or not known.purpose.strip():
+        return "purpose does not say what the rule is for"
+    given = known.parameters
+    if not isinstance(given, type) or not issubclass(given, Parameters):
+        return f"parameters should be a subclass of Parameters, found {given!r}"
+    needed = [field.name for field in msgspec.structs.fields(given) if field.required]
+    if needed:
+        return f"parameters need defaults, which {', '.join(needed)} lack"
+    if known.check is Rule.check:
+        return "check(context) is missing"
+    taken = list(inspect.signature(known.check).parameters)
+    if len(taken) != 2:
+        return f"check({', '.join(taken[1:])}) should take (context)"
+    if inspect.iscoroutinefunction(known.check) or inspect.isasyncgenfunction(known.check):
+        return "check(context) should not be async"
+    return ""

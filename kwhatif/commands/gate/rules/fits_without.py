@@ -1,0 +1,133 @@
+"""The change still fits when nodes are gone: the biggest, any one, or any one zone.
+
+It is rolled out first. Then the nodes are taken away, their pods with them, and those made in their place have to find
+room on the others without evicting anybody (``outage.py``). What finds none counts if there is more of it than there
+would have been without the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from kwhatif.commands.gate.context import Context, StrandedPod
+from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.commands.gate.units import Unit
+from kwhatif.fleet.study import reduce_garbage_collection
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.gate import Finding
+from kwhatif.simulation.node_pools import zone_of
+
+Gone = Literal["biggest-node", "any-node", "any-zone"]
+
+
+class FitsWithoutParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    gone: Annotated[
+        tuple[Gone, ...],
+        Meta(description="What may be gone: the biggest node (by cpu, then memory), any one node, any one zone."),
+    ] = ("biggest-node",)
+    most: Annotated[int, Meta(ge=0, description="So many pods may find no room then.")] = 0
+
+
+class FitsWithout(Rule[FitsWithoutParameters]):
+    name = "fits-without"
+    purpose = "Once the change is in, the biggest node, any node or any zone may be lost: its pods fit elsewhere."
+    parameters = FitsWithoutParameters
+
+    def threshold(self) -> str:
+        return f"no more than {self.given.most} pods without room when {' or '.join(map(_describe_loss, self.given.gone))} is gone"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        cases = [(what, name, nodes) for what in self.given.gone for name, nodes in _cases(what, context)]
+        self.checked = len(cases)
+        with reduce_garbage_collection():
+            bad = [found for case in cases if (found := self._findings(context, *case))]
+        worst: dict[tuple[str, str], tuple[int, Finding]] = {}
+        for found in bad:
+            for what, pods, finding in found:
+                key = what, str(finding.subject or "")
+                if key not in worst or pods > worst[key][0]:
+                    worst[key] = pods, finding
+        self.summary = f"{len(cases) - len(bad)} of {format_count(len(cases), 'case')} are survived"
+        yield from (finding for _, finding in worst.values())
+
+    def _findings(self, context: Context, what: str, name: str, nodes: list[str]) -> list[tuple[str, int, Finding]]:
+        """What is gone, how many pods of one workload would have no room, and what to say of it."""
+        lost, stranded = context.outage(nodes)
+        if len(stranded) <= self.given.most:
+            return []
+        before = {each.pod.key for each in context.outage_before(nodes)[1]}
+        if len(stranded) <= len(before):
+            return []
+        return [
+            (what, len(mine), self._finding(what, name, unit, mine, lost, len(stranded), len(before)))
+            for unit, mine in self._by_unit(context, stranded, before)
+        ]
+
+    def _by_unit(
+        self, context: Context, stranded: list[StrandedPod], before: set[str]
+    ) -> Iterator[tuple[Unit | None, list[StrandedPod]]]:
+        """The pods by the workload of the change that they belong to; others together, if they had room before."""
+        groups: dict[int, tuple[Unit | None, list[StrandedPod]]] = {}
+        for each in stranded:
+            unit = context.owner.get(each.pod.key)
+            if each.pod.key not in before if unit is None else self.given.selects(unit):
+                groups.setdefault(id(unit), (unit, []))[1].append(each)
+        yield from groups.values()
+
+    def _finding(
+        self,
+        what: str,
+        name: str,
+        unit: Unit | None,
+        mine: list[StrandedPod],
+        lost: int,
+        stranded: int,
+        before: int,
+    ) -> Finding:
+        message = (
+            f"Without {name}, {format_count(lost, 'pod')} have to find another node and {stranded} find none"
+            f" (without the change {before}): {format_some([each.pod.key for each in mine], 5)}. "
+            f"{mine[0].pod.key}: {mine[0].message}"
+        )
+        whose = "" if unit is not None else "other workloads: "
+        return self.finding(
+            unit.subject if unit else None,
+            f"{whose}{format_count(len(mine), 'pod')} would not fit without {name}",
+            message,
+            location=unit.location if unit else None,
+            about=what,
+            numbers={
+                "gone": name,
+                "pods": lost,
+                "stranded": stranded,
+                "strandedHere": len(mine),
+                "before": before,
+                "most": self.given.most,
+            },
+            hint="add a node, or ask for less: kwhatif capacity says how much room there is",
+        )
+
+
+def _describe_loss(what: str) -> str:
+    return {"biggest-node": "the biggest node", "any-node": "any one node", "any-zone": "any one zone"}[what]
+
+
+def _cases(what: str, context: Context) -> Iterator[tuple[str, list[str]]]:
+    """What is gone by name, and its nodes. One without pods that would have to go elsewhere is survived at once."""
+    columns = context.cluster.columns
+    if what == "any-node":
+        yield from ((f"node {name}", [name]) for name in sorted(columns.names))
+    elif what == "any-zone":
+        zones: dict[str, list[str]] = {}
+        for node in columns.nodes:
+            zones.setdefault(zone_of(node), []).append(node.name)
+        yield from ((f"zone {zone}", nodes) for zone, nodes in sorted(zones.items()) if zone)
+    elif len(columns):
+        amounts = context.cluster.shapes.resources.amounts
+        cpu, memory = (amounts(columns.allocatable, name) for name in ("cpu", "memory"))
+        row = min(range(len(columns)), key=lambda row: (-cpu[row], -memory[row], columns.names[row]))
+        yield f"node {columns.names[row]}", [columns.names[row]]

@@ -1,0 +1,59 @@
+"""A pod has more than a few nodes that could ever take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from kwhatif.commands.gate.context import Context, EmptyCluster
+from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.commands.gate.rules.single_node import SERVING
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.gate import Finding
+
+BATCH = ("CronJob", "Job", "Pod")
+
+
+class PinnedParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    kinds: Annotated[tuple[str, ...], Meta(description="Only workloads of these kinds; an empty list means all.")] = (
+        *SERVING,
+        *BATCH,
+    )
+    nodes: Annotated[int, Meta(ge=1, description="So many nodes at least have to be able to take every pod.")] = 2
+
+
+class Pinned(Rule[PinnedParameters]):
+    name = "pinned"
+    purpose = "More than one node could ever take a pod, even if nothing else ran there."
+    parameters = PinnedParameters
+
+    def threshold(self) -> str:
+        return f"at least {format_count(self.given.nodes, 'node')} that could take each pod"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        choice = EmptyCluster(context)
+        fewest: int | None = None
+        for unit in self.units(context):
+            for info in choice.distinct_pods(unit):
+                able = choice.nodes(info)
+                number = int(np.count_nonzero(able))
+                fewest = number if fewest is None else min(fewest, number)
+                if number >= self.given.nodes:
+                    continue
+                names = sorted(context.node(row) for row in np.flatnonzero(able).tolist())
+                can = f"Only {format_some(names, 5)} could" if names else "No node could"
+                yield self.finding_about(
+                    unit,
+                    f"{format_count(number, 'node')} could ever take {info.key}",
+                    f"{can} take it, if nothing else ran there, of {format_count(len(able), 'node')} in all.",
+                    about=str(info.shape.labels.get("statefulset.kubernetes.io/pod-name", "")),
+                    numbers={"nodes": number, "atLeast": self.given.nodes, "all": len(able)},
+                    hint="kwhatif gate --explain says what excludes which node",
+                    pod=info.key,
+                )
+                break
+        self.summary = "" if fewest is None else f"at the least, {format_count(fewest, 'node')} could take a pod"

@@ -1,0 +1,102 @@
+"""The change drives no other pods out, or only few, and of those that matter least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Level, Rule
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.gate import Finding
+from kwhatif.results.place import Victim
+
+
+class PreemptsParameters(TrialParameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    most: Annotated[int, Meta(ge=0, description="A workload may drive out so many pods.")] = 0
+    most_violations: Annotated[
+        int, Meta(ge=0, description="So many of them against a PodDisruptionBudget, whatever their priority.")
+    ] = 0
+    priority_from: Annotated[
+        int | None, Meta(description="Only pods of this priority or a higher one count towards most.")
+    ] = None
+    owners: Annotated[
+        tuple[str, ...],
+        Meta(description='Only pods of these count towards most: "ReplicaSet/web-*", * standing for anything.'),
+    ] = ()
+
+
+class Preempts(Rule[PreemptsParameters]):
+    name = "preempts"
+    purpose = "New pods drive no others out, or only so many, and none against a budget."
+    parameters = PreemptsParameters
+
+    def threshold(self) -> str:
+        given = self.given
+        which = "" if given.priority_from is None else f" of priority {given.priority_from} or more"
+        whose = f" of {', '.join(given.owners)}" if given.owners else ""
+        return f"no more than {given.most} evicted pods{which}{whose}, {given.most_violations} against a budget"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        total = 0
+        for unit in self.units(context):
+            victims = [v for placement in unit.placements for v in placement.victims if not v.terminating]
+            counting = [victim for victim in victims if self._counts(victim)]
+            against = [victim for victim in victims if victim.violates]
+            total += len(victims)
+            if len(counting) <= self.given.most and len(against) <= self.given.most_violations:
+                if told := check_frequency(context, self.given, unit, self._evicts):
+                    yield self.finding_about(
+                        unit,
+                        f"{in_trials(told)} others are evicted",
+                        f"That more than {format_count(self.given.most, 'pod')} have to leave, of whatever priority and "
+                        f"owner, does not happen in this run. {describe_frequency(told)}",
+                        about="chance",
+                        numbers=numbers_of(told, self.given),
+                        hint="lower the priority, ask for less, or add nodes first",
+                    )
+                continue
+            title = f"evicts {format_count(len(victims), 'pod')}"
+            if against:
+                title += f", {len(against)} against a PodDisruptionBudget"
+            yield self.finding_about(
+                unit,
+                title,
+                f"To make room, kube-scheduler would evict {format_some([_describe_victim(victim) for victim in victims], 5)}.",
+                numbers={
+                    "evicted": len(victims),
+                    "counted": len(counting),
+                    "most": self.given.most,
+                    "violations": len(against),
+                    "mostViolations": self.given.most_violations,
+                    "highestPriority": max(victim.priority for victim in victims),
+                },
+                hint="lower the priority, ask for less, or add nodes first",
+                pod=next(each.pod for each in unit.placements if each.victims),
+            )
+        self.summary = f"{format_count(total, 'pod')} evicted"
+
+    def _evicts(self, outcome: Outcome, workload: str) -> bool:
+        return outcome.evicted.get(workload, 0) > self.given.most
+
+    def _counts(self, victim: Victim) -> bool:
+        given = self.given
+        return (given.priority_from is None or victim.priority >= given.priority_from) and (
+            not given.owners or any(fnmatchcase(victim.owner, owner) for owner in given.owners)
+        )
+
+
+def _describe_victim(victim: Victim) -> str:
+    """``shop/cart-1 (priority 0, of ReplicaSet/cart, against budget shop/cart, finds no other node)``."""
+    parts = [f"priority {victim.priority}"]
+    parts += [f"of {victim.owner}"] if victim.owner else ["of no controller: it is gone for good"]
+    parts += [f"against {', '.join(victim.budgets)}"] if victim.violates else []
+    if victim.replacement:
+        parts.append(f"made again on {victim.lands_on}" if victim.lands_on else "made again, but finds no node")
+    return f"{victim.pod} ({', '.join(parts)})"

@@ -1,0 +1,77 @@
+"""Autoscalers add no more nodes for the change than they may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Finding, Subject
+from kwhatif.results.place import GrownGroup, ScaleUp
+
+
+class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    most: Annotated[int | None, Meta(description="So many nodes may be added at most.")] = None
+    cost: Annotated[float | None, Meta(description="So much more a month may they cost, where prices are known.")] = (
+        None
+    )
+    full: Annotated[bool, Meta(description="A group or NodePool that reaches its maximum or limit is a finding.")] = (
+        True
+    )
+
+
+class ScaleUpRule(Rule[ScaleUpParameters]):
+    name = "scale-up"
+    purpose = "Autoscalers add no more nodes than they may, and no group or NodePool is full then."
+    parameters = ScaleUpParameters
+
+    def threshold(self) -> str:
+        wanted = [] if self.given.most is None else [f"no more than {format_count(self.given.most, 'new node')}"]
+        wanted += [] if self.given.cost is None else [f"no more than {self.given.cost:,.2f} a month"]
+        wanted += ["no group at its maximum"] if self.given.full else []
+        return ", ".join(wanted)
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        added = context.scale_up
+        if added is None:
+            self.summary = "no autoscaler was asked: --autoscale names its document"
+            return
+        self.checked = len(added.autoscalers)
+        plan = ", ".join(map(_grows, added.groups)) or "no node is added"
+        cost = "" if added.cost is None else f", {added.cost:,.2f} more a month"
+        self.summary = f"{plan}{cost}"
+        yield from self._too_much(added, plan)
+        for each in added.groups if self.given.full else ():
+            if each.full:
+                yield self._full(each)
+
+    def _too_much(self, added: ScaleUp, plan: str) -> Iterator[Finding]:
+        new = len(added.nodes)
+        if self.given.most is not None and new > self.given.most:
+            title = f"{format_count(new, 'new node')}, at most {self.given.most} may be added"
+            numbers: dict[str, int | float | str] = {"nodes": new, "most": self.given.most}
+            yield self.finding(None, title, f"What is added: {plan}.", about="nodes", numbers=numbers)
+        if self.given.cost is not None and added.cost is not None and added.cost > self.given.cost:
+            title = f"{added.cost:,.2f} more a month, at most {self.given.cost:,.2f} may be spent"
+            numbers = {"cost": added.cost, "most": self.given.cost}
+            yield self.finding(None, title, f"What is added: {plan}.", about="cost", numbers=numbers)
+
+    def _full(self, each: GrownGroup) -> Finding:
+        subject = Subject(kind="NodePool" if each.autoscaler == "Karpenter" else "NodeGroup", name=each.group)
+        numbers: dict[str, int | float | str] = {"size": each.size, "to": each.to}
+        title = f"NodePool {each.group} reaches its limits: {each.limits}"
+        if each.autoscaler != "Karpenter":
+            title = f"group {each.group} reaches its maximum of {format_count(each.to, 'node')}"
+            numbers |= {"max": each.max or each.to}
+        message = f"It grows from {each.size} to {each.to}; nobody else gets a node of it."
+        return self.finding(subject, title, message, about="full", numbers=numbers)
+
+
+def _grows(each: GrownGroup) -> str:
+    """``general from 3 to 5``; ``NodePool spot from 2 to 4``."""
+    return f"{'NodePool ' if each.autoscaler == 'Karpenter' else ''}{each.group} from {each.size} to {each.to}"

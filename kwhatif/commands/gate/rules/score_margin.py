@@ -1,0 +1,53 @@
+"""The chosen node beats the next best by more than a little: else the placement is a coin's toss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Finding
+
+
+class ScoreMarginParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    least: Annotated[int, Meta(ge=1, description="By so much the best node beats the next. 1: no ties.")] = 1
+    pods: Annotated[int, Meta(ge=0, description="So many pods of a workload may be closer.")] = 0
+
+
+class ScoreMargin(Rule[ScoreMarginParameters]):
+    name = "score-margin"
+    purpose = "The node of each new pod clearly beats the next best: its place is no matter of chance."
+    parameters = ScoreMarginParameters
+    scores = True
+
+    def threshold(self) -> str:
+        return f"a margin of at least {self.given.least}"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        least: int | None = None
+        for unit in self.units(context):
+            margins = {each.pod: context.margins[each.pod] for each in unit.placements if each.pod in context.margins}
+            if not margins:
+                continue
+            narrow = min(margins.values())
+            least = narrow if least is None else min(least, narrow)
+            close = [pod for pod, margin in margins.items() if margin < self.given.least]
+            if len(close) <= self.given.pods:
+                continue
+            example = next(each for each in unit.placements if each.pod == close[0])
+            ties = f", {example.ties} nodes being as good" if example.ties > 1 else ""
+            yield self.finding_about(
+                unit,
+                f"{format_count(len(close), 'pod')} placed by a margin under {self.given.least}",
+                f"{example.pod} goes to {example.node} with a score of {example.score}, "
+                f"{margins[example.pod]} more than the next best node{ties}.",
+                numbers={"pods": len(close), "margin": narrow, "least": self.given.least},
+                hint="prefer a node by affinity if it matters where the pod runs",
+                pod=example.pod,
+            )
+        self.summary = "" if least is None else f"the narrowest margin is {least}"

@@ -1,0 +1,59 @@
+"""Every new pod finds a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Rule
+from kwhatif.results.gate import Finding
+
+
+class UnschedulableParameters(TrialParameters, frozen=True, kw_only=True):
+    most: Annotated[int, Meta(ge=0, description="So many pods of a workload may find no node.")] = 0
+    gated: Annotated[bool, Meta(description="Pods held back by scheduling gates count, too.")] = True
+
+
+class Unschedulable(Rule[UnschedulableParameters]):
+    name = "unschedulable"
+    purpose = "Every new pod finds a node."
+    parameters = UnschedulableParameters
+
+    def threshold(self) -> str:
+        return f"no more than {self.given.most} pods of a workload without a node"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        pods = left = 0
+        for unit in self.units(context):
+            out = [each for each in unit.pending if self.given.gated or each.outcome != "gated"]
+            pods += sum(each.outcome != "skipped" for each in unit.placements)
+            left += len(out)
+            if len(out) > self.given.most:
+                first = out[0]
+                others = "" if len(out) == 1 else f" (and {len(out) - 1} more)"
+                yield self.finding_about(
+                    unit,
+                    f"{len(out)} of {len(unit.placements)} new pods find no node",
+                    f"{first.pod}{others}: {first.reason}",
+                    numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
+                    hint="kwhatif gate --explain says for every node what it would take",
+                    pod=first.pod,
+                )
+            elif told := check_frequency(context, self.given, unit, self._left_without):
+                yield self.finding_about(
+                    unit,
+                    f"{in_trials(told)} pods stay pending",
+                    f"That more than {self.given.most} find no node does not happen in this run. {describe_frequency(told)}",
+                    about="chance",
+                    numbers=numbers_of(told, self.given),
+                    hint="kwhatif chances tells how many, and where the others go",
+                )
+        self.summary = f"{pods - left} of {pods} new pods have a node"
+
+    def _left_without(self, outcome: Outcome, workload: str) -> bool:
+        return sum(not home for home in outcome.homes.get(workload, {}).values()) > self.given.most

@@ -1,0 +1,125 @@
+"""``gate`` as a question."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import cast
+
+from kwhatif.commands.gate.excerpts import with_excerpts
+from kwhatif.commands.gate.gate_policy import ReadPolicy, find_policy, read_policy, rules_of
+from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, gate
+from kwhatif.commands.gate.rule import all_rules
+from kwhatif.errors import UsageError
+from kwhatif.results.base import Fidelity
+from kwhatif.results.gate import GateResult
+from kwhatif.scheduling.driver import DriverOptions
+from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
+from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, SchedulerOptions
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.read.files import gather_files
+
+
+@dataclass(frozen=True)
+class Gate(Question[GateResult]):
+    """May this change go into the cluster?
+
+    ``base`` are the manifests as they were. The rules are those of the file ``config``, else of the nearest
+    ``.kwhatif.yaml``, at the levels of ``rule`` (``NAME=LEVEL``).
+    """
+
+    tells_merged = False
+
+    base: Files | None = None
+    config: str | None = None
+    rule: Sequence[str] = ()
+    exemptions: bool = True
+    recursive: bool = True
+    with_pending: bool = False
+    seed: int | None = None
+
+    def case(self, inputs: Inputs, engine: SchedulerOptions) -> GateScenario:
+        """What to ask of which cluster, where the rules file stands for what is not said."""
+        # Rules that make no sense are refused before anything else is looked at.
+        tuple(self.terms.rules)
+        told = self._read.policy
+        snapshot = inputs.snapshot or told.snapshot
+        if not snapshot:
+            raise UsageError(NO_CLUSTER)
+        version = engine.kubernetes_version or told.kubernetes_version
+        return GateScenario(
+            replace(
+                inputs,
+                snapshot=snapshot,
+                now=inputs.now or datetime.now(UTC),
+                autoscale=inputs.autoscale or told.autoscale or (),
+            ),
+            replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
+        )
+
+    def named_cluster(self) -> Sequence[str] | None:
+        """What the rules file says of the cluster, once its rules make sense."""
+        tuple(self.terms.rules)
+        return self._read.policy.snapshot
+
+    @cached_property
+    def _read(self) -> ReadPolicy:
+        return read_policy(self.config or find_policy(os.curdir))
+
+    @cached_property
+    def terms(self) -> GateSettings:
+        """How to judge. Raises InputError for a rules file, UsageError for a level, that makes no sense."""
+        known = all_rules()
+        return GateSettings(
+            rules_of(self._read, known, self.rule),
+            known_rules=frozenset(known),
+            exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
+            seed=self.seed or 0,
+            policy=f"{self._read.description}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
+        )
+
+    def load(self, case: Scenario) -> None:
+        """Read the manifests as they are to be, and as they were."""
+        files, namespace = case.inputs.manifests, case.inputs.namespace
+        # With a base, a head without manifests is a change, too: all of them go.
+        case.manifests = load_manifests(self._gather_files(files, may_be_empty=self.base is not None), namespace)
+        if self.base is not None:
+            proposal = cast("GateScenario", case)
+            proposal.base = load_manifests(self._gather_files(self.base, may_be_empty=True), namespace)
+
+    def _gather_files(self, files: Files, *, may_be_empty: bool) -> Files:
+        paths = gather_files(
+            [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=may_be_empty
+        )
+        return [*paths, *(each for each in files if not isinstance(each, str))]
+
+    def expand(self, case: Scenario) -> None:
+        proposal = cast("GateScenario", case)
+        apply_change(proposal)
+        version = case.scheduler_options.kubernetes_version
+        case.expanded = expand_manifests(case.snapshot, proposal.found.apply, case.inputs.manifest_options, version)
+        if proposal.base is None and not case.expanded.refusals:
+            require_pods(case.inputs.manifests, case.manifests, case.inputs.manifest_options)
+
+    def options(self, case: Scenario) -> DriverOptions:
+        detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
+        return {"seed": self.seed, "detailed": detailed, "observer": cast("GateScenario", case).cycles}
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[GateResult]:
+        (case,) = cases
+        assert case.inputs.now is not None
+        answer = gate(cast("GateScenario", case), self.terms, case.inputs.now)
+
+        def result(fidelity: Fidelity) -> GateResult:
+            result = answer.result(fidelity)
+            for text in result.warnings:
+                notes.warn(text)
+            if case.inputs.with_map:
+                with_excerpts(result)
+            return result
+
+        return replace(answer, result=result)

@@ -1,0 +1,114 @@
+"""The workloads that a change is about, each with its pods, what became of them, and what was refused.
+
+A workload that the gate judges: its manifest, its new pods, and what became of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.results.gate import Location, Subject
+from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan
+from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.load import Manifest
+from kwhatif.workloads.controllers import TemplatePath, makes_pods
+from kwhatif.workloads.objects import annotations_of, labels_of, section
+
+_TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
+
+
+@dataclass(eq=False)
+class Unit:
+    """One workload.
+
+    ``labels`` are its own and, of those it lacks, its pods'; ``annotations`` are both sets, its own last. ``asked``
+    are the pods that the change makes, ``placements`` what became of them, ``plan`` how its update went.
+    """
+
+    subject: Subject
+    location: Location | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: Sequence[dict[str, str]] = ()
+    pods_to_schedule: list[PodToSchedule] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    failed: list[FailedCreate] = field(default_factory=list)
+    plan: RolloutPlan | None = None
+
+    @classmethod
+    def from_manifest(cls, manifest: Manifest) -> Unit:
+        raw = manifest.raw
+        templates = [section(raw, *path) for path in _TEMPLATES]
+        template = next((found for found in templates if found), {})
+        return cls(
+            subject_of(manifest),
+            location_of(manifest),
+            labels={**labels_of(template), **labels_of(raw)},
+            annotations=(annotations_of(template), annotations_of(raw)),
+        )
+
+    @property
+    def pending(self) -> list[Placement]:
+        """New pods that have no node in the end."""
+        return [placement for placement in self.placements if not placement.good]
+
+
+def subject_of(manifest: Manifest) -> Subject:
+    """What a manifest is about."""
+    obj = manifest.obj
+    name = obj.name or f"{obj.metadata.generate_name or ''}..."
+    return Subject(kind=obj.kind or "", namespace=obj.namespace, name=name)
+
+
+def location_of(manifest: Manifest) -> Location:
+    """Where a manifest stands."""
+    return Location(file=manifest.origin.file, line=manifest.origin.line)
+
+
+def plain_text(value: Any) -> str:
+    """A value of a field on one line, in short."""
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def units_of(
+    manifests: Sequence[Manifest],
+    templates: Sequence[TemplatePath],
+    expanded: ExpandedManifests,
+    moved: Sequence[PodToSchedule],
+    placements: Sequence[Placement],
+    rollouts: Sequence[RolloutPlan],
+    owners: Owners,
+) -> list[Unit]:
+    """In the order of their manifests; then those of pods that were ``moved``, if none of them is theirs."""
+    units = {str(m.origin): Unit.from_manifest(m) for m in manifests if makes_pods(m.raw, templates)}
+    by_subject = {unit.subject: unit for unit in units.values()}
+    homes: dict[str, Unit] = {}
+    for item in expanded.pods:
+        units[item.origin].pods_to_schedule.append(item)
+    for item in moved:
+        owner: Subject = owners.workload_of(item.pod)
+        if owner not in by_subject:
+            by_subject[owner] = Unit(owner, labels=item.pod.metadata.labels or {})
+        homes[item.pod.key] = by_subject[owner]
+        by_subject[owner].pods_to_schedule.append(item)
+    for placement in placements:
+        unit = homes.get(placement.pod) or units.get(placement.origin)
+        if unit is not None:
+            unit.placements.append(placement)
+    for plan in rollouts:
+        units[plan.origin].plan = plan
+    others = {str(m.origin): m for m in manifests}
+    for refusal in expanded.refusals:
+        if refusal.origin not in units:
+            # A claim makes no pods, but may be refused.
+            units[refusal.origin] = Unit.from_manifest(others[refusal.origin])
+        units[refusal.origin].refusals.append(refusal)
+    for failed in expanded.failed:
+        units[failed.origin].failed.append(failed)
+    mine = {id(unit) for unit in units.values()}
+    return [*units.values(), *(unit for unit in by_subject.values() if id(unit) not in mine)]

@@ -1,0 +1,303 @@
+"""What one failure does: which pods come back, which do not, who has to leave for them, and what is left of workloads.
+
+The nodes are gone at once, and no budget is asked. Controllers make all pods again that they make again, before the
+scheduler takes up the first of them; it takes them up in its order. Pods that are evicted leave at once and are made
+again when all of these have been tried; they evict nobody.
+
+What stands before anything fails, to compare with: workloads with their replicas, budgets with what they want.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kwhatif.api.selectors import Selector, SelectorError
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.bounds import pods_to_make
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.outage.failures import BOUND_TO_NODES, FailingCluster, NodeFailure, PodRecreator
+from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
+from kwhatif.results.place import Victim
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.describe import victims_of
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.preemption_candidates import Budgets
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.consequences import add_landing, schedule_replacements
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+
+STATEFUL_SET = "StatefulSet"
+
+
+class Baseline:
+    """Workloads and budgets of a cluster in which nothing has failed yet."""
+
+    def __init__(self, snapshot: Snapshot, cluster: Cluster) -> None:
+        self._owners = Owners(snapshot)
+        self._workloads: dict[tuple[int, str], str] = {}
+        self._cluster = cluster
+        self._snapshot = snapshot
+
+    def workload_of(self, info: PodInfo) -> str:
+        """The workload at the top, as ``Deployment shop/web``."""
+        controller = info.shape.controller
+        # Pods of one shape share their controller; one without is its own workload.
+        key = info.shape.index, "" if controller is not None else info.key
+        if key not in self._workloads:
+            self._workloads[key] = str(self._owners.workload_of(info.pod))
+        return self._workloads[key]
+
+    @cached_property
+    def replicas(self) -> Counter[str]:
+        """How many pods of each workload have a node."""
+        return Counter(self.workload_of(info) for info, _ in self._cluster.pods())
+
+    @cached_property
+    def _desired_replicas(self) -> dict[str, int]:
+        """The replicas that each StatefulSet asks for, where the snapshot tells."""
+        return {
+            f"{STATEFUL_SET} {each['metadata'].get('namespace') or 'default'}/{each['metadata']['name']}": int(
+                each.get("spec", {}).get("replicas", 1)
+            )
+            for each in self._snapshot.whole.get(STATEFUL_SET, ())
+        }
+
+    def loses_quorum(self, workload: str, left: int) -> bool:
+        """Whether so many of a StatefulSet's replicas are no more than half of them, and were more."""
+        if not workload.startswith(STATEFUL_SET):
+            return False
+        wanted = max(self._desired_replicas.get(workload, 0), self.replicas[workload])
+        return 2 * left <= wanted < 2 * self.replicas[workload]
+
+    # --- budgets
+
+    @cached_property
+    def _budgets(self) -> list[tuple[PodDisruptionBudget, Selector, int, int]]:
+        """Budgets that the controller has judged: with the healthy pods they want and have."""
+        found = []
+        for budget in self._cluster.objects.list_all(PodDisruptionBudget):
+            status = budget.status
+            if budget.spec.selector is None or status.desired_healthy is None:
+                continue
+            try:
+                selector = Selector.from_label_selector(budget.spec.selector)
+            except SelectorError:
+                continue
+            healthy = status.current_healthy
+            if healthy is None:
+                healthy = status.desired_healthy + (status.disruptions_allowed or 0)
+            found.append((budget, selector, status.desired_healthy, healthy))
+        return found
+
+    @cached_property
+    def _about(self) -> dict[int, list[int]]:
+        return {}
+
+    def broken_floors(self, lost: Iterable[PodInfo]) -> tuple[BrokenFloor, ...]:
+        """The budgets that have fewer healthy pods than they want once these are lost, which had enough before."""
+        gone = Counter(place for info in lost if is_healthy(info) for place in self._selecting(info))
+        broken = []
+        for place in sorted(gone):
+            budget, _, desired, healthy = self._budgets[place]
+            after = healthy - gone[place]
+            if after < desired <= healthy:
+                name = f"{budget.namespace}/{budget.name}"
+                broken.append(BrokenFloor(budget=name, desired=desired, before=healthy, after=max(after, 0)))
+        return tuple(broken)
+
+    def _selecting(self, info: PodInfo) -> Sequence[int]:
+        found = self._about.get(info.shape.index)
+        if found is None:
+            shape = info.shape
+            found = self._about[shape.index] = [
+                place
+                for place, (budget, selector, _, _) in enumerate(self._budgets)
+                if budget.namespace == shape.namespace and selector.matches(shape.labels)
+            ]
+        return found
+
+
+def is_healthy(info: PodInfo) -> bool:
+    """Whether a budget counts the pod: it is ready, as far as its conditions tell, and not on its way out."""
+    if info.shape.terminating:
+        return False
+    return all(one.status == "True" for one in info.pod.status.conditions or () if one.type == "Ready")
+
+
+@dataclass
+class FailureEffects:
+    """Asked of one failure after the other; the session's cluster is as it was after each.
+
+    ``unreachable``: the nodes stay in the cluster and do not answer, so nobody knows whether their pods still run.
+    """
+
+    session: Session
+    unreachable: bool = False
+
+    @cached_property
+    def _failing(self) -> FailingCluster:
+        return FailingCluster(self.session.cluster, self.session.setup)
+
+    @cached_property
+    def standing(self) -> Baseline:
+        return Baseline(self.session.snapshot, self.session.cluster)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(info.key for info, _ in self.session.cluster.pods())
+
+    @cached_property
+    def _recreator(self) -> PodRecreator:
+        return PodRecreator(evicting=True, taken=self._names.__contains__)
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self.session.cluster)
+
+    def failure_of(self, gone: NodeFailure) -> Failure:
+        """What this failure does."""
+        rows = self._failing.rows(gone.nodes)
+        names = self.session.cluster.columns.names
+        home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
+        run = _Run(self.standing, home)
+        again = [info for info in self._failing.pods_on(gone.nodes) if self._try_to_recreate(info, run)]
+        with pods_to_make(), self._failing.without(gone.nodes) as driver:
+            queue = []
+            for old, info in self._recreator.recreate(again, driver.cluster):
+                if driver.scheduler(info.pod.spec.scheduler_name) is None:
+                    name = info.pod.spec.scheduler_name
+                    run.record(old, "pending", message=f"schedulerName {name} is none of the configuration's profiles")
+                else:
+                    queue.append((old, info))
+            run.place(driver, queue, self._budgets, self._names)
+            headroom = tuple(_headroom(driver.cluster))
+        return run.failure(gone, headroom)
+
+    def _try_to_recreate(self, info: PodInfo, run: _Run) -> bool:
+        """Whether the pod is made again; what else becomes of it is told."""
+        owner = info.shape.controller
+        outcome: Outcome
+        if info.pod.is_mirror or (owner is not None and owner.kind in BOUND_TO_NODES):
+            outcome = "bound"
+        elif self.unreachable and owner is not None and owner.kind == STATEFUL_SET:
+            outcome = "waiting"
+        elif not self._recreator.is_recreated(info):
+            outcome = "lost"
+        else:
+            return True
+        run.record(info, outcome)
+        return False
+
+
+@dataclass
+class _Run:
+    """What becomes of the pods of one failure, each of which has its ``home``: uid -> node."""
+
+    standing: Baseline
+    home: dict[str, str]
+    pods: list[LostPod] = field(default_factory=list)
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    gone: list[PodInfo] = field(default_factory=list)
+    evicted: list[PodInfo] = field(default_factory=list)
+
+    def record(self, old: PodInfo, outcome: Outcome, **more: Any) -> None:
+        workload = self.standing.workload_of(old)
+        self.counts.setdefault(workload, Counter())[outcome] += 1
+        self.gone.append(old)
+        self.pods.append(
+            LostPod(pod=old.key, node=self.home[old.uid], workload=workload, outcome=outcome, **more),
+        )
+
+    def place(
+        self,
+        driver: Driver,
+        queue: Sequence[tuple[PodInfo, PodInfo]],
+        budgets: Budgets,
+        names: Collection[str],
+    ) -> None:
+        """Schedule the pods that are made again, and then those that had to leave for them."""
+        tried = []
+        for old, info in driver.in_order(queue, lambda entry: entry[1]):
+            failing = driver.futile_attempt(info)
+            attempts = driver.schedule_with_preemption(info) if failing is None else [failing]
+            driver.wait()
+            self.evicted += [victim for each in attempts if each.nominated for victim in each.victims]
+            victims = tuple(v for each in attempts if each.nominated for v in victims_of(each, budgets))
+            tried.append((old, info, attempts[-1], victims))
+        landings: dict[str, tuple[str, str]] = {}
+        if self.evicted:
+            landings = schedule_replacements(driver, self.evicted, {*names, *(info.key for _, info in queue)})[0]
+        for old, info, attempt, victims in tried:
+            self._record_attempt(driver, old, info, attempt, tuple(add_landing(victim, landings) for victim in victims))
+
+    def _record_attempt(
+        self, driver: Driver, old: PodInfo, info: PodInfo, attempt: Attempt, victims: tuple[Victim, ...]
+    ) -> None:
+        # A preemptor may have lost its node to another one since.
+        if attempt.row is not None and not attempt.lost:
+            home = driver.cluster.columns.names[attempt.row]
+            self.record(old, "back", replacement=info.key, lands_on=home, victims=victims)
+        else:
+            message = attempt.message if attempt.gated is None else attempt.gated.message
+            self.record(old, "pending", replacement=info.key, message=message, victims=victims)
+        by_key = {victim.key: victim for victim in self.evicted} if victims else {}
+        for victim in victims:
+            counts = self.counts.setdefault(self.standing.workload_of(by_key[victim.pod]), Counter())
+            counts["evicted"] += 1
+            counts["homeless"] += bool(victim.replacement and not victim.lands_on)
+
+    def failure(self, gone: NodeFailure, headroom: tuple[Headroom, ...]) -> Failure:
+        totals: Counter[str] = sum(self.counts.values(), Counter())
+        pods = sorted(self.pods, key=lambda pod: (pod.node, pod.pod))
+        return Failure(
+            kind=gone.kind,
+            name=gone.name,
+            nodes=gone.nodes,
+            pods=len(pods),
+            **{name: totals[name] for name in ("back", "pending", "waiting", "lost", "bound", "evicted", "homeless")},
+            hits=tuple(self._hits()),
+            budgets=self.standing.broken_floors(self.gone),
+            headroom=headroom,
+            lost_pods=tuple(pods),
+        )
+
+    def _hits(self) -> Iterator[Hit]:
+        """Workloads by name, without those whose pods are bound to their nodes."""
+        for workload, counts in sorted(self.counts.items()):
+            lost = sum(counts[outcome] for outcome in ("back", "pending", "waiting", "lost"))
+            if not lost and not counts["evicted"]:
+                continue
+            replicas = self.standing.replicas[workload]
+            yield Hit(
+                workload=workload,
+                replicas=replicas,
+                lost=lost,
+                back=counts["back"],
+                pending=counts["pending"],
+                waiting=counts["waiting"],
+                gone=counts["lost"],
+                evicted=counts["evicted"],
+                homeless=counts["homeless"],
+                down=lost == replicas,
+                quorum_lost=self.standing.loses_quorum(workload, replicas - lost),
+            )
+
+
+def _headroom(cluster: Cluster) -> Iterator[Headroom]:
+    """What the nodes that are there and take pods have, and what is asked of them."""
+    rows = cluster.node_order
+    rows = rows[~cluster.columns.unschedulable[rows]]
+    allocatable = cluster.columns.allocatable[rows].sum(axis=0)
+    requested = cluster.requested[rows].sum(axis=0)
+    named = zip(cluster.shapes.resources.names, allocatable.tolist(), requested.tolist(), strict=True)
+    yield from (Headroom(resource=name, allocatable=has, requested=asks) for name, has, asks in named if asks)
+    pods = int(np.sum(cluster.columns.allowed_pods[rows]))
+    yield Headroom(resource="pods", allocatable=pods, requested=int(np.sum(cluster.pod_count[rows])))

@@ -1,0 +1,228 @@
+"""Which nodes are gone together: each node, zone and pool, pairs of nodes, and what a label names.
+
+Nodes fail: the cluster and the scheduler process without them, one failure after the other.
+
+A failed node keeps its row and is taken out of what the scheduler looks at; afterwards all that has happened is undone.
+So a failure costs what it changes, and what plugins know of the cluster stays known. Where somebody has a say of whom
+that is not known to be right, every failure gets a cluster of its own, which gives the same answers.
+
+The pods that controllers make in the place of those that a failure took, ready to be scheduled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from random import Random
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, Pod, PodSpec
+from kwhatif.api.decode import describe_value
+from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
+from kwhatif.errors import InputError
+from kwhatif.scheduling.controllers import REPLACED_AFTER_DELETION, REPLACED_ON_EVICTION, Replacements, with_claims
+from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.simulation.edits.selection import chosen_nodes
+from kwhatif.simulation.node_pools import pool_of, zone_of
+
+MOST_PAIRS = 1000
+"""So many pairs of nodes are asked about; of more a sample."""
+
+NODE, ZONE, POOL, PAIR = "node", "zone", "pool", "pair"
+EACH = ("nodes", "zones", "pools")
+
+
+class NodeFailure(msgspec.Struct, frozen=True):
+    """Nodes that are gone together."""
+
+    kind: str
+    name: str
+    nodes: tuple[str, ...]
+
+
+class FailureSelection(msgspec.Struct, frozen=True, kw_only=True):
+    """Failures somebody asks about: ``each`` node, zone or pool; nodes (names or selectors, a failure each), zones and
+    pools by name; what has each value of a label ``by`` its key; and ``pairs`` of nodes, a sample if there are more
+    than ``most_pairs``, drawn by ``seed``.
+    """
+
+    each: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    pairs: bool = False
+    most_pairs: int = MOST_PAIRS
+    seed: int = 0
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.each or self.nodes or self.zones or self.pools or self.by or self.pairs)
+
+
+def find_failures(wanted: FailureSelection, nodes: Sequence[Node]) -> tuple[list[NodeFailure], dict[str, int]]:
+    """The failures, each once, and of each kind how many there are. Raises InputError for names of nothing."""
+    groups = {ZONE: _group_nodes(nodes, zone_of), POOL: _group_nodes(nodes, pool_of)}
+    found: dict[tuple[str, ...], NodeFailure] = {}
+    there: dict[str, int] = {}
+
+    def add(kind: str, each: Iterator[NodeFailure], count: int) -> None:
+        there[kind] = count
+        for gone in each:
+            found.setdefault((gone.kind, gone.name), gone)
+
+    if wanted.nodes or "nodes" in wanted.each:
+        add(NODE, _nodes(wanted, nodes), len(nodes))
+    for kind, names, word in ((ZONE, wanted.zones, "zones"), (POOL, wanted.pools, "pools")):
+        if names or word in wanted.each:
+            chosen = dict(groups[kind]) if word in wanted.each else {}
+            chosen |= {name: _find_group(kind, name, groups[kind]) for name in names}
+            add(kind, (NodeFailure(kind, name, chosen[name]) for name in sorted(chosen)), len(groups[kind]))
+    for key in wanted.by:
+        values = _group_nodes(nodes, lambda node, key=key: (node.metadata.labels or {}).get(key, ""))  # type: ignore[misc]
+        if not values:
+            keys = {each for node in nodes for each in node.metadata.labels or ()}
+            raise InputError(f"--by {key}: no node has a label {key}{suggest_spelling(key, keys)}")
+        add(key, (NodeFailure(key, name, values[name]) for name in sorted(values)), len(values))
+    if wanted.pairs:
+        every = sorted(node.name for node in nodes)
+        add(PAIR, _pairs(every, wanted), len(every) * (len(every) - 1) // 2)
+    return list(found.values()), there
+
+
+def _nodes(wanted: FailureSelection, nodes: Sequence[Node]) -> Iterator[NodeFailure]:
+    if "nodes" in wanted.each:
+        names = sorted(node.name for node in nodes)
+    else:
+        names = [node.name for text in wanted.nodes for node in chosen_nodes(text, nodes)]
+    return (NodeFailure(NODE, name, (name,)) for name in names)
+
+
+def _group_nodes(nodes: Sequence[Node], value: Callable[[Node], str]) -> dict[str, tuple[str, ...]]:
+    """The nodes of each value; those without one are in no group."""
+    groups: dict[str, list[str]] = {}
+    for node in nodes:
+        if name := value(node):
+            groups.setdefault(name, []).append(node.name)
+    return {name: tuple(sorted(names)) for name, names in groups.items()}
+
+
+def _find_group(kind: str, name: str, groups: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    if name not in groups:
+        raise InputError(f"there is no {kind} {describe_value(name)}{suggest_spelling(name, groups)}")
+    return groups[name]
+
+
+def _pairs(names: Sequence[str], wanted: FailureSelection) -> Iterator[NodeFailure]:
+    """Every pair, or a sample without repetition."""
+    count = len(names) * (len(names) - 1) // 2
+    if count <= wanted.most_pairs:
+        pairs: list[tuple[str, str]] = list(combinations(names, 2))
+    else:
+        random, drawn = Random(wanted.seed), set[tuple[int, int]]()
+        while len(drawn) < wanted.most_pairs:
+            first, second = sorted(random.sample(range(len(names)), 2))
+            drawn.add((first, second))
+        pairs = [(names[first], names[second]) for first, second in sorted(drawn)]
+    return (NodeFailure(PAIR, " + ".join(pair), pair) for pair in pairs)
+
+
+class FailingCluster:
+    """A cluster whose nodes may fail. It is changed meanwhile, and is as it was in the end.
+
+    ``apart``: every failure gets a cluster of its own.
+    """
+
+    def __init__(self, cluster: Cluster, setup: Setup, *, apart: bool | None = None) -> None:
+        self.cluster, self._setup = cluster, setup
+        self._driver = Driver(cluster, setup, imagined=True)
+        self._driver.set_up_all()
+        self._apart = not self._driver.undoable if apart is None else apart
+
+    def rows(self, nodes: Collection[str]) -> list[int]:
+        """The rows of these nodes, in their order, as far as there are such nodes."""
+        return sorted(row for name in nodes if (row := self.cluster.columns.row(name)) is not None)
+
+    def pods_on(self, nodes: Collection[str]) -> list[PodInfo]:
+        """The pods that run on these nodes."""
+        return [info for row in self.rows(nodes) for info in self.cluster.pods_on[row]]
+
+    @contextmanager
+    def without(self, nodes: Collection[str]) -> Iterator[Driver]:
+        """The scheduler process when these nodes and their pods are gone; its next search begins with the first one."""
+        if self._apart:
+            yield Driver(self.cluster.without_nodes(nodes), self._setup, imagined=True)
+            return
+        before = self.cluster.checkpoint()
+        try:
+            self._take_away(self.rows(nodes))
+            self._driver.shared.next_start = 0
+            yield self._driver
+        finally:
+            self.cluster.go_back(before)
+
+    def _take_away(self, rows: Sequence[int]) -> None:
+        cluster = self.cluster
+        for row in rows:
+            cluster.nominated.pop(cluster.columns.names[row], None)
+            cluster.forget_all(cluster.pods_on[row], row)
+            cluster.deactivate_node(row)
+
+
+BOUND_TO_NODES = ("DaemonSet", "Node")
+"""Controllers whose pods run on one node and want no other."""
+
+
+class PodRecreator:
+    """Makes pods again. Pods of one shape are alike afterwards as they were before, so they are looked through once.
+
+    ``evicting``: they may evict others, as their priority and preemptionPolicy say; else they never do. ``taken`` says
+    which names (``namespace/name``) they must not get.
+    """
+
+    def __init__(self, *, evicting: bool, taken: Callable[[str], bool] = lambda key: False) -> None:
+        self._evicting, self._taken = evicting, taken
+        self._shapes: dict[int, PodShape] = {}
+        self._specs: dict[int, PodSpec] = {}
+
+    @staticmethod
+    def is_recreated(old: PodInfo) -> bool:
+        """Whether a controller makes the pod again, elsewhere if need be."""
+        owner = old.shape.controller
+        if owner is None or owner.kind in BOUND_TO_NODES:
+            return False
+        return owner.kind in REPLACED_AFTER_DELETION or (
+            owner.kind in REPLACED_ON_EVICTION and not old.shape.terminating
+        )
+
+    def recreate(self, lost: Iterable[PodInfo], cluster: Cluster) -> list[tuple[PodInfo, PodInfo]]:
+        """Each of the pods that is made again elsewhere, with the one in its place; claims of theirs are there, too."""
+        replacements = Replacements(taken=self._taken)
+        found = []
+        for old in lost:
+            again = replacements.replacement_of(old.pod) if self.is_recreated(old) else None
+            if again is not None:
+                found.append((old, self._info(old, again, cluster)))
+        return found
+
+    def _info(self, old: PodInfo, again: Pod, cluster: Cluster) -> PodInfo:
+        index = old.shape.index
+        shape = self._shapes.get(index)
+        if shape is None:
+            if not self._evicting:
+                self._specs[index] = replace(again.spec, preemption_policy="Never")
+                again = replace(again, spec=self._specs[index])
+            info = cluster.shapes.info(with_claims(again, cluster))
+            if not (again.spec.resource_claims or any(v.ephemeral for v in again.spec.volumes or ())):
+                self._shapes[index] = info.shape
+            return info
+        if not self._evicting:
+            again = replace(again, spec=self._specs[index])
+        meta = again.metadata
+        key = f"{meta.namespace or 'default'}/{meta.name}"
+        return PodInfo(again, shape, key, meta.uid or key, NEVER_STARTED)

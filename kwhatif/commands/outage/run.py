@@ -1,0 +1,181 @@
+"""``outage`` as a question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import msgspec
+
+from kwhatif.api.core import Node
+from kwhatif.commands.outage.effects import FailureEffects
+from kwhatif.commands.outage.failures import EACH, PAIR, FailureSelection, NodeFailure, find_failures
+from kwhatif.errors import UsageError
+from kwhatif.fleet.dispatch import run
+from kwhatif.fleet.executors import Executor, LocalExecutor
+from kwhatif.fleet.rows_file import RowsFile
+from kwhatif.fleet.study import FailedTask, Study
+from kwhatif.results.base import Fidelity
+from kwhatif.results.disruption import FailedWorld, Failure, OutageResult, Requirement, Scope
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.runs import merge_placed, place_scenario
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.study import StudyBase
+
+KINDS = {"node": "nodes", "zone": "zones", "pool": "pools"}
+"""Kinds of failures that can be asked about by these words, one and all of them."""
+
+REQUIREMENTS: tuple[Requirement, ...] = ("back", "replicas", "quorum", "budgets")
+
+
+@dataclass(frozen=True)
+class OutageBase:
+    """What all failures have in common."""
+
+    base: StudyBase
+    unreachable: bool
+
+    @cached_property
+    def effects(self) -> FailureEffects:
+        return FailureEffects(self.base.fork(), self.unreachable)
+
+    def __reduce__(self) -> tuple[type[OutageBase], tuple[StudyBase, bool]]:
+        return OutageBase, (self.base, self.unreachable)
+
+
+def simulate_failure(ground: OutageBase, gone: NodeFailure) -> Failure:
+    """What one failure does."""
+    return ground.effects.failure_of(gone)
+
+
+@dataclass(frozen=True)
+class Outage(Question[OutageResult]):
+    """What happens when nodes, zones or pools are gone? ``wanted`` says which; nothing is each node, zone and pool.
+
+    Kinds of failures in ``survive`` must be survived, which takes what is in ``require``. With ``unreachable`` nodes
+    they stay in the cluster, and pods of StatefulSets are not made again. Pods of manifests, and those that edits left
+    without a node, are placed before. The ``back`` has the workers; ``rows`` keeps failures as they come.
+    """
+
+    several_runs: ClassVar[bool] = True
+
+    wanted: FailureSelection = field(default_factory=FailureSelection)
+    survive: Sequence[str] = ()
+    require: Sequence[Requirement] = ("back",)
+    unreachable: bool = False
+    executor: Executor = field(default_factory=LocalExecutor)
+    rows: RowsFile | None = None
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return False
+
+    def check(self, case: Scenario) -> None:
+        for each in self.wanted.each:
+            if each not in EACH:
+                raise UsageError(f"--all {each}: expected nodes, zones or pools")
+        for need in self.require:
+            if need not in REQUIREMENTS:
+                raise UsageError(f"--require {need}: expected back, replicas, quorum or budgets")
+        asked = self._asked_kinds()
+        for kind in self.survive:
+            if kind not in (*KINDS, PAIR, *self.wanted.by):
+                raise UsageError(f"--survive {kind}: expected node, zone, pool, pair, or a label that --by names")
+            if kind not in asked:
+                how = f"--all {KINDS[kind]} does" if kind in KINDS else "--pairs does"
+                raise UsageError(f"--survive {kind}: no such failure is asked about; {how}")
+
+    def _asked_kinds(self) -> set[str]:
+        wanted = self._select_failures()
+        named = {"node": wanted.nodes, "zone": wanted.zones, "pool": wanted.pools}
+        found = {kind for kind, word in KINDS.items() if named[kind] or word in wanted.each}
+        return {*found, *wanted.by, *([PAIR] if wanted.pairs else [])}
+
+    def _select_failures(self) -> FailureSelection:
+        """What is asked about: of kinds that must be survived all, where nobody chose some."""
+        wanted = self.wanted
+        if not wanted.nothing:
+            return wanted
+        return msgspec.structs.replace(wanted, each=tuple(KINDS[k] for k in self.survive if k in KINDS) or EACH)
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[OutageResult]:
+        (case,) = cases
+        wanted = self._select_failures()
+        before = place_scenario(case)
+        ground = StudyBase.from_scenario(case)
+        case.session = session = ground.session
+        gone, there = find_failures(wanted, session.snapshot.objects.list_all(Node))
+        of = ground.digest if self.rows is not None else ""
+        study = Study("Failing", OutageBase(ground, self.unreachable), gone, simulate_failure, Failure, of)
+        rows = run(study, self.executor, self.rows)
+        failures, errors = [], []
+        for world, found in zip(gone, rows, strict=True):
+            if isinstance(found, FailedTask):
+                errors.append(FailedWorld(kind=world.kind, name=world.name, error=found.error))
+            else:
+                failures.append(found)
+        failures.sort(key=lambda each: (*(-bad for bad in each.badness), each.kind, each.name))
+
+        def result(fidelity: Fidelity) -> OutageResult:
+            return OutageResult(
+                nodes=len(session.cluster),
+                scopes=tuple(self._scopes(failures, there)),
+                failures=tuple(failures),
+                survive=tuple(self.survive),
+                require=tuple(self.require),
+                errors=tuple(errors),
+                assumed=tuple(self._list_assumptions(wanted, there)),
+                fidelity=fidelity,
+                **case.refusal_fields,
+            )
+
+        examples = list(_examples(session, failures))
+        for each in examples:
+            # Workers had schedulers of their own: this one is asked what it would have read.
+            session.driver.scheduler(each.pod.spec.scheduler_name)
+        return merge_placed(before, PendingResult([RunRecord(session, examples)], result))
+
+    def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
+        asked: Counter[str] = Counter()
+        survived: Counter[str] = Counter()
+        for each in failures:
+            asked[each.kind] += 1
+            survived[each.kind] += not each.breaks(self.require)
+        for kind, count in there.items():
+            yield Scope(
+                kind=kind,
+                asked=asked[kind],
+                there_are=count,
+                survived=survived[kind],
+                required=kind in self.survive,
+            )
+
+    def _list_assumptions(self, wanted: FailureSelection, there: dict[str, int]) -> Iterator[str]:
+        if self.unreachable:
+            yield (
+                "the nodes stop answering and stay in the cluster: their pods are deleted once they no longer tolerate "
+                "that, but pods of StatefulSets are not made again before somebody deletes the node or the pod by force"
+            )
+        else:
+            yield (
+                "the nodes are deleted, so that all their pods are made again, those of StatefulSets included "
+                "(--unreachable: they stay in the cluster and do not answer)"
+            )
+        yield "pods that wait for a node already are not tried again, and no autoscaler adds nodes"
+        if wanted.pairs and there[PAIR] > wanted.most_pairs:
+            sample = f"a sample of {wanted.most_pairs} is asked about (--seed {wanted.seed})"
+            yield f"of {there[PAIR]} pairs of nodes {sample}"
+
+
+def _examples(session: Session, failures: Sequence[Failure]) -> Iterator[PodToSchedule]:
+    """One pod of each shape that is made again, for what the answer stands on."""
+    wanted = {pod.pod for each in failures for pod in each.lost_pods if pod.replacement}
+    seen = set()
+    for info, _ in session.cluster.pods():
+        if info.key in wanted and info.shape.template not in seen:
+            seen.add(info.shape.template)
+            yield PodToSchedule(info.pod, session.snapshot.source, ran_before=True)

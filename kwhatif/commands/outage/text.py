@@ -1,0 +1,151 @@
+"""What failures do, in words: the worst first, workload by workload, pods without a node, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, format_part
+from kwhatif.render.sections import fidelity_blocks
+from kwhatif.results.amounts import format_amount, format_some
+from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
+
+MOST_COLUMNS = 5
+"""So many failures, the worst, stand beside each other in the matrix."""
+
+SHOWN_BY = "--all-rows"
+"""The option that shows every row; here ``--all`` means something else."""
+
+_OUTCOMES = ("back", "pending", "waiting", "lost")
+
+
+def _grouping(one: str, alike: tuple[int, ...] | None = None, pods: tuple[int, ...] = ()) -> Grouping:
+    return Grouping(one, alike, pods, shown_by=SHOWN_BY)
+
+
+def outage_blocks(result: OutageResult) -> list[Block]:
+    """The report."""
+    harmful = [each for each in result.failures if any(each.badness[:-1])]
+    blocks = build_table(
+        "PLACED BEFORE",
+        ("pod", "node"),
+        [(p.pod, p.node or p.reason) for p in result.before],
+        grouping=_grouping("pod", (0,), (0,)),
+        nodes=(1,),
+    )
+    blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
+    blocks += _worst(result, harmful)
+    blocks += _matrix(harmful[:MOST_COLUMNS])
+    blocks += _pods(harmful)
+    budgets = [(f.title, b.budget, b.desired, b.before, b.after) for f in harmful for b in f.budgets]
+    blocks += build_table(
+        "BUDGETS BELOW THEIR FLOOR",
+        ("failure", "budget", "wants healthy", "before", "right after"),
+        budgets,
+        None,
+        _grouping("budget", (1, 2, 3, 4)),
+    )
+    errors = [(f"{each.kind} {each.name}", each.error) for each in result.errors]
+    blocks += build_table("NOT WORKED OUT", ("failure", "error"), errors, None, _grouping("failure", (1,)))
+    blocks.append(Verdict(_summary(result), not result.exit_code))
+    blocks += [Heading("ASSUMED"), Lines(result.assumed, listed=True)]
+    return [*blocks, *fidelity_blocks(result.fidelity, SHOWN_BY)]
+
+
+def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
+    """Failures that do harm, and in one line how many do none."""
+    counts = {
+        "nodes": [len(each.nodes) for each in harmful],
+        "pods": [each.pods - each.bound for each in harmful],
+        **{outcome: [getattr(each, outcome) for each in harmful] for outcome in _OUTCOMES},
+        "evicts": [each.evicted for each in harmful],
+        "workloads down": [each.down for each in harmful],
+        "no quorum": [each.quorums_lost for each in harmful],
+    }
+    columns: dict[str, Sequence[object]] = {"failure": [each.title for each in harmful]}
+    columns |= {name: numbers for name, numbers in counts.items() if any(numbers)}
+    for resource in ("cpu", "memory"):
+        columns[f"{resource} left"] = [_left(each.headroom, resource) for each in harmful]
+    places = {name: place for place, name in enumerate(columns)}
+    spare = tuple(places[name] for name in ("nodes", "back", "memory left", "cpu left") if name in places)
+    rows = zip(*columns.values(), strict=True)
+    blocks = build_table("THE WORST FIRST", tuple(columns), rows, None, _grouping("failure"), spare=spare)
+    harmless = len(result.failures) - len(harmful)
+    if harmless:
+        rest = "all pods come back elsewhere, no workload is down, and nobody is evicted"
+        blocks.append(Facts(((f"in {format_part(harmless, len(result.failures), 'failure')}", rest),)))
+    return blocks
+
+
+def _left(headroom: Sequence[Headroom], resource: str) -> str:
+    """What is free of what the nodes that are left have."""
+    for each in headroom:
+        if each.resource == resource:
+            free = max(each.allocatable - each.requested, 0)
+            share = f" ({100 * free // each.allocatable}%)" if each.allocatable else ""
+            return f"{format_amount(resource, free)}{share}"
+    return NONE
+
+
+def _matrix(worst: Sequence[Failure]) -> list[Block]:
+    """What the worst failures do to each workload that suffers from one of them."""
+    cells = [{hit.workload: _cell(hit) for hit in failure.hits} for failure in worst]
+    names = sorted({name for column in cells for name, text in column.items() if text})
+    rows = [(name, *(column.get(name) or NONE for column in cells)) for name in names]
+    headers = ("workload", *(failure.title for failure in worst))
+    alike = tuple(range(1, len(headers)))
+    return build_table("WHAT IT MEANS FOR WORKLOADS", headers, rows, 1, _grouping("workload", alike))
+
+
+def _cell(hit: Hit) -> str:
+    """``2 of 3 pending, down``; nothing where all pods come back and some replicas never went."""
+    said = []
+    if hit.pending:
+        said.append(f"{hit.pending} of {hit.replicas} pending")
+    if hit.waiting:
+        said.append(f"{hit.waiting} of {hit.replicas} not made again")
+    if hit.gone:
+        said.append("lost")
+    if hit.down:
+        said.append("down for a while" if hit.back else "down")
+    elif hit.quorum_lost:
+        again = 2 * (hit.replicas - hit.lost + hit.back) > hit.replicas
+        said.append("no quorum for a while" if again else "no quorum")
+    if hit.evicted:
+        said.append(f"{hit.evicted} evicted" + (f", {hit.homeless} homeless" if hit.homeless else ""))
+    return ", ".join(said)
+
+
+def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
+    pending = [(f.title, p.pod, p.workload, p.message) for f in harmful for p in f.lost_pods if p.outcome == "pending"]
+    headers: tuple[str, ...] = ("failure", "pod", "workload", "message")
+    yield from build_table("PENDING", headers, pending, None, _grouping("pod", (2, 3), (1,)))
+    waiting = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "waiting"]
+    heading = "NOT MADE AGAIN UNTIL THE NODE IS DELETED"
+    yield from build_table(heading, headers[:3], waiting, None, _grouping("pod", (2,), (1,)))
+    lost = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "lost"]
+    yield from build_table("LOST FOR GOOD", headers[:2], [row[:2] for row in lost], None, _grouping("pod", (), (1,)))
+    evicted = [
+        (f.title, v.pod, p.replacement, v.node, v.lands_on or ("nowhere" if v.replacement else "it is not made again"))
+        for f in harmful
+        for p in f.lost_pods
+        for v in p.victims
+    ]
+    headers = ("failure", "pod", "for", "on", "then lands on")
+    yield from build_table(
+        "EVICTED BY PODS THAT COME BACK", headers, evicted, None, _grouping("pod", (1, 2), (1, 2)), (3, 4)
+    )
+
+
+def _summary(result: OutageResult) -> str:
+    """``survived: 38 of 40 nodes, 1 of 3 zones; must be: zones``."""
+    told = [format_part(scope.survived, scope.asked, _many(scope.kind)) for scope in result.scopes]
+    text = f"survived: {', '.join(told)}" if told else "nothing was asked about"
+    if result.survive:
+        broken = [each.title for each in result.unsurvived_failures]
+        text += f"; {format_some(broken)} must be" if broken else f"; every {' and '.join(result.survive)} must be"
+    return text
+
+
+def _many(kind: str) -> str:
+    return {"pair": "node pair"}.get(kind, kind)

@@ -1,0 +1,105 @@
+"""``place`` as a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kwhatif.api.core import Pod
+from kwhatif.errors import UsageError
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Fidelity
+from kwhatif.results.place import PlaceResult
+from kwhatif.scheduling.driver import DriverOptions
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
+from kwhatif.simulation.placement.timeline import simulate_timeline
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import write_snapshot
+from kwhatif.snapshot.read.files import display_path
+
+
+@dataclass(frozen=True)
+class Place(Question[PlaceResult]):
+    """Where would these pods go?
+
+    Those of the manifests, those that edits took their node from, and ``with_pending`` those that wait in the snapshot.
+    With a ``timeline`` the queue is simulated, and ``recreate`` lets the controllers of victims make new pods.
+    ``detailed`` answers have every plugin's score. The cluster afterwards is written to the file ``write``, if one is
+    named.
+    """
+
+    with_pending: bool = False
+    timeline: bool = False
+    recreate: bool = True
+    seed: int | None = None
+    detailed: bool = True
+    write: str = ""
+
+    def check(self, case: Scenario) -> None:
+        if not case.inputs.manifests and not self.with_pending and case.inputs.edits is None:
+            raise _nothing_to_place()
+        if self.write == "-":
+            raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
+        if not self.recreate and not self.timeline:
+            raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
+
+    def check_edited(self, case: Scenario) -> None:
+        if not case.inputs.manifests and self.needs_pods(case):
+            raise _nothing_to_place()
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return not (self.with_pending or case.edited.has_moved_pods)
+
+    def pods(self, case: Scenario) -> list[PodToSchedule]:
+        if self.timeline and case.expanded.rollouts:
+            name = case.expanded.rollouts[0].name
+            raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
+        return super().pods(case)
+
+    def options(self, case: Scenario) -> DriverOptions:
+        return {"seed": self.seed, "detailed": self.detailed}
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[PlaceResult]:
+        (case,) = cases
+        if self.timeline:
+            run = simulate_timeline(
+                case.session,
+                case.pods_to_schedule,
+                recreate=self.recreate,
+                others=case.unknown_kinds,
+                scaler=case.scaler,
+            )
+        else:
+            run = place_pods(
+                case.session,
+                case.pods_to_schedule,
+                rollouts=case.expanded.rollouts,
+                others=case.unknown_kinds,
+                scaler=case.scaler,
+            )
+        case.session_after = run.end.session
+
+        def result(fidelity: Fidelity) -> PlaceResult:
+            if self.write:
+                self._write(case, run, notes)
+            return run.result(fidelity)
+
+        return PendingResult([run.basis], result, [*run.replacements, *run.placements])
+
+    def _write(self, case: Scenario, run: PlacementOutcome, notes: Notes) -> None:
+        """Write the cluster afterwards."""
+        files = [display_path(file) for file in case.inputs.manifests if isinstance(file, str)]
+        number = sum(placement.outcome == "placed" for placement in run.placements)
+        text = f"place {format_count(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
+        after = snapshot_after_run(case.session.snapshot, case.edited.covered, case.expanded, run.end, text)
+        write_snapshot(after, self.write)
+        notes.note(
+            f"{self.write}: the cluster afterwards, with {format_count(len(after.objects.list_all(Pod)), 'pod')}"
+        )
+
+
+def _nothing_to_place() -> UsageError:
+    return UsageError("name the files with the pods to place, or ask for --with-pending")

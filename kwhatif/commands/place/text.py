@@ -1,0 +1,245 @@
+"""Where pods would go, as a table like kubectl's, with the victims and what the answer stands on.
+
+``-o summary``: how many pods find a node, why others do not, and what is allocated afterwards.
+
+What happened over time, a line a happening, and the events a cluster would show.
+
+``-o name``: a line a pod, for scripts, as ``kubectl get -o name`` names things.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
+from kwhatif.commands.snapshot.info.text import bar
+from kwhatif.render.blocks import (
+    NONE,
+    Block,
+    Commands,
+    Grouping,
+    Heading,
+    Lines,
+    Table,
+    Verdict,
+    build_table,
+    format_part,
+    join_texts,
+)
+from kwhatif.render.escape import clean, in_text
+from kwhatif.render.grouping import skeleton
+from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
+from kwhatif.results.amounts import format_column, format_count
+from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
+
+
+def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
+    """Nothing if time was not simulated. A ``wide`` report has the events, too."""
+    rows = [(moment(e.time), e.pod or NONE, e.what, e.node or NONE, e.why or NONE) for e in result.timeline]
+    blocks = build_table("TIMELINE", ("time", "pod", "what", "node", "why"), rows, None, Grouping("line"), (3,))
+    if rows and wide:
+        told = tuple((moment(e.time), e.type, e.reason, f"pod/{e.pod}", e.message) for e in result.events)
+        blocks += [
+            Heading("EVENTS"),
+            Table(("time", "type", "reason", "object", "message"), told, None, Grouping("event")),
+        ]
+    return blocks
+
+
+def moment(seconds: float) -> str:
+    """Seconds since the start: ``0s``, ``30s``, ``0.5s``."""
+    return f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"
+
+
+_HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
+_BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
+_SPARE = (6, 5)
+_WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
+
+MOST_COMMANDS = 5
+"""For so many pods without a node the command is told that explains one, if nobody asks for all."""
+
+
+def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = True) -> list[Block]:
+    """The report; a ``wide`` one says more of each pod. ``everything`` has a command for each that has no node."""
+    blocks: list[Block] = timeline_blocks(result, wide=wide)
+    if blocks and result.placements:
+        blocks.append(Heading("OUTCOME"))
+    if result.placements:
+        headers = (*_HEADERS[:-1], *_WIDE, _HEADERS[-1]) if wide else _HEADERS
+        # Where nodes have come, some pods were tried with fewer of them.
+        nodes = f"/{result.nodes}" if result.scale_up is None else ""
+        rows = tuple(_row(placement, nodes, wide) for placement in (*result.placements, *result.replacements))
+        grouping = Grouping("pod", (0, 1, len(headers) - 1), (1,), first=len(headers) - 1)
+        blocks.append(Table(headers, rows, None, grouping, (2,), _SPARE))
+    if wide:
+        blocks += device_blocks((*result.placements, *result.replacements))
+    victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
+    if victims:
+        blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
+    blocks += scale_up_blocks(result.scale_up)
+    blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
+    blocks += _explained_by(result, everything=everything)
+    blocks.append(Verdict(summary(result), not result.exit_code))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
+    """For each pod without a node the command that explains it; of several with the same reason, the first stands."""
+    pending = [each for each in (*result.placements, *result.replacements) if not each.good]
+    if not pending or not result.command:
+        return []
+    shown = pending if everything else list({skeleton(each.reason): each for each in reversed(pending)}.values())[::-1]
+    shown = shown if everything else shown[:MOST_COMMANDS]
+    more = [f"{len(pending) - len(shown)} more pods likewise, by their names."] if len(shown) < len(pending) else []
+    return [
+        Heading("WHY A POD HAS NO NODE"),
+        Commands(tuple(result.explain_command_of(each.pod) for each in shown)),
+        *([Lines(tuple(more))] if more else []),
+    ]
+
+
+def summary(result: PlaceResult) -> str:
+    """``1 victim stays pending, 3 of 4 pods placed, 1 gated, 2 victims``."""
+    outcomes = Counter(placement.outcome for placement in result.placements)
+    lost = len(result.homeless)
+    parts = [f"{format_count(lost, 'victim stays', 'victims stay')} pending"] if lost else []
+    parts += [f"{format_part(outcomes['placed'], len(result.placements), 'pod')} placed"] if result.placements else []
+    parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
+    parts += filter(None, [describe_scale_up(result.scale_up)])
+    victims = sum(len(placement.victims) for placement in result.placements)
+    if victims:
+        parts.append(format_count(victims, "victim"))
+    if result.refusals:
+        parts.append(f"{format_count(len(result.refusals), 'object')} refused")
+    missing = sum(failed.pods for failed in result.failed)
+    if missing:
+        parts.append(f"{format_count(missing, 'pod')} not created")
+    stuck = sum(1 for rollout in result.rollouts if rollout.unfinished)
+    if stuck:
+        parts.append(f"{format_count(stuck, 'rollout')} stuck")
+    return ", ".join(parts) or "No pods to place."
+
+
+def _row(placement: Placement, nodes: str, wide: bool) -> tuple[str, ...]:
+    namespace, _, name = placement.pod.partition("/")
+    looked = placement.outcome in ("placed", "waiting", "unschedulable", "autoscaled")
+    cells = (
+        namespace,
+        name,
+        placement.node or NONE,
+        "-" if placement.score is None else str(placement.score),
+        f"{placement.feasible}{nodes}" if looked else "-",
+        str(placement.evaluated) if looked else "-",
+        str(placement.ties) if placement.ties else "-",
+    )
+    if not wide:
+        return (*cells, _reason(placement))
+    scores = ",".join(f"{score.plugin}={score.weighted}" for score in placement.scores)
+    more = max(placement.ties - len(placement.tied), 0) if placement.tied else 0
+    tied = ",".join((*placement.tied, *([f"and {more} more"] if more else [])))
+    return (
+        *cells,
+        placement.scheduler or NONE,
+        str(placement.priority),
+        scores or NONE,
+        tied or NONE,
+        placement.origin or NONE,
+        "; ".join(placement.defaults) or NONE,
+        _reason(placement),
+    )
+
+
+def device_blocks(placements: Sequence[Placement]) -> list[Block]:
+    """A row a claim and request: the devices that a pod has."""
+    rows = []
+    for placement in placements:
+        namespace, _, pod = placement.pod.partition("/")
+        for claim in placement.devices:
+            for request, uses in groupby(claim.devices, key=lambda use: use.request):
+                name = claim.claim.partition("/")[2]
+                rows.append(
+                    (
+                        namespace,
+                        pod,
+                        name,
+                        request,
+                        ", ".join(map(_describe_device, uses)),
+                        join_texts(claim.shared_with),
+                    )
+                )
+    headers = ("namespace", "pod", "claim", "request", "devices", "shared with")
+    return build_table("DEVICES", headers, rows, None, Grouping("request", (0, 1, 2, 3), (1, 2)))
+
+
+def _describe_device(use: AllocatedDevice) -> str:
+    more = [f"{name}={amount}" for name, amount in use.consumes.items()] + (["admin access"] if use.admin else [])
+    return use.name + (f" ({', '.join(more)})" if more else "")
+
+
+def _reason(placement: Placement) -> str:
+    evicts = f"evicts {format_count(len(placement.victims), 'pod')}" if placement.victims else ""
+    return "; ".join(filter(None, (evicts, placement.reason)))
+
+
+def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False) -> Table:
+    """A row a victim; ``FOR`` names the pod that takes its place, ``REPLACEMENT`` says what its controller makes."""
+    replaced = any(victim.replacement for _, victim in victims)
+    headers = (
+        *("pod", "node", "priority", "owner", "for", "budgets"),
+        *(["replacement"] if replaced else []),
+        *(["chosen by"] if wide else []),
+    )
+    rows = []
+    for placement, victim in victims:
+        budgets = join_texts(victim.budgets)
+        row = (
+            victim.pod + (" (terminating)" if victim.terminating else ""),
+            victim.node,
+            str(victim.priority),
+            victim.owner or NONE,
+            placement.pod,
+            f"{budgets} (violated)" if victim.violates else budgets,
+        )
+        more = (_replacement(victim), placement.criterion or NONE)
+        rows.append((*row, *more[0 if replaced else 1 : 2 if wide else 1]))
+    return Table(headers, tuple(rows), None, Grouping("pod", (3, 4), (0, 4)), (1,), (3,))
+
+
+def _replacement(victim: Victim) -> str:
+    if not victim.replacement:
+        return NONE
+    return f"→ {victim.lands_on or 'stays pending'}"
+
+
+def summary_blocks(result: PlaceResult) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = [Verdict(summary(result), not result.exit_code)]
+    causes = [(each.pods, each.reason) for each in result.totals.causes]
+    blocks += build_table("WITHOUT A NODE", ("pods", "reason"), causes, None, Grouping("reason"))
+    headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
+    blocks += build_table("ALLOCATED AFTERWARDS", headers, _allocation_rows(result.totals.pools))
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+
+
+def _allocation_rows(pools: tuple[Pool, ...]) -> Iterator[tuple[object, ...]]:
+    """A row a resource and pool that has it; before those of several pools one of all."""
+    names = dict.fromkeys(each.resource for pool in pools for each in pool.resources)
+    for name in names:
+        found = [(pool, each) for pool in pools for each in pool.resources if each.resource == name]
+        rows = [(pool.pool or NONE, pool.nodes, each.requested, each.allocatable) for pool, each in found]
+        if len(rows) > 1:
+            _, *columns = zip(*rows, strict=True)
+            nodes, asks, has = map(sum, columns)
+            rows.insert(0, ("(all)", nodes, asks, has))
+        spelt = iter(format_column(name, [amount for *_, asks, has in rows for amount in (asks, has)]))
+        for pool, nodes, asks, has in rows:
+            yield (name, pool, nodes, next(spelt), next(spelt), bar(asks, has))
+
+
+def names_of(result: PlaceResult) -> str:
+    """``pod/shop/web-1 -> node/node-b``, and ``<none>`` for a pod that found no node."""
+    lines = (f"pod/{p.pod} -> {f'node/{p.node}' if p.node else NONE}" for p in result.placements)
+    return in_text("".join(f"{clean(line)}\n" for line in lines))

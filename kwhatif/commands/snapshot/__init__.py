@@ -1,0 +1,1 @@
+"""``kwhatif snapshot``: take, convert, look at, compare and cut down snapshots."""

@@ -1,0 +1,63 @@
+"""What changed between two snapshots, the summary first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kwhatif.commands.snapshot.diff.result import DiffResult, ObjectChange
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table
+from kwhatif.results.amounts import format_count
+
+LONGEST_VALUE = 80
+
+
+def diff_blocks(result: DiffResult) -> list[Block]:
+    """The report."""
+    facts = Facts(tuple(_facts(result)))
+    if not result.exit_code:
+        return [facts, Verdict("Nothing changed that scheduling can see.", True)]
+    kinds = len({change.kind for change in result.changes})
+    differ = format_count(len(result.changes), "object differs", "objects differ")
+    blocks: list[Block] = [Verdict(f"{differ}, of {format_count(kinds, 'kind')}.", False), facts]
+    rows = [row for change in result.changes for row in _rows(change)]
+    headers = ("kind", "change", "object", "where", "fields")
+    blocks += build_table("CHANGES", headers, rows, None, Grouping("row", (0, 1, 3), (2,)))
+    if result.replaced:
+        told = tuple(
+            f"{format_count(each.pods, 'pod')} of {each.controller} replaced"
+            f"{f', {each.moved} on other nodes' if each.moved else ''}"
+            for each in result.replaced
+        )
+        blocks += [Heading("REPLACED by pods of the same template"), Lines(told, listed=True)]
+    return blocks
+
+
+def _facts(result: DiffResult) -> Iterator[tuple[str, str]]:
+    versions = [f" (Kubernetes {v})" if v else "" for v in (result.version_before, result.version_after)]
+    yield "Before", (result.before or NONE) + versions[0]
+    yield "After", (result.after or NONE) + versions[1]
+    for kind, changes in result.totals.items():
+        yield kind, ", ".join(f"{number} {change}" for change, number in changes.items())
+    for label, kinds in (("Only before", result.only_before), ("Only after", result.only_after)):
+        if kinds:
+            yield label, f"{', '.join(kinds)}: not compared"
+
+
+def _rows(change: ObjectChange) -> Iterator[tuple[str, ...]]:
+    """A row a field, or one for the object."""
+    fields = [
+        f"{field.path}: {_value(field.before)} -> {_value(field.after)}"
+        for field in change.fields
+        if not (field.path == "spec.nodeName" and change.change in ("moved", "bound"))
+    ]
+    for field in fields or [NONE]:
+        yield (change.kind, change.change, change.object, change.note or NONE, field)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return NONE
+    text = value if isinstance(value, str) and value else json.dumps(value, separators=(", ", ": "), ensure_ascii=False)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"

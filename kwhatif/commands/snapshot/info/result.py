@@ -1,0 +1,117 @@
+"""What is in a snapshot, in numbers."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kwhatif.results.base import Result, ResultStruct
+
+
+class ResourceUse(ResultStruct, frozen=True, kw_only=True):
+    """One resource on some nodes: cpu in millicores, all else in bytes or pieces.
+
+    ``free`` and ``largest_free`` (on the node ``on``) leave out nodes that are cordoned or not ready.
+    """
+
+    resource: str
+    allocatable: int
+    requested: int
+    free: int
+    largest_free: int
+    on: str = ""
+
+
+class NodeGroup(ResultStruct, frozen=True, kw_only=True):
+    """The nodes of one pool in one zone; either may be unknown, and is empty then."""
+
+    pool: str
+    zone: str
+    nodes: int
+    ready: int
+    cordoned: int
+    pods: int
+    resources: tuple[ResourceUse, ...]
+
+
+class NodeUse(ResultStruct, frozen=True, kw_only=True):
+    """One node, and what its pods ask for by resource: (requested, allocatable)."""
+
+    node: str
+    pool: str
+    zone: str
+    ready: bool
+    cordoned: bool
+    pods: int
+    most_pods: int
+    resources: dict[str, tuple[int, int]]
+    taints: tuple[str, ...] = ()
+
+
+class PendingReason(ResultStruct, frozen=True, kw_only=True):
+    """Why pods wait for a node, in the words of their own condition; empty where none says."""
+
+    reason: str
+    message: str
+    pods: int
+
+
+class ClassUse(ResultStruct, frozen=True, kw_only=True):
+    """Pods of one PriorityClass (empty: of none) and priority that are not finished."""
+
+    priority_class: str
+    priority: int
+    pods: int
+
+
+class DeviceUse(ResultStruct, frozen=True, kw_only=True):
+    """Devices of one driver and class: how many there are, on how many nodes, and how many are allocated."""
+
+    driver: str
+    device_class: str
+    nodes: int
+    devices: int
+    allocated: int
+
+
+class Missing(ResultStruct, frozen=True, kw_only=True):
+    """What a snapshot lacks.
+
+    ``kinds`` that it does not cover, ``unreadable`` ones with the reason, ``inconsistencies`` between its lists, fields
+    ``dropped`` from pod templates, and kinds ``ignored`` since nobody here reads them, with their number.
+    """
+
+    kinds: tuple[str, ...] = ()
+    unreadable: dict[str, str] = msgspec.field(default_factory=dict)
+    inconsistencies: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    ignored: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class InfoResult(Result, frozen=True, kw_only=True):
+    """A snapshot in numbers. ``age_seconds`` is the one thing here that depends on the clock.
+
+    ``edits`` are what-if edits of the cluster, in words.
+    """
+
+    kind: str = "SnapshotInfo"
+    source: str
+    kubernetes_version: str | None
+    taken_at: str | None
+    age_seconds: int | None
+    redacted: bool
+    edits: tuple[str, ...] = ()
+    scheduler: str
+    objects: dict[str, int]
+    groups: tuple[NodeGroup, ...]
+    resources: tuple[ResourceUse, ...]
+    closed_nodes: int
+    phases: dict[str, int]
+    pending: tuple[PendingReason, ...]
+    classes: tuple[ClassUse, ...]
+    missing: Missing
+    devices: tuple[DeviceUse, ...] = ()
+    nodes: tuple[NodeUse, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 0

@@ -1,0 +1,60 @@
+"""``snapshot trim`` as a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from kwhatif.commands.snapshot.trim.result import TrimResult
+from kwhatif.commands.snapshot.trim.trim import build_trim_result, check_and_write, trim, unbind_pods
+from kwhatif.errors import InputError, UsageError
+from kwhatif.results.base import Fidelity
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.pod_selection import PodQuestion
+from kwhatif.simulation.question import PendingResult, Scenario
+
+
+@dataclass(frozen=True)
+class Trim(PodQuestion[TrimResult]):
+    """What is the smallest snapshot that gives the same decision? It is written to ``out``."""
+
+    several_runs: ClassVar[bool] = True
+
+    out: str = ""
+    nodes_too: bool = False
+    most_steps: int | None = None
+
+    def check(self, case: Scenario) -> None:
+        if not self.words and not self.offered:
+            raise self.nothing
+        if self.out == "-":
+            raise UsageError("'-' is no file to write to: standard output is for the report")
+        if case.scheduler_options.call_extenders:
+            raise UsageError("--call-extenders: trim decides again and again, too often to ask extenders each time")
+
+    @property
+    def nothing(self) -> UsageError:
+        return UsageError("name the pods to trim for: manifests, or pods of the snapshot")
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[TrimResult]:
+        (case,) = cases
+        for item in case.pods_to_schedule:
+            name = item.pod.spec.scheduler_name
+            if case.setup.configuration.profile_for(name or "default-scheduler") is None:
+                problem = f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles"
+                raise InputError(problem, source=item.origin, place="$.spec.schedulerName")
+        whole = case.snapshot
+        before, waiting = unbind_pods(whole, case.pods_to_schedule)
+        case.edited = replace(case.edited, snapshot=before)
+        session = case.new_session()
+
+        def result(fidelity: Fidelity) -> TrimResult:
+            for gap in fidelity.touching:
+                notes.warn(f"the decision may be another: {gap.what}: {gap.effect}")
+            trimmed = trim(session, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
+            decision = check_and_write(trimmed, session, waiting, self.out, loosely=self.nodes_too)
+            return build_trim_result(whole, trimmed, decision, self.out)
+
+        return PendingResult([place_pods(session, waiting).basis], result)

@@ -1,0 +1,49 @@
+"""How far a snapshot was cut down, what the decision is that it still gives, and how to see it again."""
+
+from __future__ import annotations
+
+import shlex
+
+from kwhatif.commands.snapshot.trim.result import TrimmedPod, TrimResult
+from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Table, Verdict
+from kwhatif.results.amounts import format_count, format_some
+
+
+def trim_blocks(result: TrimResult, options: str = "") -> list[Block]:
+    """The report. ``options`` say who decides, as they are to be given again."""
+    before, after = (sum(getattr(kind, side) for kind in result.kinds) for side in ("before", "after"))
+    rows = tuple((kind.kind, str(kind.before), str(kind.after)) for kind in result.kinds)
+    steps = f"{format_count(result.steps, 'decision')} made again"
+    if not result.complete:
+        steps += "; it stopped there: --nodes-too or a higher --steps may cut more"
+    pairs = (
+        ("From", result.source or NONE),
+        ("To", result.file),
+        ("Objects", f"{before} -> {after}"),
+        ("Size", f"{result.bytes_before:,} -> {result.bytes_after:,} bytes"),
+        ("Checked", steps),
+    )
+    outcomes = tuple((pod.pod, pod.outcome, pod.node or NONE, _describe_pod(pod)) for pod in result.pods)
+    pods = "the pod" if len(result.pods) == 1 else "the pods"
+    blocks: list[Block] = [
+        Verdict(f"The same comes of {pods} with {after} of {format_count(before, 'object')}.", True),
+        Facts(pairs),
+        Table(("kind", "before", "after"), rows),
+        Heading("SAME DECISION"),
+        Table(("pod", "outcome", "node", "why"), outcomes),
+    ]
+    command = f"kwhatif place --with-pending --snapshot {shlex.quote(result.file)}{options}"
+    texts = [f"To see it again: {command}"]
+    if result.others_pending:
+        named = format_some(result.others_pending)
+        texts.append(
+            f"Nominated pods are kept, too, and {command.split(' --snap')[0]} would place them as well: {named}."
+        )
+    return [*blocks, Lines(tuple(texts))]
+
+
+def _describe_pod(pod: TrimmedPod) -> str:
+    parts = [f"score {pod.score}"] if pod.score is not None else []
+    if pod.victims:
+        parts.append(f"evicts {format_some(pod.victims)}")
+    return "; ".join([*parts, pod.message] if pod.message else parts) or NONE

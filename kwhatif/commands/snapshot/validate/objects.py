@@ -1,0 +1,349 @@
+"""Pods whose nodes, owners, classes, namespaces or budgets are not there or do not agree with them.
+
+Nodes that do not go together with their pods or with each other.
+
+Upstream: pkg/kubelet/lifecycle/predicate.go (what a kubelet lets in: AdmissionCheck of pkg/scheduler).
+
+Claims, classes and slices of devices that do not go together.
+
+Upstream: pkg/scheduler/framework/plugins/dynamicresources (what allocating leaves) and pkg/controller/resourceclaim.
+
+Claims and volumes that do not go together.
+
+Upstream: pkg/controller/volume/persistentvolume/pv_controller.go (what binding leaves).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.devices import DeviceRequest, DeviceResult, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, struct_for
+from kwhatif.api.selectors import Selector, SelectorError
+from kwhatif.api.workloads_and_storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodDisruptionBudget,
+    PriorityClass,
+    VolumeAttachment,
+)
+from kwhatif.cluster.claim_store import DeviceId, claim_name
+from kwhatif.cluster.shapes import PodShape
+from kwhatif.cluster.storage import claim_names, storage_class_of
+from kwhatif.commands.snapshot.validate.references import ObjectIndex, display_name_of, error, warning
+from kwhatif.results.amounts import format_amount
+from kwhatif.results.snapshot_check import Finding
+from kwhatif.simulation.node_pools import allocatable_of
+
+_SHOWN = 3
+
+
+def pod_findings(known: ObjectIndex) -> Iterator[Finding]:
+    """Findings about pods and what they belong to."""
+    pods = known.objects.list_all(Pod)
+    for pod in known.unfinished_pods:
+        yield from _place(pod, known)
+        yield from _claims(pod, known)
+        problem = known.shapes[pod.key]
+        if isinstance(problem, SelectorError):
+            yield error("bad-selector", pod, f"has a selector that cannot be parsed: {problem}")
+        elif isinstance(problem, ValueError):
+            yield error("bad-time", pod, f"status.startTime is no time: {pod.status.start_time}")
+    yield from _owners(pods, known)
+    yield from _classes(pods, known)
+    yield from _namespaces(known)
+    yield from _budgets(pods, known.objects.list_all(PodDisruptionBudget))
+
+
+def _place(pod: Pod, known: ObjectIndex) -> Iterator[Finding]:
+    node, phase, nominated = pod.spec.node_name, pod.status.phase, pod.status.nominated_node_name
+    if node and known.lacks("Node", node):
+        yield error("unknown-node", pod, f"runs on node {node}, which is not there")
+    if node and phase == "Pending":
+        yield warning("bound-but-pending", pod, f"has node {node}, and its phase is still Pending")
+    if not node and phase == "Running":
+        yield error("running-nowhere", pod, "its phase is Running, but it has no node")
+    if nominated and not node and known.lacks("Node", nominated):
+        yield warning("unknown-node", pod, f"is nominated to node {nominated}, which is not there")
+
+
+def _claims(pod: Pod, known: ObjectIndex) -> Iterator[Finding]:
+    """Device claims; those of volumes are a matter of storage."""
+    made = {s.name: s.resource_claim_name for s in pod.status.resource_claim_statuses or ()}
+    for claim in pod.spec.resource_claims or ():
+        name = claim.resource_claim_name or made.get(claim.name)
+        if name and known.lacks("ResourceClaim", name, pod.namespace):
+            finding = error if pod.spec.node_name else warning
+            yield finding("missing-resource-claim", pod, f"uses ResourceClaim {name}, which is not there")
+
+
+def _owners(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
+    """Controllers that are not there, each once."""
+    orphans: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for pod in pods:
+        for owner in pod.metadata.owner_references or ():
+            kind, version, name = owner.kind or "", owner.api_version or "", owner.name or ""
+            group = version.rpartition("/")[0]
+            ours = (kind in KINDS and struct_for(version, kind) is not None) or KEPT_WHOLE.get(kind) == group
+            namespace = "" if kind == "Node" else pod.namespace
+            if owner.controller and ours and known.lacks(kind, name, namespace):
+                orphans[kind, namespace, name].append(pod.name)
+    for (kind, namespace, name), names in orphans.items():
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        who = f"{', '.join(names[:_SHOWN])}{more}"
+        text = f"is not there, but owns {len(names)} pod{'' if len(names) == 1 else 's'}: {who}"
+        yield warning("missing-owner", f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}", text)
+
+
+def _classes(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
+    classes = known.objects.list_all(PriorityClass)
+    values = SYSTEM_CLASSES | {each.name: each.value for each in classes}
+    for pod in pods:
+        name, priority = pod.spec.priority_class_name, pod.spec.priority
+        if name and name in values and values[name] != (priority or 0):
+            has = "no priority" if priority is None else f"priority {priority}"
+            yield warning("priority-mismatch", pod, f"has {has}, its PriorityClass {name} says {values[name]}")
+        elif name and name not in values and known.lacks("PriorityClass", name):
+            yield warning("missing-priority-class", pod, f"names PriorityClass {name}, which is not there")
+    defaults = sorted(each.name for each in classes if each.global_default)
+    for other in defaults[1:]:
+        text = f"is a global default, and so is {defaults[0]}"
+        yield warning("two-default-classes", f"PriorityClass {other}", text)
+
+
+def _namespaces(known: ObjectIndex) -> Iterator[Finding]:
+    """Namespaces that are not there, each once."""
+    inhabitants: dict[str, list[str]] = defaultdict(list)
+    for obj in known.objects:
+        if type(obj).__name__ in NAMESPACED and known.lacks("Namespace", obj.namespace):
+            inhabitants[obj.namespace].append(display_name_of(obj))
+    for namespace, names in inhabitants.items():
+        who = f"{names[0]} is" if len(names) == 1 else f"{names[0]} and {len(names) - 1} more are"
+        yield error("missing-namespace", f"Namespace {namespace}", f"is not there, but {who} in it")
+
+
+def _budgets(pods: Iterable[Pod], budgets: Iterable[PodDisruptionBudget]) -> Iterator[Finding]:
+    labels: dict[str, set[frozenset[tuple[str, str]]]] = defaultdict(set)
+    for pod in pods:
+        labels[pod.namespace].add(frozenset((pod.metadata.labels or {}).items()))
+    for budget in budgets:
+        try:
+            selector = Selector.from_label_selector(budget.spec.selector)
+        except SelectorError as problem:
+            yield warning("bad-selector", budget, f"has a selector that cannot be parsed: {problem}")
+            continue
+        distinct: Iterable[Mapping[str, str]] = map(dict, labels[budget.namespace])
+        if not any(selector.matches(each) for each in distinct):
+            yield warning("budget-selects-nothing", budget, "selects no pod")
+
+
+_HOSTNAME = "kubernetes.io/hostname"
+_EVERY_ADDRESS = "0.0.0.0"
+
+
+def node_findings(known: ObjectIndex) -> Iterator[Finding]:
+    """Findings about nodes and what is on them."""
+    for node in known.objects.list_all(Node):
+        pods = [(pod, shape) for pod in known.pods_on.get(node.name, ()) if (shape := known.shape(pod))]
+        yield from _over_committed(node, pods, known.served_resources)
+        yield from _port_conflicts(node, pods)
+    yield from _hostnames(known.objects.list_all(Node))
+    for csi_node in known.objects.list_all(CSINode):
+        if known.lacks("Node", csi_node.name):
+            yield warning("unknown-node", csi_node, "there is no Node of this name")
+    for attachment in known.objects.list_all(VolumeAttachment):
+        if known.lacks("Node", attachment.spec.node_name):
+            yield warning(
+                "unknown-node", attachment, f"attaches to node {attachment.spec.node_name}, which is not there"
+            )
+
+
+def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Collection[str]) -> Iterator[Finding]:
+    """More is asked for than the kubelet would have let in; devices that a class serves are no matter of amounts."""
+    asked: Counter[str] = Counter()
+    for _, shape in pods:
+        asked.update(shape.score_requests)
+    asked["pods"] = len(pods)
+    allocatable = allocatable_of(node)
+    for name, amount in sorted(asked.items()):
+        there = allocatable.get(name, 0)
+        if amount > there and (there or name not in served):
+            counted = f"{len(pods)} pods" if len(pods) != 1 else "1 pod"
+            spelt = [format_amount(name, number) for number in (amount, there, amount - there)]
+            if name == "pods":
+                text = f"{counted} run here, {there} may"
+            else:
+                text = f"{counted} request {spelt[0]} {name}, allocatable is {spelt[1]}: {spelt[2]} too much"
+            yield error("over-committed", node, text)
+
+
+def _port_conflicts(node: Node, pods: Sequence[tuple[Pod, PodShape]]) -> Iterator[Finding]:
+    """Two pods that want the same port of the node."""
+    users: dict[tuple[str, int], list[tuple[str, Pod]]] = defaultdict(list)
+    for pod, shape in pods:
+        for address, protocol, port in sorted(set(shape.ports)):
+            others = users[protocol, port]
+            for taken, other in others:
+                if other is not pod and (taken == address or _EVERY_ADDRESS in (taken, address)):
+                    text = f"{other.key} and {pod.key} both hold host port {port}/{protocol}"
+                    yield error("host-port-conflict", node, text)
+                    break
+            others.append((address, pod))
+
+
+def _hostnames(nodes: Sequence[Node]) -> Iterator[Finding]:
+    """What spreads by hostname takes nodes with one hostname for one."""
+    first: dict[str, Node] = {}
+    for node in nodes:
+        hostname = (node.metadata.labels or {}).get(_HOSTNAME)
+        if hostname is not None and first.setdefault(hostname, node) is not node:
+            text = f"has the same label {_HOSTNAME}={hostname} as node {first[hostname].name}"
+            yield warning("duplicate-hostname", node, text)
+
+
+def device_findings(known: ObjectIndex) -> Iterator[Finding]:
+    """Findings about the devices of claims, and who uses these."""
+    claims = known.objects.list_all(ResourceClaim)
+    yield from _check_allocations(claims, known)
+    yield from _check_reservations(claims, known)
+    for claim in claims:
+        if claim.status.allocation is None:
+            for name in _device_classes(claim.spec.devices.requests):
+                if known.lacks("DeviceClass", name):
+                    yield warning("missing-device-class", claim, f"waits for DeviceClass {name}, which is not there")
+    for template in known.objects.list_all(ResourceClaimTemplate):
+        for name in _device_classes(template.spec.spec.devices.requests):
+            if known.lacks("DeviceClass", name):
+                yield warning("missing-device-class", template, f"asks for DeviceClass {name}, which is not there")
+    for piece in known.objects.list_all(ResourceSlice):
+        node = piece.spec.node_name
+        if node and known.lacks("Node", node):
+            yield warning("unknown-node", piece, f"is of node {node}, which is not there")
+
+
+def _check_allocations(claims: Iterable[ResourceClaim], known: ObjectIndex) -> Iterator[Finding]:
+    """Devices that are not there, and those that several have where one of them has them for itself."""
+    there = _devices(known.objects.list_all(ResourceSlice)) if "ResourceSlice" in known.objects.known_kinds() else None
+    holders: dict[DeviceId, list[tuple[ResourceClaim, bool]]] = defaultdict(list)
+    for claim in claims:
+        for result in _results(claim):
+            if there is not None and result.id not in there:
+                text = f"has device {'/'.join(result.id)}, which no ResourceSlice has"
+                yield warning("unknown-device", claim, text)
+            if not result.admin_access:
+                holders[result.id].append((claim, result.share_id is None))
+    for device, found in holders.items():
+        if len(found) > 1 and any(alone for _, alone in found):
+            first, *others = (claim for claim, _ in found)
+            for claim in others:
+                more = " twice" if claim is first else f", and so does {display_name_of(first)}"
+                yield error("device-allocated-twice", claim, f"has device {'/'.join(device)}{more}")
+
+
+def _devices(slices: Sequence[ResourceSlice]) -> set[DeviceId]:
+    """The devices of the newest generation of each pool."""
+    newest: dict[tuple[str, str], int] = {}
+    for piece in slices:
+        pool = piece.spec.driver, piece.spec.pool.name
+        newest[pool] = max(newest.get(pool, 0), piece.spec.pool.generation)
+    return {
+        (piece.spec.driver, piece.spec.pool.name, device.name)
+        for piece in slices
+        if piece.spec.pool.generation == newest[piece.spec.driver, piece.spec.pool.name]
+        for device in piece.spec.devices or ()
+    }
+
+
+def _results(claim: ResourceClaim) -> Sequence[DeviceResult]:
+    allocation = claim.status.allocation
+    return (allocation.devices.results if allocation else None) or ()
+
+
+def _check_reservations(claims: Iterable[ResourceClaim], known: ObjectIndex) -> Iterator[Finding]:
+    """Claims kept for pods that are not there, and pods that run with claims that are not kept for them."""
+    users: dict[tuple[str, str], set[str] | None] = {}
+    for claim in claims:
+        consumers = claim.status.reserved_for or ()
+        pods = {user.name for user in consumers if user.resource == "pods" and not user.api_group}
+        others = any(user.resource != "pods" or user.api_group for user in consumers)
+        users[claim.namespace, claim.name] = None if others else pods
+        for name in sorted(pods):
+            if known.lacks("Pod", name, claim.namespace):
+                yield warning("reserved-for-missing-pod", claim, f"is reserved for pod {name}, which is not there")
+    for pod in known.unfinished_pods:
+        if pod.spec.node_name:
+            yield from _runs_with(pod, users)
+
+
+def _runs_with(pod: Pod, users: dict[tuple[str, str], set[str] | None]) -> Iterator[Finding]:
+    for each in pod.spec.resource_claims or ():
+        name = claim_name(pod, each)
+        mine = users.get((pod.namespace, name)) if name else None
+        if mine is not None and pod.name not in mine:
+            text = f"has a node and uses ResourceClaim {name}, which is not reserved for it"
+            yield warning("claim-not-reserved", pod, text)
+
+
+def _device_classes(requests: Iterable[DeviceRequest] | None) -> list[str]:
+    """The classes that are asked for, each once."""
+    asked = [one for each in requests or () for one in (each.exactly, *(each.first_available or ())) if one is not None]
+    return sorted({one.device_class_name for one in asked if one.device_class_name})
+
+
+def storage_findings(known: ObjectIndex) -> Iterator[Finding]:
+    """Findings about the volumes of pods, claims and what they are bound to."""
+    for pod in known.unfinished_pods:
+        yield from _of_pod(pod, known)
+    volumes = {volume.name: volume for volume in known.objects.list_all(PersistentVolume)}
+    for claim in known.objects.list_all(PersistentVolumeClaim):
+        yield from _of_claim(claim, volumes, known)
+    for volume in volumes.values():
+        yield from _of_volume(volume, known)
+    for attachment in known.objects.list_all(VolumeAttachment):
+        name = attachment.spec.source.persistent_volume_name
+        if name and known.lacks("PersistentVolume", name):
+            yield warning("claim-without-volume", attachment, f"attaches volume {name}, which is not there")
+
+
+def _of_pod(pod: Pod, known: ObjectIndex) -> Iterator[Finding]:
+    for name, _ in claim_names(pod):
+        if known.lacks("PersistentVolumeClaim", name, pod.namespace):
+            # A pod may wait for its claim; it cannot run without it.
+            finding = error if pod.spec.node_name else warning
+            yield finding("missing-claim", pod, f"uses PersistentVolumeClaim {name}, which is not there")
+
+
+def _of_claim(
+    claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], known: ObjectIndex
+) -> Iterator[Finding]:
+    wanted, name = storage_class_of(claim), claim.spec.volume_name
+    if not name:
+        if claim.status.phase == "Bound":
+            yield error("claim-without-volume", claim, "is Bound, but names no volume")
+        if wanted and known.lacks("StorageClass", wanted):
+            yield warning("missing-storage-class", claim, f"waits for StorageClass {wanted}, which is not there")
+        return
+    if known.lacks("PersistentVolume", name):
+        yield error("claim-without-volume", claim, f"is bound to PersistentVolume {name}, which is not there")
+    volume = volumes.get(name)
+    ref = volume.spec.claim_ref if volume else None
+    if ref is not None and (ref.namespace, ref.name) != (claim.namespace, claim.name):
+        text = f"is bound to PersistentVolume {name}, which is kept for {ref.namespace}/{ref.name}"
+        yield error("claim-volume-mismatch", claim, text)
+    elif ref is not None and ref.uid and claim.metadata.uid and ref.uid != claim.metadata.uid:
+        text = f"is bound to PersistentVolume {name}, which is kept for an earlier claim of this name"
+        yield error("claim-volume-mismatch", claim, text)
+
+
+def _of_volume(volume: PersistentVolume, known: ObjectIndex) -> Iterator[Finding]:
+    ref = volume.spec.claim_ref
+    if ref is None or volume.status.phase != "Bound":
+        # One that was released keeps its reference, and one may be kept for a claim that is still to come.
+        return
+    if known.lacks("PersistentVolumeClaim", ref.name or "", ref.namespace or ""):
+        text = f"is bound to PersistentVolumeClaim {ref.namespace}/{ref.name}, which is not there"
+        yield warning("volume-without-claim", volume, text)

@@ -1,0 +1,29 @@
+"""What is wrong with a snapshot, a row a finding."""
+
+from __future__ import annotations
+
+from kwhatif.render.blocks import NONE, Block, Grouping, Verdict, build_table
+from kwhatif.results.amounts import format_count
+from kwhatif.results.snapshot_check import CheckResult
+
+
+def check_blocks(result: CheckResult) -> list[Block]:
+    """What cannot be read first, then what does not go together; a summary at the end."""
+    unread = [finding for finding in result.findings if finding.source]
+    others = [finding for finding in result.findings if not finding.source]
+    rows = [(f.rule, f.object or NONE, f.source, f.place, f.message) for f in unread]
+    more = [(f.level, f.rule, f.object or NONE, f.message) for f in others]
+    return [
+        *build_table("CANNOT BE READ", ("rule", "object", "file", "place", "problem"), rows, None, Grouping("finding")),
+        *build_table("DOES NOT GO TOGETHER", ("level", "rule", "object", "problem"), more, None, Grouping("finding")),
+        Verdict(_summary(result), not result.exit_code),
+    ]
+
+
+def _summary(result: CheckResult) -> str:
+    held = format_count(result.objects, "object")
+    if not result.findings:
+        return f"{result.source}: {held}, nothing is wrong."
+    return (
+        f"{result.source}: {held}, {format_count(result.errors, 'error')}, {format_count(result.warnings, 'warning')}."
+    )

@@ -1,0 +1,286 @@
+"""What a run comes to in numbers, and which of them are to be small or large.
+
+Which settings matter for which measure: the means over the levels of each, against the range of all points.
+
+A setting whose levels all have the same mean does not matter by itself; one whose best and worst level are as far apart
+as the best and the worst point decides alone. That two settings only matter together is not seen.
+
+Which policies are best: the front by all objectives, and an order by their weights.
+
+What nodes cost by the hour: by an InstanceTypes catalogue, or a plain table of instance types.
+
+m5.large: 0.096
+m5.xlarge: 0.192
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kwhatif import bounds
+from kwhatif.api.core import Node
+from kwhatif.api.decode import describe_value, step
+from kwhatif.api.json_schema import convert_strictly
+from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import GPU_RESOURCES
+from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, ON_DEMAND
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.commands.sweep.result import Influence, Level, LevelMean, Measures, Objective, PriorityCount
+from kwhatif.commands.sweep.space_document import Axis
+from kwhatif.errors import InputError, UsageError
+from kwhatif.results.place import Placement
+from kwhatif.simulation.autoscalers.instance_types_document import KIND, catalogue_in
+from kwhatif.simulation.cluster_use import in_use, skews_of, use_of
+from kwhatif.simulation.node_pools import type_of, zone_of
+from kwhatif.snapshot.read.files import read_paths
+from kwhatif.snapshot.read.objects import decode, head_of, read_documents
+
+MIN, MAX = "min", "max"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of ``Measures`` under its name: whether it is good to have it small or large, and what it is."""
+
+    name: str
+    goal: str
+    of: Callable[[Measures], float | None]
+    words: str
+
+
+def _use(resource: str, field: str) -> Callable[[Measures], float | None]:
+    return lambda found: next((getattr(use, field) for use in found.resources if use.resource == resource), None)
+
+
+MEASURES = (
+    Measure("pending", MIN, lambda found: found.pending, "pods without a node"),
+    Measure("evictions", MIN, lambda found: found.evictions, "pods evicted for others"),
+    Measure("cost", MIN, lambda found: found.cost, "of the nodes in use, by the hour"),
+    Measure("nodesInUse", MIN, lambda found: found.nodes_in_use, "nodes with pods that no daemon set made"),
+    Measure("nodesEmpty", MAX, lambda found: found.nodes_empty, "the other nodes"),
+    Measure("moved", MIN, lambda found: found.moved, "pods on another node than by today's policy"),
+    Measure("zoneSkew", MIN, lambda found: found.zone_skew, "most minus fewest pods of a zone, of all workloads"),
+    Measure("gpuAllocation", MAX, lambda found: found.gpu_allocation, "percent of the GPUs that are asked for"),
+    Measure("probeRoom", MAX, lambda found: found.probe_room, "probe pods that would fit afterwards"),
+    *(
+        Measure(resource + name, goal, _use(resource, field), words)
+        for resource in ("cpu", "memory")
+        for name, field, goal, words in (
+            ("Mean", "mean", MAX, f"mean utilisation of {resource} in percent"),
+            ("Deviation", "deviation", MIN, f"its deviation between nodes: {resource}"),
+            ("LargestFree", "largest_free", MAX, f"the most {resource} that is free on one node"),
+        )
+    ),
+)
+"""The measures that a front can be made of and policies be ranked by."""
+
+BY_NAME = {measure.name: measure for measure in MEASURES}
+
+
+def scalars(found: Sequence[Measures]) -> dict[str, float]:
+    """Measure -> its mean over several clusters; those that some of them have not are left out."""
+    means = {}
+    for measure in MEASURES:
+        values = [measure.of(each) for each in found]
+        known = [value for value in values if value is not None]
+        if known and len(known) == len(values):
+            means[measure.name] = round(sum(known) / len(known), 4)
+    return means
+
+
+def measure_cluster(
+    cluster: Cluster,
+    placements: Sequence[Placement],
+    evictions: int,
+    today: Mapping[str, str],
+    prices: Mapping[str, float],
+) -> Measures:
+    """The measures of a cluster after a run. ``today`` has the nodes by today's policy, ``prices`` those of nodes.
+
+    A node without a price, where others have one, costs nothing.
+    """
+    pending = Counter(placement.priority for placement in placements if not placement.good)
+    use = use_of(cluster)
+    names, working = cluster.columns.names, in_use(cluster)
+    return Measures(
+        pending=sum(pending.values()),
+        pending_by_priority=tuple(
+            PriorityCount(priority=priority, pods=pods) for priority, pods in sorted(pending.items(), reverse=True)
+        ),
+        evictions=evictions,
+        nodes_in_use=use.used,
+        nodes_empty=use.empty,
+        resources=use.resources,
+        zone_skew=sum(skews_of(cluster).values()),
+        moved=sum(bool(placement.node) and today.get(placement.pod, "") != placement.node for placement in placements),
+        gpu_allocation=_gpu_allocation(cluster),
+        cost=round(sum(prices.get(names[row], 0.0) for row in np.flatnonzero(working)), 6) if prices else None,
+    )
+
+
+def _gpu_allocation(cluster: Cluster) -> float | None:
+    columns = [column for column, name in enumerate(cluster.shapes.resources.names) if name in GPU_RESOURCES]
+    there = int(cluster.columns.allocatable[:, columns].sum())
+    return round(100.0 * int(cluster.requested[:, columns].sum()) / there, 1) if there else None
+
+
+DEFAULT_WEIGHTS = {"pending": 100.0, "evictions": 10.0, "cost": 1.0, "nodesInUse": 1.0}
+"""What is best unless somebody says otherwise: above all pods have nodes. Nodes count where prices are not known."""
+
+Values = Mapping[str, float]
+"""Measure -> value."""
+
+
+def objectives_of(words: Sequence[str], *, priced: bool) -> tuple[Objective, ...]:
+    """``pending=10 cost`` as objectives, or the default ones. Raises UsageError."""
+    weights: dict[str, float] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if name not in BY_NAME:
+            raise UsageError(
+                f"--objective {word}: expected one of {', '.join(BY_NAME)}{suggest_spelling(name, BY_NAME)}"
+            )
+        try:
+            weights[name] = float(text) if equals else 1.0
+        except ValueError:
+            weights[name] = -1.0
+        if not 0 < weights[name] < float("inf"):
+            raise UsageError(f"--objective {word}: expected a weight above 0, found {text or 'none'}")
+    if not words:
+        without = "nodesInUse" if priced else "cost"
+        weights = {name: weight for name, weight in DEFAULT_WEIGHTS.items() if name != without}
+    return tuple(Objective(measure=name, goal=BY_NAME[name].goal, weight=weight) for name, weight in weights.items())
+
+
+def front_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> set[int]:
+    """The points that no other beats: is at least as good as by every objective, and better by one. Of equals all."""
+    losses = {number: _losses(values, objectives) for number, values in points.items()}
+    front: list[tuple[float, ...]] = []
+    # Nobody is beaten by one that comes later in this order.
+    for one in sorted(set(losses.values())):
+        if not any(all(b <= a for a, b in zip(one, other, strict=True)) for other in front):
+            front.append(one)
+    unbeaten = set(front)
+    return {number for number, each in losses.items() if each in unbeaten}
+
+
+def ranks_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> dict[int, int]:
+    """The place of each point, from 1: by the sum of its losses, each in shares of its range and by its weight.
+
+    Equals share a place.
+    """
+    losses = {number: _losses(values, objectives) for number, values in points.items()}
+    ranges = [_range([each[place] for each in losses.values()]) for place in range(len(objectives))]
+    sums = {
+        number: round(
+            sum(
+                objective.weight * (loss - low) / width
+                for objective, loss, (low, width) in zip(objectives, each, ranges, strict=True)
+            ),
+            9,
+        )
+        for number, each in losses.items()
+    }
+    in_order = sorted(sums.values())
+    return {number: in_order.index(each) + 1 for number, each in sums.items()}
+
+
+def _losses(values: Values, objectives: Sequence[Objective]) -> tuple[float, ...]:
+    """Each objective as a number to keep small."""
+    return tuple(-values[each.measure] if each.goal == MAX else values[each.measure] for each in objectives)
+
+
+def _range(values: Collection[float]) -> tuple[float, float]:
+    """The least of values and how far they reach; 1 where all are the same."""
+    low, high = min(values), max(values)
+    return low, (high - low) or 1.0
+
+
+MOST_LEVELS = 6
+"""Numbers of more levels are told in so many ranges."""
+
+
+def influences_of(axes: Sequence[Axis], points: Sequence[tuple[Mapping[str, Level], Values]]) -> Iterator[Influence]:
+    """Every setting for every measure that differs between points, the settings in their order."""
+    for axis in axes:
+        groups = _groups(axis, [settings[axis.setting] for settings, _ in points if axis.setting in settings])
+        if len(groups) < 2:
+            continue
+        for measure in MEASURES:
+            of_all = [values[measure.name] for _, values in points if measure.name in values]
+            if not of_all or len(of_all) < len(points) or min(of_all) == max(of_all):
+                continue
+            means = [
+                LevelMean(level=label, points=len(found), mean=round(sum(found) / len(found), 4))
+                for label, levels in groups.items()
+                if (found := [values[measure.name] for each, values in points if each.get(axis.setting) in levels])
+            ]
+            reach = max(each.mean for each in means) - min(each.mean for each in means)
+            best = (max if measure.goal == MAX else min)(means, key=lambda each: each.mean)
+            percent = round(100.0 * reach / (max(of_all) - min(of_all)), 1)
+            yield Influence(
+                setting=axis.setting, measure=measure.name, percent=percent, best=best.level, levels=tuple(means)
+            )
+
+
+def _groups(axis: Axis, tried: Sequence[Level]) -> dict[str, Sequence[Level]]:
+    """The levels that were tried, by what they are called; many numbers in ranges that hold about as many of them."""
+    levels = [level for level in axis.levels if level in tried]
+    if not axis.ordered or len(levels) <= MOST_LEVELS:
+        return {_word(level): [level] for level in levels}
+    bounds = [round(place * len(levels) / MOST_LEVELS) for place in range(MOST_LEVELS + 1)]
+    ranges = [levels[first:last] for first, last in pairwise(bounds)]
+    return {f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]): each for each in ranges}
+
+
+def _word(level: Level) -> str:
+    return {True: "on", False: "off"}[level] if isinstance(level, bool) else str(level)
+
+
+Prices = Callable[[Node], float | None]
+"""What a node costs by the hour, if that is known."""
+
+
+def read_prices(path: str) -> Prices:
+    """The prices of a file. Raises InputError with the place of a mistake."""
+    documents = [each for text in read_paths([path], max_bytes=bounds.SETTINGS_BYTES) for each in read_documents(text)]
+    if len(documents) != 1:
+        raise InputError(f"expected one document, found {len(documents)}", source=path)
+    (document,) = documents
+    if head_of(document)[1] == KIND:
+        types = {each.name: each for each in catalogue_in(document).catalogue.types}
+        offers = {
+            (name, offering.zone, offering.capacity_type): offering.price
+            for name, each in types.items()
+            for offering in each.offerings
+        }
+        return lambda node: offers.get((type_of(node), zone_of(node), _capacity_type(node)))
+    table = decode(document.value, dict[str, Any])
+    for name, price in table.items():
+        if isinstance(price, bool) or not isinstance(price, int | float) or price < 0:
+            problem = f"expected a price by the hour, found {describe_value(price)}"
+            raise InputError(problem, source=path, place=f"${step(name)}")
+    known = convert_strictly(table, dict[str, float])
+    return lambda node: known.get(type_of(node))
+
+
+def prices_of(nodes: Iterable[Node], prices: Prices) -> tuple[Mapping[str, float], tuple[str, ...]]:
+    """Node -> price, and the instance types of nodes whose price is not known."""
+    found, unknown = {}, dict[str, None]()
+    for node in nodes:
+        price = prices(node)
+        if price is None:
+            unknown.setdefault(type_of(node) or "none")
+        else:
+            found[node.name] = price
+    return found, tuple(unknown)
+
+
+def _capacity_type(node: Node) -> str:
+    return (node.metadata.labels or {}).get(CAPACITY_TYPE) or ON_DEMAND

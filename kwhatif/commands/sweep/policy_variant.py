@@ -1,0 +1,246 @@
+"""A policy that differs from another one in some settings, as a document that kube-scheduler reads.
+
+One policy on one cluster: what the workers of a sweep do.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from kwhatif.api.decode import step
+from kwhatif.bounds import pods_to_make
+from kwhatif.commands.capacity.capacity import room_for
+from kwhatif.commands.sweep.measures import measure_cluster
+from kwhatif.commands.sweep.result import Level, Measures
+from kwhatif.commands.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, WEIGHT, Space
+from kwhatif.errors import InputError, KwhatifError, UsageError
+from kwhatif.policy.configuration_file import load_configuration
+from kwhatif.policy.render import as_document
+from kwhatif.results.place import Placement
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.runs import roll_out
+from kwhatif.simulation.replay import ReplayedPods
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.study import StudyBase
+
+
+def build_variant(setup: Setup, space: Space, settings: Mapping[str, Level]) -> dict[str, Any]:
+    """Today's configuration with these settings, every default spelled out. Raises UsageError for no such profile."""
+    document = copy.deepcopy(as_document(setup.configuration))
+    profile = _profile(document, space)
+    for setting, level in settings.items():
+        if setting == PERCENTAGE:
+            profile[PERCENTAGE] = level
+        elif setting == STRATEGY:
+            _strategy(profile, space.strategies[str(level)])
+        elif setting.endswith(WEIGHT):
+            _weight(profile, setting.removesuffix(WEIGHT), int(level))
+        else:
+            _switch(profile, setting.removesuffix(PLUGIN), bool(level))
+    return document
+
+
+def apply_settings(setup: Setup, space: Space, settings: Mapping[str, Level]) -> Setup:
+    """The scheduler with these settings; without any, today's. Raises PolicyError where kube-scheduler would."""
+    if not settings:
+        return setup
+    document = build_variant(setup, space, settings)
+    configuration = load_configuration(document, source="", features=setup.features)
+    return replace(setup, configuration=configuration, skipped=set(), stand_ins={}, used=set())
+
+
+def check(setup: Setup, space: Space) -> None:
+    """Try the first and the last level of each setting, and each strategy. Raises InputError with its place."""
+    if not setup.features.multi_point:
+        raise UsageError("the policy is older than v1beta3: begin with what kwhatif policy convert makes of it")
+    build_variant(setup, space, {})
+    for axis in space.axes:
+        for level in axis.levels if not axis.ordered else (axis.levels[0], axis.levels[-1]):
+            place = axis.place + step(str(level)) if axis.setting == STRATEGY else axis.place
+            try:
+                changed = apply_settings(setup, space, {axis.setting: level})
+                for profile in changed.configuration.profiles:
+                    changed.profile(profile)
+            except KwhatifError as error:
+                told = error.problem if isinstance(error, InputError) else str(error)
+                raise InputError(told, source=space.source, place=place) from None
+
+
+def describe_differences(setup: Setup, space: Space) -> Callable[[Mapping[str, Level]], str]:
+    """Tells in what a policy differs from today's, if in anything: ``strategy pack; NodeResourcesFit weighs 5``."""
+    today = as_document(setup.configuration)
+
+    @cache
+    def describe_setting(setting: str, level: Level) -> str:
+        changed = build_variant(setup, space, {setting: level})
+        if setting == PERCENTAGE and level == today[PERCENTAGE]:
+            # It is said of the profile now, and means the same.
+            _profile(changed, space).pop(PERCENTAGE)
+        same = as_document(load_configuration(changed, source="", features=setup.features)) == today
+        return "" if same else _describe_level(setting, level)
+
+    return lambda settings: "; ".join(filter(None, (describe_setting(*each) for each in settings.items())))
+
+
+def _describe_level(setting: str, level: Level) -> str:
+    if setting == PERCENTAGE:
+        return f"{level}% of nodes scored" if level else "nodes scored by cluster size"
+    if setting == STRATEGY:
+        return f"strategy {level}"
+    if setting.endswith(WEIGHT):
+        plugin = setting.removesuffix(WEIGHT)
+        return f"{plugin} weighs {level}" if level else f"{plugin} does not score"
+    return f"{setting.removesuffix(PLUGIN)} {'on' if level else 'off'}"
+
+
+# --- parts of a document
+
+
+def _profile(document: dict[str, Any], space: Space) -> dict[str, Any]:
+    profiles: list[dict[str, Any]] = document["profiles"]
+    names = [profile["schedulerName"] for profile in profiles]
+    if space.profile is None and len(profiles) > 1:
+        problem = f"the policy has several profiles: expected one of {', '.join(names)}, found none"
+        raise InputError(problem, source=space.source, place="$.profile")
+    wanted = space.profile or names[0]
+    if wanted not in names:
+        problem = f"expected a profile of the policy, which are {', '.join(names)}; found {wanted}"
+        raise InputError(problem, source=space.source, place="$.profile")
+    return profiles[names.index(wanted)]
+
+
+def _strategy(profile: dict[str, Any], strategy: Mapping[str, Any]) -> None:
+    entry = next((each for each in profile.get("pluginConfig", ()) if "scoringStrategy" in each["args"]), None)
+    if entry is None:
+        raise UsageError("no plugin of the profile has scoring strategies")
+    entry["args"]["scoringStrategy"] = copy.deepcopy(dict(strategy))
+
+
+def _weight(profile: dict[str, Any], plugin: str, weight: int) -> None:
+    """A plugin's weight where it is enabled; with 0 it does not score."""
+    plugins = profile["plugins"]
+    found = [
+        ref for point in ("multiPoint", "score") for ref in plugins[point].get("enabled", ()) if ref["name"] == plugin
+    ]
+    if not found:
+        raise UsageError(f"the profile does not enable {plugin}")
+    for ref in found:
+        ref["weight"] = weight
+    if not weight:
+        _take_out(plugins, "score", plugin)
+        plugins["score"].setdefault("disabled", []).append({"name": plugin})
+
+
+def _switch(profile: dict[str, Any], plugin: str, on: bool) -> None:
+    plugins = profile["plugins"]
+    if on:
+        enabled = plugins["multiPoint"].setdefault("enabled", [])
+        if not any(ref["name"] == plugin for point in plugins.values() for ref in point.get("enabled", ())):
+            enabled.append({"name": plugin})
+            kept = [ref for ref in plugins["multiPoint"].get("disabled", ()) if ref["name"] != plugin]
+            plugins["multiPoint"]["disabled"] = kept
+        return
+    for point in plugins:
+        _take_out(plugins, point, plugin)
+    plugins["multiPoint"].setdefault("disabled", []).append({"name": plugin})
+
+
+def _take_out(plugins: dict[str, Any], point: str, plugin: str) -> None:
+    if "enabled" in plugins[point]:
+        plugins[point]["enabled"] = [ref for ref in plugins[point]["enabled"] if ref["name"] != plugin]
+
+
+class PolicyTask(msgspec.Struct, frozen=True):
+    """A world of a sweep: the settings that differ from today's policy, on the cluster of this number."""
+
+    snapshot: int
+    settings: dict[str, Level]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A pod of which as many as find room are placed after a run, the claims made for it, and where to stop."""
+
+    asked: PodToSchedule
+    claims: Sequence[object]
+    limit: int
+
+
+@dataclass(frozen=True)
+class SweepCluster:
+    """A cluster, and what is placed there by each policy: ``replayed`` pods first, then those the ground asks about.
+
+    ``again`` expands manifests with updates, for each run anew. ``prices`` are those of nodes. ``today`` is where pods
+    are by today's policy.
+    """
+
+    base: StudyBase
+    replayed: ReplayedPods
+    again: Callable[[], ExpandedManifests] | None
+    probe: Probe | None
+    prices: Mapping[str, float]
+    most_pods: int
+    today: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PolicyRun:
+    """A run that has ended, the pods it was about, and its updates."""
+
+    session: Session
+    asked: Sequence[PodToSchedule]
+    rollouts: Sequence[Rollout]
+    run: PlacementRun
+
+    @property
+    def placements(self) -> Sequence[Placement]:
+        return self.run.placements
+
+
+@dataclass(frozen=True)
+class SweepClusters:
+    """What all worlds of a sweep have in common."""
+
+    space: Space
+    sites: Sequence[SweepCluster]
+
+
+def try_policy(sites: SweepClusters, world: PolicyTask) -> Measures:
+    """What a policy comes to. Raises KwhatifError for one that kube-scheduler would refuse."""
+    site = sites.sites[world.snapshot]
+    return measures_of(site, run_policy(site, sites.space, world.settings))
+
+
+def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) -> PolicyRun:
+    """Replayed pods first, in the order they started; then the new ones, in the scheduler's order; then updates."""
+    session = site.base.fork(apply_settings(site.base.case.setup, space, settings))
+    with pods_to_make(site.most_pods):
+        rollouts = site.again().rollouts if site.again is not None else []
+        run, asked = PlacementRun(session), [*site.replayed.pods, *site.base.case.pods_to_schedule]
+        for item in site.replayed.pods:
+            info = run.take_up(item)
+            if info is not None:
+                run.schedule(item, info)
+        run.schedule_all(site.base.case.pods_to_schedule)
+        for rollout in rollouts:
+            roll_out(rollout, run, asked)
+        run.wait()
+    return PolicyRun(session, asked, rollouts, run)
+
+
+def measures_of(site: SweepCluster, end: PolicyRun) -> Measures:
+    """What a run came to. Afterwards the cluster may be full of probes."""
+    found = measure_cluster(end.session.cluster, end.placements, len(end.run.evicted), site.today, site.prices)
+    if site.probe is None:
+        return found
+    with pods_to_make(site.most_pods):
+        room = room_for(end.session, site.probe.asked, site.probe.claims, site.probe.limit)
+    return msgspec.structs.replace(found, probe_room=room)

@@ -1,0 +1,276 @@
+"""``sweep`` as a question: a case for each cluster, and many policies on all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, cast
+
+import msgspec
+
+from kwhatif.api.core import Node
+from kwhatif.commands.sweep.measures import (
+    Prices,
+    front_of,
+    influences_of,
+    measure_cluster,
+    objectives_of,
+    prices_of,
+    ranks_of,
+    scalars,
+)
+from kwhatif.commands.sweep.points import BATCH, Refiner, points_of
+from kwhatif.commands.sweep.policy_variant import (
+    PolicyRun,
+    PolicyTask,
+    Probe,
+    SweepCluster,
+    SweepClusters,
+    build_variant,
+    check,
+    describe_differences,
+    run_policy,
+    try_policy,
+)
+from kwhatif.commands.sweep.result import Measures, Objective, PolicyPoint, SweepResult, order
+from kwhatif.commands.sweep.space_document import PERCENTAGE, Point, Space
+from kwhatif.errors import UsageError
+from kwhatif.fleet.dispatch import run
+from kwhatif.fleet.executors import Executor, LocalExecutor
+from kwhatif.fleet.rows_file import RowsFile
+from kwhatif.fleet.study import FailedTask, Study
+from kwhatif.policy.render import yaml_text
+from kwhatif.progress import report_start
+from kwhatif.results.base import Fidelity
+from kwhatif.simulation.expansion.pods import expand_manifests
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
+from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
+from kwhatif.simulation.study import StudyBase
+from kwhatif.snapshot.format.atomic_files import draft_of
+from kwhatif.snapshot.load import load_manifests
+
+MOST_PROBES = 1000
+"""So many probe pods are tried at most."""
+
+Outcome = Sequence[Measures] | str
+"""What a policy comes to on each cluster, or why that is not known."""
+
+
+@dataclass(frozen=True)
+class Sweep(ReplayQuestion[SweepResult]):
+    """Which of the policies of a ``space`` is best for the pods of ``files`` and those that are ``replayed``?
+
+    Each of ``snapshots`` is a cluster; measures are the means over all of them. ``search`` so many points more around
+    the front. ``objectives`` are words such as ``pending=10``. The ``probe`` is a manifest with one pod. The best
+    policy is written to ``write``, if that names a file. ``back`` has the workers, ``rows`` where rows are kept.
+    """
+
+    several_runs: ClassVar[bool] = True
+
+    space: Space
+    snapshots: Sequence[Source]
+    files: Files = ()
+    replayed: Sequence[str] = ()
+    seed: int | None = None
+    search: int = 0
+    objectives: Sequence[str] = ()
+    probe: Files = ()
+    prices: Prices | None = None
+    write: str = ""
+    executor: Executor = field(default_factory=LocalExecutor)
+    rows: RowsFile | None = None
+
+    def cases(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
+        """A case for each cluster. Raises UsageError where there is nothing to place."""
+        if not (self.files or self.replayed or inputs.edits):
+            raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
+        all_: list[ReplayScenario] = []
+        for snapshot in self.snapshots:
+            all_.append(ReplayScenario(replace(inputs, snapshot=snapshot, manifests=self.files), engine, all=all_))
+        return list(all_)
+
+    def check(self, case: Scenario) -> None:
+        super().check(case)
+        if self.search and self.seed is None:
+            raise UsageError("--search draws at random: name a --seed")
+        if case.scheduler_options.all_nodes and any(axis.setting == PERCENTAGE for axis in self.space.axes):
+            raise UsageError("--all-nodes scores all nodes, whatever percentageOfNodesToScore the space has")
+        objectives_of(self.objectives, priced=self.prices is not None)
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return not self.replayed
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[SweepResult]:
+        setup = cases[0].setup
+        if any(case.setup.configuration != setup.configuration for case in cases):
+            raise UsageError("the clusters have policies of their own: name the one to begin with, with --policy")
+        check(setup, self.space)
+        objectives = objectives_of(self.objectives, priced=self.prices is not None)
+        report_start("Asking today's policy")
+        bases, sites = [], []
+        for case in cases:
+            site = self._site(cast("ReplayScenario", case), notes)
+            end = run_policy(site, self.space, {})
+            self._check_objectives(objectives, site, end)
+            bases.append(RunRecord(end.session, end.asked, end.placements, case.unknown_kinds, end.rollouts))
+            sites.append(replace(site, today={each.pod: each.node for each in end.placements if each.node}))
+        points, repeated = points_of(self.space, self.seed)
+        words = describe_differences(setup, self.space)
+        same = [point for point in points if not words(point)]
+        policies = [same[0] if same else {}, *(point for point in points if words(point))]
+        repeated += len(same)
+        course = _SweepRun(self, SweepClusters(self.space, sites))
+        outcomes = course.outcomes(policies, self.rows)
+        if all(isinstance(each, str) for each in outcomes):
+            raise UsageError(f"no policy could be asked: {outcomes[0]}")
+        sampled = len(policies)
+        if self.search:
+            course.refine(objectives, policies, outcomes)
+        told = _points(words, policies, outcomes, objectives)
+        best = min((each for each in told if each.on_front), key=order)
+        if self.write:
+            self._write(best, yaml_text(build_variant(setup, self.space, best.settings)), notes)
+        known = [(each.settings, each.measures) for each in told if each.settings and each.on]
+        influences = tuple(influences_of(self.space.axes, known))
+
+        def result(*fidelity: Fidelity) -> SweepResult:
+            return SweepResult(
+                sample=_sample_in_words(self.space, sampled - 1),
+                seed=self.seed,
+                searched=len(policies) - sampled,
+                repeated=repeated,
+                snapshots=tuple(case.snapshot.source for case in cases),
+                pods=sum(len(basis.placements) for basis in bases),
+                replayed=sum(len(site.replayed.pods) for site in sites),
+                objectives=objectives,
+                best=best.number,
+                points=tuple(told),
+                influences=influences,
+                fidelity=fidelity,
+            )
+
+        return PendingResult(bases, result)
+
+    def _site(self, case: ReplayScenario, notes: Notes) -> SweepCluster:
+        reading, version = case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+        probe = None
+        if self.probe:
+            manifests = load_manifests(self.probe, case.inputs.namespace)
+            made = expand_manifests(case.snapshot, manifests, reading, version, anew=True)
+            owners = {item.owner or item.pod.key for item in made.pods}
+            if len(owners) != 1:
+                raise UsageError(f"--probe: expected manifests with one pod or workload, found {len(owners)}")
+            probe = Probe(made.pods[0], made.objects, MOST_PROBES)
+        prices: Mapping[str, float] = {}
+        if self.prices is not None:
+            prices, unknown = prices_of(case.snapshot.objects.list_all(Node), self.prices)
+            if unknown:
+                notes.warn(f"nodes without a price, which count as free: of instance type {', '.join(unknown)}")
+        again = case.again if case.expanded.rollouts else None
+        return SweepCluster(StudyBase.from_scenario(case), case.replayed, again, probe, prices, reading.max_pods)
+
+    def _check_objectives(self, objectives: Sequence[Objective], site: SweepCluster, end: PolicyRun) -> None:
+        known = {*scalars([measure_cluster(end.session.cluster, end.placements, 0, {}, site.prices)])}
+        known |= {"probeRoom"} if site.probe else set()
+        for each in objectives:
+            if each.measure not in known:
+                why = {"cost": "--prices", "probeRoom": "--probe"}.get(each.measure, "nodes that have such a thing")
+                raise UsageError(f"--objective {each.measure}: nothing is known of it without {why}")
+
+    def _write(self, best: PolicyPoint, text: str, notes: Notes) -> None:
+        try:
+            with draft_of(self.write) as file:
+                file.write(text.encode())
+        except OSError as error:
+            raise UsageError(f"{self.write}: cannot be written: {error.strerror or error}") from None
+        notes.note(f"{self.write}: policy {best.number}, {best.policy}")
+
+
+@dataclass(frozen=True)
+class _SweepRun:
+    """Asks of policies, all at a time or some more."""
+
+    sweep: Sweep
+    sites: SweepClusters
+
+    def outcomes(self, policies: Sequence[Point], rows: RowsFile | None = None) -> list[Outcome]:
+        """What each of these comes to on all clusters."""
+        many = len(self.sites.sites)
+        worlds = [PolicyTask(snapshot, settings) for settings in policies for snapshot in range(many)]
+        study = Study("Sweeping", self.sites, worlds, try_policy, Measures, self._digest())
+        found = [*run(study, self.sweep.executor, rows)]
+        return [_outcome(found[first : first + many]) for first in range(0, len(found), many)]
+
+    def refine(self, objectives: Sequence[Objective], policies: list[Point], outcomes: list[Outcome]) -> None:
+        """Add points around the front, and what comes of them."""
+        assert self.sweep.seed is not None
+        refiner = Refiner(self.sites.space, objectives, self.sweep.seed)
+        tried = slice(0 if policies[0] else 1, None)
+        _learn(refiner, policies[tried], outcomes[tried])
+        left = self.sweep.search
+        while left > 0 and (points := refiner.suggest(min(left, BATCH))):
+            rows = None if self.sweep.rows is None else self.sweep.rows.sibling_from(len(policies))
+            found = self.outcomes(points, rows)
+            _learn(refiner, points, found)
+            policies += points
+            outcomes += found
+            left -= len(points)
+
+    def _digest(self) -> str:
+        """What the rows of all worlds stand on besides their settings."""
+        told = [
+            [
+                site.base.digest,
+                [item.pod.key for item in site.replayed.pods],
+                site.probe.asked.pod.key if site.probe else "",
+                sorted(site.prices.items()),
+            ]
+            for site in self.sites.sites
+        ]
+        space = self.sites.space
+        return hashlib.sha256(msgspec.json.encode([told, space.profile, space.strategies])).hexdigest()
+
+
+def _outcome(found: Sequence[Measures | FailedTask]) -> Outcome:
+    error = next((each.error for each in found if isinstance(each, FailedTask)), None)
+    return error if error is not None else [each for each in found if isinstance(each, Measures)]
+
+
+def _learn(refiner: Refiner, policies: Sequence[Point], outcomes: Sequence[Outcome]) -> None:
+    for point, outcome in zip(policies, outcomes, strict=True):
+        if isinstance(outcome, str):
+            refiner.forget(point)
+        else:
+            refiner.learn(point, scalars(outcome))
+
+
+def _points(
+    words: Callable[[Point], str],
+    policies: Sequence[Point],
+    outcomes: Sequence[Outcome],
+    objectives: Sequence[Objective],
+) -> list[PolicyPoint]:
+    values = {number: scalars(each) for number, each in enumerate(outcomes) if not isinstance(each, str)}
+    front, ranks = front_of(values, objectives), ranks_of(values, objectives)
+    return [
+        PolicyPoint(
+            number=number,
+            policy=words(settings) if number else "today's",
+            settings=settings,
+            measures=values.get(number, {}),
+            on_front=number in front,
+            rank=ranks.get(number, 0),
+            on=() if isinstance(outcome, str) else tuple(outcome),
+            error=outcome if isinstance(outcome, str) else "",
+        )
+        for number, (settings, outcome) in enumerate(zip(policies, outcomes, strict=True))
+    ]
+
+
+def _sample_in_words(space: Space, points: int) -> str:
+    names = {"grid": "the whole grid", "random": "at random", "sobol": "a Sobol sequence"}
+    method = names.get(space.sample.method, "a Latin hypercube")
+    return f"{points} of {space.size} policies, {method}"

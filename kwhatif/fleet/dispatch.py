@@ -1,0 +1,162 @@
+"""The course of a study: batches are handed out, answers come back, and what went wrong is tried once more."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.fleet.executors import Executor, FatalError, LostError, Pool
+from kwhatif.fleet.rows_file import RowsFile
+from kwhatif.fleet.study import Base, BatchResult, FailedTask, Row, Study, Task
+from kwhatif.progress import report_progress
+
+_BATCH_SECONDS = 0.25
+"""A batch is to take about so long: much longer than it takes to hand it over, and short enough to lose."""
+
+_MOST_LOSSES = 2
+"""A world that was under way so often when workers died is asked about with no other under way, to see if it is it."""
+
+IndexedResult = tuple[int, Any]
+"""A world's place among the worlds, and its row or Failed."""
+
+
+def run(study: Study[Base, Task, Row], back: Executor, rows: RowsFile | None = None) -> Generator[Row | FailedTask]:
+    """The rows of a study **in the order of its worlds**, whatever the back and the number of its workers.
+
+    They are written to ``rows`` as they come, and those that are there already are not asked for again; worlds that
+    failed are. Who closes the iterator, or raises in it as Ctrl-C does, ends the workers and keeps what is there.
+    Raises KwhatifError if there are no workers, or if ``rows`` are of another study.
+    """
+    with nullcontext() if rows is None else closing(rows):
+        ready: dict[int, Any] = {} if rows is None else dict(rows.begin(study))
+        left = [index for index in range(len(study.tasks)) if index not in ready]
+        done = len(ready)
+        with back.workers(study, len(left)) as pool:
+            course = _Dispatcher(study, pool, left)
+            for index in range(len(study.tasks)):
+                while index not in ready:
+                    report_progress(study.name, "worlds", done, len(study.tasks))
+                    found = course.next_results()
+                    if rows is not None:
+                        rows.add(found)
+                    ready.update(found)
+                    done += len(found)
+                yield ready.pop(index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Worlds on their way, by their places. ``last``: they are not tried again."""
+
+    indices: list[int]
+    last: bool = False
+
+
+class _Dispatcher:
+    """What is still to be handed out, and what is under way.
+
+    todo      nobody has asked of them
+    single    they were under way when workers died, with others, so each goes by itself
+    suspects  they were that more than once, so each goes while nothing else is under way
+    failed    they raised an error, at the worker named, who is not to have them again
+    """
+
+    def __init__(self, study: Study[Any, Any, Any], pool: Pool, left: Iterable[int]) -> None:
+        self._worlds, self._pool = study.tasks, pool
+        self._todo, self._single, self._suspects = deque(left), deque[int](), deque[int]()
+        self._failed = deque[tuple[int, str]]()
+        self._losses = Counter[int]()
+        self._under_way: dict[Future[BatchResult], _Batch] = {}
+        self._size = 1
+
+    def next_results(self) -> list[IndexedResult]:
+        """What comes back next. Nothing may, although there is more to come."""
+        self._hand_out()
+        wait(self._under_way, return_when=FIRST_COMPLETED)
+        done = [(future, self._under_way.pop(future)) for future in list(self._under_way) if future.done()]
+        errors = [(batch, error) for future, batch in done if (error := _error_of(future)) is not None]
+        found = [
+            each for future, batch in done if not _error_of(future) for each in self._collect_answers(batch, future)
+        ]
+        for batch, error in errors:
+            verdict = self._pool.verdict(error)
+            if not isinstance(verdict, LostError | FatalError):
+                raise verdict
+            if isinstance(verdict, LostError):
+                # The others will not come back either.
+                lost = [each for each, _ in errors] + list(self._under_way.values())
+                self._under_way.clear()
+                self._pool.renew()
+                return [*found, *self._handle_lost_batches(lost, str(verdict))]
+            found += self._fatal(batch, str(verdict))
+        return found
+
+    # --- out
+
+    def _hand_out(self) -> None:
+        while len(self._under_way) < self._pool.width:
+            if self._failed:
+                index, worker = self._failed.popleft()
+                self._hand(_Batch([index], last=True), worker)
+            elif self._single:
+                self._hand(_Batch([self._single.popleft()]))
+            elif self._todo:
+                # Towards the end batches are smaller, so that all workers end at about the same time.
+                size = min(self._size, -(-len(self._todo) // self._pool.width))
+                self._hand(_Batch([self._todo.popleft() for _ in range(size)]))
+            elif self._suspects and not self._under_way:
+                self._hand(_Batch([self._suspects.popleft()]))
+            else:
+                return
+
+    def _hand(self, batch: _Batch, avoid: str | None = None) -> None:
+        worlds = [self._worlds[index] for index in batch.indices]
+        try:
+            future = self._pool.submit(worlds, avoid)
+        except Exception as error:
+            # As when nobody is left who could take it.
+            future = Future()
+            future.set_exception(error)
+        self._under_way[future] = batch
+
+    # --- back
+
+    def _collect_answers(self, batch: _Batch, future: Future[BatchResult]) -> Iterator[IndexedResult]:
+        answers = future.result()
+        if answers.seconds > 2 * _BATCH_SECONDS:
+            self._size = max(1, self._size // 2)
+        elif len(batch.indices) == self._size and answers.seconds < _BATCH_SECONDS / 2:
+            self._size *= 2
+        for index, answer in zip(batch.indices, answers.results, strict=True):
+            if answer.error is None:
+                yield index, answer.row
+            elif batch.last:
+                yield index, FailedTask(index, answer.error)
+            else:
+                self._failed.append((index, answers.worker))
+
+    def _handle_lost_batches(self, batches: list[_Batch], why: str) -> Iterator[IndexedResult]:
+        """Somebody among these cost a worker its life, unless somebody else did."""
+        indices = [index for batch in batches for index in batch.indices]
+        self._losses.update(indices)
+        for index in indices:
+            if self._losses[index] < _MOST_LOSSES:
+                self._single.append(index)
+            elif self._losses[index] == _MOST_LOSSES or len(indices) > 1:
+                self._suspects.append(index)
+            else:
+                yield index, FailedTask(index, why)
+
+    def _fatal(self, batch: _Batch, why: str) -> Iterator[IndexedResult]:
+        if len(batch.indices) == 1:
+            yield batch.indices[0], FailedTask(batch.indices[0], why)
+        else:
+            self._single.extend(batch.indices)
+
+
+def _error_of(future: Future[BatchResult]) -> BaseException | None:
+    return CancelledError() if future.cancelled() else future.exception()

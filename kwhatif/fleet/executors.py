@@ -1,0 +1,266 @@
+"""What a study is told of its workers, wherever they are.
+
+Which back is meant by words.
+
+Processes of this machine, by loky; none at all where one worker is enough.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import re
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Protocol
+
+from kwhatif.errors import UsageError
+from kwhatif.fleet.study import Ask, BatchResult, Study, answer_batch, kept_base
+
+LOST = "its worker was killed, or ran out of memory"
+
+
+class LostError(Exception):
+    """Workers died, and nobody knows because of which of the batches that were under way."""
+
+
+class FatalError(Exception):
+    """This very batch cost workers their lives again and again."""
+
+
+class Pool(Protocol):
+    """Workers that have the base of a study."""
+
+    @property
+    def width(self) -> int:
+        """So many batches are worth having under way."""
+
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
+        """Have somebody ask of these worlds; if there is a choice, another worker than the one to ``avoid``."""
+
+    def verdict(self, error: BaseException) -> Exception:
+        """What a future's error means: LostError, FatalError, or else what ends the study."""
+
+    def renew(self) -> None:
+        """Have workers again, after some were lost."""
+
+
+class Executor(Protocol):
+    """Somewhere to work."""
+
+    def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[Pool]:
+        """Workers for so many worlds, who are gone when this is over. Raises KwhatifError."""
+
+
+def describe_failure(error: BaseException) -> str:
+    """Why workers elsewhere cannot do what they should."""
+    return f"the workers cannot be asked: {type(error).__name__}: {error} (they need the same kwhatif)"
+
+
+_DASK = re.compile(r"dask://(?P<address>[^/\s]+:\d+)")
+_RAY = re.compile(r"ray|ray://[^/\s]+:\d+")
+
+
+def executor_of(on: str | None, workers: int | None) -> Executor:
+    """The back ``on`` these machines, with so many ``workers`` at most. Raises UsageError for what names none."""
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers {workers}: expected a number of at least 1")
+    if on is None:
+        return LocalExecutor(workers)
+    if found := _DASK.fullmatch(on):
+        from kwhatif.fleet.remote_executors import DaskExecutor
+
+        return DaskExecutor(found["address"], workers)
+    if _RAY.fullmatch(on):
+        from kwhatif.fleet.remote_executors import RayExecutor
+
+        return RayExecutor(None if on == "ray" else on, workers)
+    raise UsageError(f"--on {on}: expected dask://HOST:PORT, ray or ray://HOST:PORT")
+
+
+_ALONE, _WORTH_IT = 1.0, 3.0
+"""Seconds after which more workers are thought of, and that must be left then for them to be worth their start."""
+
+
+_IDLE = 30
+"""Seconds after which a process ends that nobody asks anything, as when its parent was killed."""
+
+
+class LocalExecutor:
+    """So many ``processes`` of this machine. With one, worlds are asked in this very process.
+
+    None is one for each core, once it is clear that the study takes long enough.
+    """
+
+    def __init__(self, processes: int | None = None) -> None:
+        self._processes = processes
+
+    @contextmanager
+    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[Pool]:
+        """Raises UsageError for several, where there is no Python that they could be started with."""
+        with ExitStack() as stack:
+            processes = None if self._processes is None else min(self._processes, left)
+            if getattr(sys, "frozen", False):
+                if processes is not None and processes > 1:
+                    raise UsageError(f"--workers {self._processes}: this program has no Python; pip install kwhatif")
+                processes = 1
+            if processes is None:
+                yield _GrowingPool(study, left, stack)
+            else:
+                yield _ThisProcess(study) if processes <= 1 else stack.enter_context(_processes(study, processes))
+
+
+class _ThisProcess:
+    """No worker but ourselves; a batch is asked when it is handed in."""
+
+    width = 1
+
+    def __init__(self, study: Study[Any, Any, Any]) -> None:
+        self._study = study
+
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
+        done: Future[BatchResult] = Future()
+        done.set_result(answer_batch(self._study.ask, self._study.base, worlds))
+        return done
+
+    def verdict(self, error: BaseException) -> Exception:
+        raise error
+
+    def renew(self) -> None:
+        """There is nobody to lose."""
+
+
+class _GrowingPool:
+    """This process first, then one for each core if that would end the study sooner."""
+
+    def __init__(self, study: Study[Any, Any, Any], left: int, stack: ExitStack) -> None:
+        self._study, self._left, self._stack = study, left, stack
+        self._pool: Pool = _ThisProcess(study)
+        self._seconds, self._asked = 0.0, 0
+
+    @property
+    def width(self) -> int:
+        return self._pool.width
+
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
+        left = self._left - self._asked
+        if self._seconds > _ALONE and isinstance(self._pool, _ThisProcess):
+            if self._seconds / self._asked * left > _WORTH_IT and (cores := min(cores_here(), left)) > 1:
+                self._pool = self._stack.enter_context(_processes(self._study, cores))
+            self._seconds = 0.0
+        found = self._pool.submit(worlds, avoid)
+        if isinstance(self._pool, _ThisProcess):
+            self._seconds += found.result().seconds
+            self._asked += len(worlds)
+        return found
+
+    def verdict(self, error: BaseException) -> Exception:
+        return self._pool.verdict(error)
+
+    def renew(self) -> None:
+        self._pool.renew()
+
+
+def cores_here() -> int:
+    """The cores that this process may use."""
+    from joblib.externals.loky import cpu_count
+
+    return int(cpu_count())
+
+
+@contextmanager
+def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
+    """The base is written once, to a file that workers map into their memory while they read it.
+
+    Its arrays are not mapped for good: of a cluster of 5,000 nodes and 50,000 pods they are half a megabyte in forty.
+    """
+    with _shut_down_in_order(), tempfile.TemporaryDirectory(prefix="kwhatif-") as directory:
+        path = os.path.join(directory, "base")
+        with open(path, "wb") as file:
+            pickle.dump((study.ask, study.base), file, protocol=5)
+        pool = _Processes(path, processes)
+        try:
+            yield pool
+        finally:
+            pool.close()
+
+
+@contextmanager
+def _shut_down_in_order() -> Iterator[None]:
+    """Told to terminate, a process ends its workers first, and takes away what it wrote for them."""
+    if threading.current_thread() is not threading.main_thread():
+        # Signals are none of another thread's business.
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Processes:
+    """Processes of loky. One more, apart from them, asks of worlds that failed."""
+
+    def __init__(self, path: str, processes: int) -> None:
+        self._path, self._processes = path, processes
+        # While one batch is being asked about, the next one waits at the worker's door.
+        self.width = 2 * processes
+        self._apart: Any = None
+        self._executor = _executor(processes)
+
+    def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
+        executor = self._executor
+        if avoid is not None:
+            executor = self._apart = self._apart or _executor(1)
+        found: Future[BatchResult] = executor.submit(_answer_batch, self._path, worlds)
+        return found
+
+    def verdict(self, error: BaseException) -> Exception:
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        # Also what is said of a process that was killed (TerminatedWorkerError).
+        if isinstance(error, BrokenProcessPool):
+            return LostError(LOST)
+        raise error
+
+    def renew(self) -> None:
+        self.close()
+        self._executor = _executor(self._processes)
+
+    def close(self) -> None:
+        """Nobody finishes what he is about."""
+        for executor in filter(None, (self._executor, self._apart)):
+            executor.shutdown(wait=True, kill_workers=True)
+        self._apart = None
+
+
+def _executor(processes: int) -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    # A process that has grown too large ends, and another one takes its place: that is as it should be.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
+    return ProcessPoolExecutor(max_workers=processes, timeout=_IDLE, initializer=_ignore_interrupts)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C is for the parent, who ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _answer_batch(path: str, worlds: Sequence[Any]) -> BatchResult:
+    ask, base = kept_base(path, lambda: _load_base(path))
+    return answer_batch(ask, base, worlds)
+
+
+def _load_base(path: str) -> tuple[Ask, Any]:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        found: tuple[Ask, Any] = pickle.loads(mapped)
+        return found

@@ -1,0 +1,211 @@
+"""Nodes as rows and plugins as columns: those that take a pod with their scores, the others with what is missing.
+
+Nodes of which all plugins say the same share a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+from kwhatif.render.blocks import Block, Grouping, Heading, Lines, Table
+from kwhatif.render.grouping import format_names, format_range, skeleton
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.explain import Blocker, NodeReport
+from kwhatif.results.place import Score
+
+MOST_FEASIBLE = 10
+MOST_REJECTED = 16
+"""Rows that are shown where nobody asks for all."""
+
+
+def nearest(nodes: Sequence[NodeReport]) -> NodeReport | None:
+    """Of the nodes that are out the one where the least is missing."""
+    return min((node for node in nodes if not node.feasible), key=distance, default=None)
+
+
+def distance(node: NodeReport) -> tuple[int, float, str]:
+    """How much is missing: so many plugins reject the node, and that share of what the pod asks for is not there.
+
+    Of what is not counted, such as a taint, all is missing.
+    """
+    short = max((each.short or 1.0 for each in node.blockers), default=0.0)
+    return len({each.plugin for each in node.blockers}), short, node.node
+
+
+def missing(nodes: Sequence[NodeReport]) -> str:
+    """What is missing on nodes of which the same is said, with numbers from the least to the most."""
+    told = []
+    for place, first in enumerate(nodes[0].blockers):
+        texts = [node.blockers[place].detail or node.blockers[place].reason for node in nodes]
+        if len(nodes) > 1:
+            texts = [_anywhere(text, node.node) for text, node in zip(texts, nodes, strict=True)]
+        told.append(format_range(texts) or f"e.g. {nodes[0].node}: {first.detail or first.reason}")
+    return "; ".join(told)
+
+
+# --- nodes that are out
+
+
+def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False) -> Iterator[Block]:
+    """The nodes that reject a pod, the nearest misses first. ``total``: of so many nodes, where all were looked at."""
+    if not nodes:
+        return
+    groups = [[node] for node in nodes] if everything else _group_alike(nodes)
+    groups = sorted((sorted(group, key=distance) for group in groups), key=_nearness)
+    shown = groups if everything else groups[:MOST_REJECTED]
+    plugins = _in_order([[each.plugin for each in group[0].blockers] for group in shown])
+    yield Heading(
+        f"REJECTED NODES{share(len(nodes), total)}, the nearest first (* kube-scheduler's own reason, x another)"
+    )
+    rows = tuple(_row(group, plugins) for group in shown)
+    headers = ("nodes", *plugins, "EVICTION", "AMONG THEM", "WHAT IS MISSING")
+    if all(len(group) == 1 for group in shown):
+        headers, rows = (*headers[:-2], headers[-1]), tuple((*row[:-2], row[-1]) for row in rows)
+        yield Table(headers, rows, names_from=1, nodes=(0,))
+    else:
+        yield Table(headers, rows, names_from=1, grouping=Grouping("row"), nodes=(0, len(plugins) + 2))
+    left = groups[len(shown) :]
+    more = f"{format_count(sum(map(len, left)), 'more node')} in {format_count(len(left), 'row')}; " if left else ""
+    if left or any(len(group) > 1 for group in shown):
+        yield Lines((f"{more}--all shows every node by itself.",))
+
+
+def _nearness(group: Sequence[NodeReport]) -> tuple[int, float, int, str]:
+    plugins, short, name = distance(group[0])
+    return plugins, short, -len(group), name
+
+
+def _row(group: Sequence[NodeReport], plugins: Sequence[str]) -> tuple[str, ...]:
+    first, names = group[0], [node.node for node in group]
+    alone = len(group) == 1
+    return (
+        first.node if alone else f"{len(group)} nodes",
+        *_marks(first.blockers, plugins),
+        "may help" if all(each.resolvable for each in first.blockers) else "no help",
+        "" if alone else format_some(names),
+        missing(group),
+    )
+
+
+def _in_order(lists: Sequence[Sequence[str]]) -> list[str]:
+    """Plugins in their order, of which each list holds some."""
+    order: list[str] = []
+    for names in sorted(lists, key=len, reverse=True):
+        for number, name in enumerate(names):
+            if name not in order:
+                behind = (order.index(other) for other in names[number:] if other in order)
+                order.insert(next(behind, len(order)), name)
+    return order
+
+
+def _group_alike(nodes: Sequence[NodeReport]) -> list[list[NodeReport]]:
+    """Nodes of which the same is said but for numbers; if that makes too many rows, by the same reasons."""
+    groups = _group_by_reasons(nodes, lambda node, each: skeleton(_anywhere(each.detail, node.node)))
+    return groups if len(groups) <= MOST_REJECTED else _group_by_reasons(nodes, lambda node, each: "")
+
+
+def _group_by_reasons(
+    nodes: Sequence[NodeReport], said: Callable[[NodeReport, Blocker], str]
+) -> list[list[NodeReport]]:
+    groups: dict[tuple[tuple[object, ...], ...], list[NodeReport]] = {}
+    for node in nodes:
+        key = tuple(
+            (each.plugin, each.reason, each.reported, each.resolvable, said(node, each)) for each in node.blockers
+        )
+        groups.setdefault(key, []).append(node)
+    return list(groups.values())
+
+
+def _marks(blockers: Sequence[Blocker], plugins: Sequence[str]) -> Iterator[str]:
+    """``*`` for a plugin that kube-scheduler's message counts, ``x`` for one that rejects the node as well."""
+    for plugin in plugins:
+        mine = [each.reported for each in blockers if each.plugin == plugin]
+        yield "*" if any(mine) else "x" if mine else "-"
+
+
+# --- nodes that come into question
+
+
+def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False) -> Iterator[Block]:
+    """The nodes that would take a pod, the best first, with their scores where these differ."""
+    if not nodes:
+        return
+    yield Heading(f"FEASIBLE NODES{share(len(nodes), total)}")
+    if len(nodes) == 1:
+        yield Table(
+            ("rank", "node", "total", "chosen"),
+            ((str(nodes[0].rank), nodes[0].node, str(nodes[0].total), _star(nodes)),),
+            nodes=(1,),
+        )
+        if nodes[0].scores:
+            yield score_table(nodes[0])
+        return
+    rows = [[node] for node in nodes] if everything else _of_same_score(nodes)
+    shown = rows if everything else rows[:MOST_FEASIBLE]
+    plugins = [each.plugin for each in nodes[0].scores]
+    differing = [place for place, _ in enumerate(plugins) if len({_cell(row[0].scores[place]) for row in shown}) > 1]
+    yield Table(
+        ("rank", "nodes", "total", "chosen", *(plugins[place] for place in differing)),
+        tuple(
+            (
+                str(row[0].rank),
+                format_names([node.node for node in row]),
+                str(row[0].total),
+                _star(row),
+                *(_cell(row[0].scores[place]) for place in differing),
+            )
+            for row in shown
+        ),
+        names_from=4,
+        grouping=Grouping("row"),
+        nodes=(1,),
+    )
+    lines = ["Scores are raw / from 0 to 100 / times weight."] if differing else []
+    same = [f"{each.plugin} {each.weighted}" for place, each in enumerate(nodes[0].scores) if place not in differing]
+    lines += [f"The same on each of these: {', '.join(same)}."] if same else []
+    if len(shown) < len(rows):
+        lines.append(f"{sum(map(len, rows[len(shown) :]))} more feasible nodes are not shown (--all shows them).")
+    if lines:
+        yield Lines(tuple(lines))
+
+
+def _of_same_score(nodes: Sequence[NodeReport]) -> list[list[NodeReport]]:
+    """Nodes by rank, those with the same scores in one row, the chosen one before the others."""
+    rows: list[list[NodeReport]] = []
+    for _, tied in groupby(nodes, key=lambda node: node.rank):
+        by_scores: dict[tuple[Score, ...], list[NodeReport]] = {}
+        for node in sorted(tied, key=lambda node: not node.chosen):
+            by_scores.setdefault(node.scores, []).append(node)
+        rows += by_scores.values()
+    return rows
+
+
+def _star(nodes: Sequence[NodeReport]) -> str:
+    if not any(node.chosen for node in nodes):
+        return ""
+    return "*" if len(nodes) == 1 else f"* {nodes[0].node}"
+
+
+def _cell(score: Score) -> str:
+    return f"{score.raw}/{score.normalized}/{score.weighted}"
+
+
+def score_table(node: NodeReport) -> Table:
+    """The scores of one node: plugins down."""
+    headers = ("plugin", "raw", "0 to 100", "weight", "score")
+    rows: list[tuple[str, ...]] = [
+        (each.plugin, str(each.raw), str(each.normalized), str(each.weight), str(each.weighted)) for each in node.scores
+    ]
+    return Table(headers, (*rows, ("TOTAL", "", "", "", str(node.total))))
+
+
+def share(number: int, total: int | None) -> str:
+    """``: 3 of 5``, if the whole is known."""
+    return "" if total is None else f": {number} of {total}"
+
+
+def _anywhere(text: str, node: str) -> str:
+    """What is said of a node so that it may be said of another one."""
+    return re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-]|\.\w)", "<node>", text) if node in text else text

@@ -1,0 +1,216 @@
+"""Long tables, told in groups: how many rows are alike, what they have in common, and how far the rest ranges.
+
+Names of nodes on a terminal, without the beginning and the ending that all of them have, which are told once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+from kwhatif.render.blocks import Block, Grouping, Lines, Table
+from kwhatif.results.amounts import format_count, format_some
+
+MOST_ROWS = 19
+"""A table with more rows than these is told in groups; one whose rows stand for themselves is cut at twice as many."""
+
+MOST_GROUPS = 12
+
+_MIN_OMITTED_ROWS = 3
+"""Rows that are left out at least: to say so takes two lines."""
+
+# What controllers put behind a name: an ordinal, or five random characters, before them the hash of a template. They
+# draw from an alphabet without vowels, so that they make no words.
+_GENERATED = re.compile(r"(-[bcdfghjklmnpqrstvwxz2456789]{8,10})?(-copy)?-(r?\d+|[bcdfghjklmnpqrstvwxz2456789]{5})$")
+_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?)(m|[KMGTPE]i|)(/\d+)?")
+_AMOUNT_IN_TEXT = re.compile(r"(?<![\w.=/:-])\d+(?:\.\d+)?(?:m|[KMGTPE]i)?(?![\w=/:-]|\.\d)")
+
+
+def drop_details(blocks: Sequence[Block]) -> list[Block]:
+    """The report without what only those want to know who ask for everything."""
+    return [
+        replace(block, texts=block.brief, brief=()) if isinstance(block, Lines) and block.brief else block
+        for block in blocks
+    ]
+
+
+def shorten_tables(
+    blocks: Sequence[Block], most_rows: int = MOST_ROWS, most_groups: int = MOST_GROUPS, most_items: int | None = None
+) -> list[Block]:
+    """The report with its long tables in groups, of each no more than the largest ``most_groups``.
+
+    ``most_items`` is how much of a list is told, if not all of it.
+    """
+    told: list[Block] = []
+    for block in drop_details(blocks):
+        if isinstance(block, Lines) and block.listed and most_items and len(block.texts) > most_items + 1:
+            more = f"  and {len(block.texts) - most_items} more"
+            told.append(replace(block, texts=(*block.texts[:most_items], more)))
+        elif not isinstance(block, Table) or block.grouping is None:
+            told.append(block)
+        elif block.grouping.alike is None and len(block.rows) >= 2 * most_rows + _MIN_OMITTED_ROWS:
+            told.append(_cut(block, block.grouping, 2 * most_rows))
+        elif block.grouping.alike is not None and len(block.rows) > most_rows:
+            told.append(_in_groups(block, block.grouping, block.grouping.alike, most_groups))
+        else:
+            told.append(block)
+    return told
+
+
+def _cut(table: Table, grouping: Grouping, most: int) -> Table:
+    more = format_count(len(table.rows) - most, f"more {grouping.one}")
+    return replace(table, rows=table.rows[:most], more=f"{more}; {grouping.shown_by} shows every row")
+
+
+def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int) -> Table:
+    by_key: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for row in table.rows:
+        by_key.setdefault(tuple(_key(row[i], i in grouping.pods) for i in alike), []).append(row)
+    first = grouping.first
+    if len(by_key) < most + _MIN_OMITTED_ROWS:
+        most = len(by_key)
+    groups = sorted(by_key.values(), key=lambda rows: (first is not None and not rows[0][first], -len(rows)))
+    if len(groups) == len(table.rows):
+        alone = replace(table, rows=tuple(row for (row,) in groups))
+        return _cut(alone, grouping, most) if most < len(groups) else alone
+    rows = tuple(
+        (str(len(group)), *(_common(group, i, i in grouping.pods) for i in range(len(table.headers))))
+        for group in groups[:most]
+    )
+    left = groups[most:]
+    more = format_count(sum(map(len, left)), f"more {grouping.one}")
+    said = f"{more} in {format_count(len(left), 'group')}; " if left else ""
+    return Table(
+        (f"{grouping.one}s", *table.headers),
+        rows,
+        nodes=tuple(i + 1 for i in table.nodes),
+        spare=tuple(i + 1 for i in table.spare),
+        more=f"{said}{grouping.shown_by} shows every row",
+    )
+
+
+def _key(cell: str, pod: bool) -> str:
+    return _GENERATED.sub("", cell) if pod else cell
+
+
+def _common(rows: Sequence[Sequence[str]], column: int, pod: bool) -> str:
+    """One cell for all: what they agree on, from the least to the most, or the first and how many others there are."""
+    cells = list(dict.fromkeys(row[column] for row in rows))
+    if len(cells) == 1:
+        return cells[0]
+    if pod:
+        keys = ((_key(cell, True), cell) for cell in cells)
+        return format_some(list(dict.fromkeys(cell if key == cell else f"{key}-*" for key, cell in keys)), 1)
+    return _span([cell for cell in cells if cell != "-"]) or format_some(cells, 1)
+
+
+def _span(amounts: Sequence[str]) -> str:
+    """``100m to 2``, or nothing if some are no amounts."""
+    found = [match for match in map(_AMOUNT.fullmatch, amounts) if match]
+    if not found or len(found) < len(amounts):
+        return ""
+    sized = sorted((_size(match[1], match[2]), match[0]) for match in found)
+    least, most = sized[0][1], sized[-1][1]
+    return least if least == most else f"{least} to {most}"
+
+
+def skeleton(text: str) -> str:
+    """What a sentence says, whatever its amounts."""
+    return _AMOUNT_IN_TEXT.sub("0", text)
+
+
+def format_range(texts: Sequence[str]) -> str:
+    """What sentences say that differ in amounts alone, these from the least to the most; else nothing."""
+    first, *rest = dict.fromkeys(texts)
+    if any(skeleton(other) != skeleton(first) for other in rest):
+        return ""
+    columns = zip(*map(_AMOUNT_IN_TEXT.findall, (first, *rest)), strict=True)
+    spans = iter([_span(column) for column in columns])
+    return _AMOUNT_IN_TEXT.sub(lambda _: next(spans), first)
+
+
+def _size(number: str, unit: str) -> float:
+    return float(number) / 1000 if unit == "m" else float(number) * float(1024 ** _UNITS.index(unit))
+
+
+_MIN_COMMON_CHARS = 8
+"""Characters that a common ending has at least."""
+
+_LONG_BEGINNING = 12
+"""The same of a common beginning, without which names are harder to tell."""
+
+_NO_NAMES = ("", "-", "nowhere")
+"""What stands in a cell where there is no node."""
+
+_SEVERAL = re.compile(r"(\d+ nodes: )?(.*?)( and \d+ more)?")
+
+
+def format_names(names: Sequence[str]) -> str:
+    """``worker-1``, or ``5 nodes: worker-1, worker-2, worker-3 and 2 more``."""
+    return names[0] if len(names) == 1 else f"{format_count(len(names), 'node')}: {format_some(names)}"
+
+
+def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
+    """The report with ``ip-10-0-1-2…`` for ``ip-10-0-1-2.eu-west-1.compute.internal``, where all names end so."""
+    names = {
+        name
+        for block in blocks
+        if isinstance(block, Table)
+        for row in block.rows
+        for i in block.nodes
+        for name in _names(row[i])[1]
+    }
+    beginning, ending = _beginning(names), _ending(names)
+    if not beginning and not ending:
+        return list(blocks)
+
+    def short(name: str) -> str:
+        if name not in names:
+            return name
+        tail = "…" if ending else ""
+        return f"{'…' if beginning else ''}{name.removeprefix(beginning).removesuffix(ending)}{tail}"
+
+    told = [
+        replace(block, rows=tuple(_without(row, block.nodes, short) for row in block.rows))
+        if isinstance(block, Table)
+        else block
+        for block in blocks
+    ]
+    said = [f"begin with … begin with {beginning}"] if beginning else []
+    said += [f"end in … end in {ending}"] if ending else []
+    return [*told, Lines((f"Names of nodes that {', those that '.join(said)}.",))]
+
+
+def _names(cell: str) -> tuple[str, list[str], str]:
+    """What stands before names of nodes, these, and what stands behind them."""
+    before, names, behind = _SEVERAL.fullmatch(cell.replace("\n", " ")).groups("")  # type: ignore[union-attr]
+    told = [name for name in names.split(", ") if name not in _NO_NAMES and not re.search(r"[\s<>*]", name)]
+    return before, told, behind
+
+
+def _ending(names: set[str]) -> str:
+    domains = {name[name.index(".") :] if "." in name else "" for name in names}
+    ending = domains.pop() if len(domains) == 1 and len(names) > 1 else ""
+    return ending if len(ending) >= _MIN_COMMON_CHARS else ""
+
+
+def _beginning(names: set[str]) -> str:
+    """Whole parts of a name, of which something is left of each."""
+    common = ""
+    if len(names) > 1:
+        alike = takewhile(lambda letters: letters[0] == letters[1], zip(min(names), max(names), strict=False))
+        common = "".join(letter for letter, _ in alike)
+    beginning = common[: common.rfind("-") + 1]
+    return beginning if len(beginning) >= _LONG_BEGINNING and "." not in beginning else ""
+
+
+def _without(row: tuple[str, ...], nodes: Sequence[int], short: Callable[[str], str]) -> tuple[str, ...]:
+    return tuple(_shorten_cell(cell, short) if i in nodes else cell for i, cell in enumerate(row))
+
+
+def _shorten_cell(cell: str, short: Callable[[str], str]) -> str:
+    before, names, behind = _names(cell)
+    return f"{before}{', '.join(map(short, names))}{behind}" if names else cell

@@ -1,0 +1,238 @@
+"""What is drawn on a page, as plain values: the map, what became of pods, matrices and the story over time.
+
+Long lists in few characters, and plain values as JSON that may stand in a page.
+
+``app/data.js`` undoes what is done here.
+"""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kwhatif.render.escape import clean
+from kwhatif.render.explain_nodes import distance
+from kwhatif.results.base import ClusterMap, Result
+from kwhatif.results.disruption import DrainResult
+from kwhatif.results.explain import ExplainResult, NodeReport, PodReport
+from kwhatif.results.place import Placement, PlaceResult, Score
+
+_LENGTHS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_IN_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def json_in_page(value: Any) -> str:
+    """Plain values as JSON that no parser of HTML takes for anything else; texts are cleaned first.
+
+    ASCII alone, so that line separators, which are new lines in a script, are written as escapes, too.
+    """
+    return json.dumps(_clean_value(value), separators=(",", ":"), ensure_ascii=True).translate(_IN_MARKUP)
+
+
+def _clean_value(value: Any) -> Any:
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {clean(key): _clean_value(each) for key, each in value.items()}
+        case _RawJson():
+            return value.text
+        case list() | tuple():
+            return [each if isinstance(each, int) else _clean_value(each) for each in value]
+    return value
+
+
+class _RawJson:
+    """Cleaned texts with line feeds between them, which no clean text has."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.text = "\n".join(texts)
+
+
+def front_coded(texts: Sequence[str]) -> dict[str, Any]:
+    """Each text as what it shares with the one before, and the rest: names in order have long beginnings in common."""
+    found, last = [], ""
+    for text in map(clean, texts):
+        most = min(len(text), len(last), len(_LENGTHS) - 1)
+        shared = next((place for place in range(most) if text[place] != last[place]), most)
+        found.append(_LENGTHS[shared] + text[shared:])
+        last = text
+    return {"f": _RawJson(found), "n": len(found)}
+
+
+def packed_column(texts: Sequence[str], nodes: Mapping[str, int]) -> dict[str, Any]:
+    """A column of a table in the way that takes least: places among the ``nodes``, a few distinct texts, or names."""
+    distinct = dict.fromkeys(texts)
+    if len(distinct) == 1:
+        return {"c": texts[0], "n": len(texts)}
+    others = {text: -1 - place for place, text in enumerate(text for text in distinct if text not in nodes)}
+    if len(others) <= len(distinct) // 2:
+        return {"m": [nodes[text] if text in nodes else others[text] for text in texts], "d": list(others)}
+    if 4 * len(distinct) <= len(texts):
+        places = {text: place for place, text in enumerate(distinct)}
+        return {"i": [places[text] for text in texts], "d": list(distinct)}
+    return front_coded(texts)
+
+
+MOST_SCORED = 500
+"""Of so many pods the scores are shown; each takes a row a plugin."""
+
+MOST_SINGLE = 200
+"""So many feasible nodes of a pod are listed with their scores, the best ones."""
+
+
+def map_data(found: ClusterMap) -> dict[str, Any]:
+    """The nodes in order of zone and pool; rows of ``rooms`` and ``asks`` are by resource."""
+    rooms = list(dict.fromkeys(node.room for node in found.nodes))
+    row_of = {room: row for row, room in enumerate(rooms)}
+    return {
+        "states": found.states,
+        "resources": found.resources,
+        "rooms": [list(map(float, room)) for room in rooms],
+        "asks": [list(map(float, asks)) for asks in found.asks],
+        "nodes": {
+            "name": front_coded([node.node for node in found.nodes]),
+            "zone": packed_column([node.zone for node in found.nodes], {}),
+            "pool": packed_column([node.pool for node in found.nodes], {}),
+            "closed": packed_column([node.closed for node in found.nodes], {}),
+            "taints": packed_column([", ".join(node.taints) for node in found.nodes], {}),
+            "room": [row_of[node.room] for node in found.nodes],
+        },
+        "pods": {
+            "name": front_coded([pod.pod for pod in found.pods]),
+            "asks": [pod.asks for pod in found.pods],
+            "at": [[pod.at[state] for pod in found.pods] for state in range(len(found.states))],
+        },
+    }
+
+
+def placements_of(result: Result) -> tuple[Placement, ...]:
+    """Everything that was tried for this answer."""
+    match result:
+        case PlaceResult():
+            return (*result.placements, *result.replacements)
+        case DrainResult():
+            return (*result.before, *result.placements)
+        case ExplainResult():
+            return tuple(report.placement for report in result.pods)
+    return ()
+
+
+def pods_data(result: Result, nodes: Mapping[str, int]) -> dict[str, Any]:
+    """What became of pods, as far as a map cannot tell it: why they wait, who made room for whom, and scores."""
+    placements = placements_of(result)
+    waiting = [each for each in placements if not each.good]
+    victims = [(victim, each) for each in placements for victim in each.victims]
+    again = {victim.pod: victim.replacement for victim, _ in victims if victim.replacement}
+    kept: Sequence[Any] = ()
+    if isinstance(result, DrainResult):
+        again |= {each.pod: each.replacement for each in result.pods if each.replacement}
+        kept = [each for each in result.pods if each.outcome in ("blocked", "refused")]
+    scored = [each for each in placements if each.scores][:MOST_SCORED]
+    return {
+        "waiting": _pairs([(each.pod, each.reason) for each in waiting]),
+        "again": _pairs(list(again.items())),
+        "victims": _pairs([(victim.pod, each.pod) for victim, each in victims]),
+        "kept": _pairs([(each.pod, each.reason) for each in kept]),
+        "scores": {each.pod: {"node": nodes.get(each.node, -1), "scores": _scores(each.scores)} for each in scored},
+        "left": max(sum(1 for each in placements if each.scores) - len(scored), 0),
+    }
+
+
+def drained_nodes(result: Result) -> list[tuple[str, bool]]:
+    """The nodes that were to be emptied, and whether they are."""
+    return [(node.node, node.drained) for node in result.nodes] if isinstance(result, DrainResult) else []
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Two columns; nothing where there are no rows."""
+    if not pairs:
+        return {}
+    return {"pod": packed_column([pod for pod, _ in pairs], {}), "of": packed_column([told for _, told in pairs], {})}
+
+
+def _scores(scores: Sequence[Score]) -> list[list[Any]]:
+    return [[each.plugin, each.weight, each.raw, each.normalized, each.weighted] for each in scores]
+
+
+def story_data(result: Result) -> dict[str, Any]:
+    """What happened when, over simulated time; nothing if none passed."""
+    if not isinstance(result, PlaceResult) or not result.timeline:
+        return {}
+    entries = result.timeline
+    return {
+        "time": [float(entry.time) for entry in entries],
+        "pod": packed_column([entry.pod for entry in entries], {}),
+        "what": packed_column([entry.what for entry in entries], {}),
+        "node": packed_column([entry.node for entry in entries], {}),
+        "why": packed_column([entry.why for entry in entries], {}),
+    }
+
+
+def matrices_of(result: Result) -> list[dict[str, Any]]:
+    """Each explained pod: what every plugin says of every node, nodes with the same verdict in one row."""
+    reports = result.pods if isinstance(result, ExplainResult) else result.explanations
+    return [_matrix(report) for report in reports if isinstance(report, PodReport)]
+
+
+def _matrix(report: PodReport) -> dict[str, Any]:
+    compared = report.comparison
+    nodes = report.nodes if compared is None else (compared.left, compared.right)
+    feasible = sorted((node for node in nodes if node.feasible), key=lambda node: node.rank or 0)
+    rejected = [node for node in nodes if not node.feasible]
+    return {
+        "pod": report.pod,
+        "outcome": report.placement.outcome,
+        "node": report.placement.node,
+        "message": report.placement.message or report.refusal,
+        "feasible": [
+            {
+                "node": node.node,
+                "rank": node.rank,
+                "total": node.total,
+                "chosen": node.chosen,
+                "scores": _scores(node.scores),
+            }
+            for node in feasible[:MOST_SINGLE]
+        ],
+        "more": max(len(feasible) - MOST_SINGLE, 0),
+        "rejected": list(_rejection_groups(rejected)),
+        "state": report.state,
+        "alike": [(each.pod, each.node) for each in report.alike],
+        "compared": "" if compared is None else compared.verdict,
+        "evictions": [
+            (
+                each.node,
+                len(each.victims),
+                each.violations,
+                each.top_priority,
+                each.earliest_start,
+                each.chosen,
+                each.behind,
+            )
+            for each in report.evictions
+        ],
+        "fixes": [[fix.change, fix.node] for fix in report.fixes],
+        "tried": report.tried,
+    }
+
+
+def _rejection_groups(nodes: Sequence[NodeReport]) -> Iterator[dict[str, Any]]:
+    """Nodes that the same plugins reject for the same reasons, the nearest misses first."""
+    groups: dict[tuple[tuple[str, str], ...], list[NodeReport]] = {}
+    for node in sorted(nodes, key=distance):
+        groups.setdefault(tuple((each.plugin, each.reason) for each in node.blockers), []).append(node)
+    for key, group in groups.items():
+        details: list[str] = []
+        for place in range(len(key)):
+            told = dict.fromkeys(node.blockers[place].detail for node in group if node.blockers[place].detail)
+            details.append(next(iter(told), "") + (f" (and {len(told) - 1} more)" if len(told) > 1 else ""))
+        yield {
+            "nodes": front_coded(sorted(node.node for node in group)),
+            "blockers": [
+                [plugin, reason, detail, group[0].blockers[place].reported, group[0].blockers[place].resolvable]
+                for place, ((plugin, reason), detail) in enumerate(zip(key, details, strict=True))
+            ],
+        }

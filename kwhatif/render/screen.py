@@ -1,0 +1,157 @@
+"""What a report is drawn on: a terminal of some width that may show colours, or a file, where no line is broken."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from kwhatif.render.blocks import NONE
+from kwhatif.render.escape import clean
+
+NARROWEST = 60
+NOTHING = ("", "-", NONE)
+"""Cells that say nothing."""
+
+_NARROWEST_CELL = 16
+"""Columns that a sentence has at least, or it goes below its row."""
+
+LOOKED_AT = 60
+"""Rows by which it is decided how a table is laid out."""
+
+_WORD = re.compile(r"[^\s,]*,\s*|[^\s,]+\s*")
+_Bands = list[list[tuple[int, int]]]
+
+_STYLES = {"error": "bold red", "fail": "bold red", "warn": "bold yellow", "pass": "bold green", "heading": "bold"}
+
+
+@dataclass(frozen=True)
+class Screen:
+    """``width`` in columns, None where lines may be as long as they are."""
+
+    width: int | None = None
+    colour: bool = False
+
+    @property
+    def columns(self) -> int:
+        return max(self.width or 0, NARROWEST)
+
+    def paint(self, text: str, kind: str) -> str:
+        """The text in the style of a kind, which is one of a verdict, a level, or ``heading``."""
+        if not self.colour:
+            return text
+        from rich.style import Style
+
+        return Style.parse(_STYLES[kind]).render(text)
+
+    def wrap(self, text: str, indent: str = "", first: str = "") -> list[str]:
+        """The text on as many lines as it takes, no word broken; ``indent`` is before all but the first."""
+        if self.width is None:
+            return [f"{first}{clean(text)}".rstrip()]
+        lines = wrap(
+            clean(text),
+            self.columns,
+            initial_indent=first,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        return lines or [first.rstrip()]
+
+    def align_names(self, names: Sequence[str]) -> list[str]:
+        """Names two blanks apart, on a line of their own where they do not fit any more."""
+        lines = [names[0]]
+        for name in names[1:]:
+            if self.width is None or len(lines[-1]) + 2 + len(name) <= self.columns:
+                lines[-1] += f"  {name}"
+            else:
+                lines.append(f"  {name}")
+        return [line.rstrip() for line in lines]
+
+    def table(self, rows: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Each row's lines, columns two blanks apart. Columns without room go on below, and sentences are wrapped."""
+        cells = [[clean(cell) for cell in row] for row in rows]
+        bands = self._bands(cells)
+        return [[line for band in bands for line in _band_of(row, band)] or [""] for row in cells]
+
+    def _bands(self, rows: Sequence[Sequence[str]]) -> _Bands:
+        """Column and width of what stands side by side; further bands are set in by two.
+
+        Of all ways to do that the one that takes fewest lines.
+        """
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        if self.width is None:
+            return [list(enumerate(widths))]
+        some = [[*row[:1], *("" if cell in NOTHING else cell for cell in row[1:])] for row in rows[:LOOKED_AT]]
+        words = [
+            max((len(word.rstrip()) for row in some for word in _WORD.findall(row[i])), default=0)
+            for i in range(len(widths))
+        ]
+        lines = functools.cache(lambda i, width: [len(_fold_cell(row[i], width)) for row in some])
+
+        def height(bands: _Bands) -> int:
+            return sum(
+                sum(map(max, zip(*(lines(i, width) for i, width in band), strict=True))) for band in bands if band
+            )
+
+        return min(self._layouts(widths, words), key=lambda bands: (height(bands), len(bands)))
+
+    def _layouts(self, widths: Sequence[int], words: Sequence[int]) -> Iterator[_Bands]:
+        """All ways to set columns: one without room is wrapped if its words have some, or begins a band.
+
+        A column may also be narrowed for the sake of those behind it.
+        """
+
+        def extend_layout(i: int, bands: _Bands, used: int) -> Iterator[_Bands]:
+            if i == len(widths):
+                yield bands
+                return
+            room, behind = self.columns - used, sum(width + 2 for width in widths[i + 1 :])
+            if widths[i] <= room:
+                yield from extend_layout(i + 1, _beside(bands, i, widths[i]), used + widths[i] + 2)
+            least = max(_NARROWEST_CELL, words[i])
+            for width in {room, room - behind}:
+                if least <= width < widths[i]:
+                    yield from extend_layout(i + 1, _beside(bands, i, width), used + width + 2)
+            if widths[i] > room:
+                width = min(widths[i], self.columns - 2)
+                below = [*bands, [(i, width)]] if bands[-1] else [[(i, width)]]
+                yield from extend_layout(i + 1, below, width + 4)
+
+        return extend_layout(0, [[]], 0)
+
+
+def _beside(bands: _Bands, column: int, width: int) -> _Bands:
+    return [*bands[:-1], [*bands[-1], (column, width)]]
+
+
+def _fold_cell(text: str, width: int) -> list[str]:
+    """A cell on as many lines as it takes, none if it is empty; words are broken behind commas only."""
+    if len(text) <= width:
+        return [text] if text else []
+    lines = []
+    for line in wrap(text, width, break_on_hyphens=False, break_long_words=False):
+        lines.append("")
+        for word in _WORD.findall(line) if len(line) > width else (line,):
+            if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
+                lines.append("")
+            lines[-1] += word
+    return [line.rstrip() for line in lines]
+
+
+def _band_of(row: Sequence[str], band: Sequence[tuple[int, int]]) -> list[str]:
+    """The lines of a band in one row; none if nothing stands in it."""
+    margin = "  " if band[0][0] else ""
+    if all(row[i] in (NOTHING if margin else ("",)) for i, _ in band):
+        return []
+    columns = [[f"{line:<{width}}" for line in _fold_cell(row[i], width)] for i, width in band]
+    blanks = [" " * width for _, width in band]
+    return [
+        margin
+        + "  ".join(
+            column[n] if n < len(column) else blank for column, blank in zip(columns, blanks, strict=True)
+        ).rstrip()
+        for n in range(max(map(len, columns)))
+    ]

@@ -1,0 +1,191 @@
+"""Blocks as text: columns as kubectl prints them, without borders; on a terminal as wide as that, else as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, Part, Table, Verdict, flatten_blocks
+from kwhatif.render.escape import clean, in_text
+from kwhatif.render.grouping import MOST_GROUPS, MOST_ROWS, drop_details, shorten_node_names, shorten_tables
+from kwhatif.render.screen import LOOKED_AT, NOTHING, Screen
+
+SIGHT = 24
+"""Lines that everybody sees at once: the verdict of a longer report is told again at its end."""
+
+MOST_LINES = 60
+"""How long a report may get that has tables in groups, as far as fewer groups make it shorter."""
+
+_SHORTER: tuple[tuple[int, int, int | None], ...] = (
+    (MOST_ROWS, MOST_GROUPS, None),
+    *((MOST_ROWS, MOST_GROUPS, items) for items in (8, 4, 2)),
+    *((2 * groups, groups, 2) for groups in (8, 6, 5, 4, 3, 2)),
+    *((2, 1, 1), (1, 1, 1)),
+)
+"""Most rows and most groups of a table, and most items of a list, tried one after the other until the report is short
+enough.
+"""
+
+PLAIN = Screen()
+
+
+def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool = True, wide: bool = False) -> str:
+    """The report, ending in a newline; ``everything`` leaves no row out, however many there are.
+
+    A terminal without room shortens names of nodes, where all begin or end alike, and does without some columns, but
+    for ``wide``.
+    """
+    terminal, parts = screen.width is not None, _put_verdict_first(blocks)
+    if terminal and not everything:
+        parts = _with_room(parts, screen)
+    whole = flatten_blocks(parts)
+    if terminal and wide:
+        whole = [replace(block, spare=()) if isinstance(block, Table) else block for block in whole]
+    elif terminal:
+        whole = shorten_node_names(whole)
+    if everything:
+        return in_text("\n".join([*_lines(whole, screen), ""]))
+    whole = drop_details(whole)
+    # Where no table is so long that it is grouped, wrapped lines may still make a report too long for a terminal.
+    ways = _SHORTER if terminal or shorten_tables(whole) != whole else _SHORTER[:1]
+    for rows, groups, items in ways:
+        lines = _lines(shorten_tables(whole, rows, groups, items if terminal else None), screen)
+        if len(lines) <= MOST_LINES:
+            break
+    return in_text("\n".join([*lines, ""]))
+
+
+def _put_verdict_first(blocks: Iterable[Block]) -> list[Block]:
+    """The verdict first."""
+    return sorted(blocks, key=lambda block: not isinstance(block, Verdict))
+
+
+def _with_room(blocks: Sequence[Block], screen: Screen) -> list[Block]:
+    """The report with as many of its parts as a screenful holds, one at least, in their order."""
+    parts = {i: block for i, block in enumerate(blocks) if isinstance(block, Part)}
+    heights = {i: len(_lines(shorten_tables(part.blocks), screen)) + 1 for i, part in parts.items()}
+    if len(heights) < 2:
+        return list(blocks)
+    room = (
+        MOST_LINES - len(_lines(drop_details([block for block in blocks if not isinstance(block, Part)]), screen)) - 2
+    )
+    kept: set[int] = set()
+    for i in sorted(heights, key=lambda i: not parts[i].urgent):
+        if kept and heights[i] > room:
+            break
+        kept.add(i)
+        room -= heights[i]
+    if len(kept) == len(heights):
+        return list(blocks)
+    last = max(heights)
+    left = len(heights) - len(kept)
+    more = Lines((f"{left} more {'is' if left == 1 else 'are'} explained with --all.",))
+    shown = [block for i, block in enumerate(blocks[: last + 1]) if i not in heights or i in kept]
+    return [*shown, more, *blocks[last + 1 :]]
+
+
+def _lines(blocks: Sequence[Block], screen: Screen) -> list[str]:
+    """Blocks are set apart by empty lines, but not from their headings."""
+    lines: list[str] = []
+    under_heading = True
+    for block in blocks:
+        if not under_heading:
+            lines.append("")
+        lines += _render_block(block, screen)
+        under_heading = isinstance(block, Heading)
+    if len(lines) > SIGHT:
+        lines += [
+            line for block in blocks if isinstance(block, Verdict) for line in ("", *_render_block(block, screen))
+        ]
+    return lines
+
+
+def _render_block(block: Block, screen: Screen) -> list[str]:
+    match block:
+        case Verdict(text, good):
+            return [screen.paint(line, "pass" if good else "fail") for line in screen.wrap(text)]
+        case Heading(text):
+            return [screen.paint(line, "heading") for line in screen.wrap(text)]
+        case Facts(pairs):
+            width = max(len(label) for label, _ in pairs) + 2
+            return [
+                line
+                for label, value in pairs
+                for line in screen.wrap(value, " " * (width + 1), f"{label + ':':<{width}} ")
+            ]
+        case Lines(texts):
+            return [line for text in texts for line in screen.wrap(text, "  ")]
+        case Commands(texts):
+            return [clean(text) for text in texts]
+        case Table():
+            return _table(block, screen)
+        case Part(blocks):
+            return _lines(blocks, screen)
+
+
+def _table(table: Table, screen: Screen) -> list[str]:
+    """Headers in capitals; those from ``names_from`` on are names and stay as they are."""
+    table = table if screen.width is None else _fitting(table, screen)
+    head, rows = _lay_out(table, screen)
+    return [
+        *(screen.paint(line, "heading") for line in head),
+        *rows,
+        *(screen.wrap(table.more) if table.more else ()),
+    ]
+
+
+def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
+    """The lines of the header, and those of the rows."""
+    capitals = len(table.headers) if table.names_from is None else table.names_from
+    heads = [head if place >= capitals else head.upper() for place, head in enumerate(table.headers)]
+    folded = (
+        _fold_headers(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
+    )
+    drawn = screen.table([*folded, *table.rows])
+    head, rows = (chain.from_iterable(part) for part in (drawn[: len(folded)], drawn[len(folded) :]))
+    return list(head), list(rows)
+
+
+def _fitting(table: Table, screen: Screen) -> Table:
+    """The table without columns in which nothing stands, and without spare ones as far as that saves lines."""
+    table = _select_columns(table, [i for i in range(len(table.headers)) if not i or _tells(table, i)])
+    if not table.spare or _width([table.headers, *table.rows]) <= screen.columns:
+        return table
+    ways = [table]
+    while ways[-1].spare:
+        ways.append(_select_columns(ways[-1], [i for i in range(len(ways[-1].headers)) if i != ways[-1].spare[0]]))
+
+    def height(way: Table) -> int:
+        return sum(map(len, _lay_out(replace(way, rows=way.rows[:LOOKED_AT]), screen)))
+
+    return min(ways, key=height)
+
+
+def _tells(table: Table, column: int) -> bool:
+    """Whether anything stands there."""
+    return any(row[column] not in NOTHING for row in table.rows)
+
+
+def _select_columns(table: Table, columns: Sequence[int]) -> Table:
+    """These columns of a table."""
+    return replace(
+        table,
+        headers=tuple(table.headers[i] for i in columns),
+        rows=tuple(tuple(row[i] for i in columns) for row in table.rows),
+        names_from=None if table.names_from is None else sum(i < table.names_from for i in columns),
+        spare=tuple(columns.index(i) for i in table.spare if i in columns),
+    )
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)) - 2
+
+
+def _fold_headers(heads: Sequence[str]) -> list[list[str]]:
+    """Names of plugins, which are made of several words, on as many lines, the last on that of all other headers."""
+    parts = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", head).split() if head.isalpha() else [head] for head in heads]
+    deepest = max(map(len, parts))
+    padded = [[*[""] * (deepest - len(each)), *each] for each in parts]
+    return [list(line) for line in zip(*padded, strict=True)]

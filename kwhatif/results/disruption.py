@@ -1,0 +1,293 @@
+"""What happens when nodes, zones or pools are gone.
+
+What draining nodes would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
+
+from kwhatif.results.base import Fidelity, ManifestResult, Result, ResultStruct
+from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, ScaleUp, Victim, homeless_victims
+
+Requirement = Literal["back", "replicas", "quorum", "budgets"]
+"""What surviving takes: every pod that is made again finds a node; no workload loses all its replicas, no StatefulSet
+half of them, no PodDisruptionBudget a pod too many."""
+
+Outcome = Literal["back", "pending", "waiting", "lost", "bound"]
+
+
+class LostPod(ResultStruct, frozen=True, kw_only=True):
+    """A pod that ran on a failed node.
+
+    ``outcome``: ``back`` if the pod in its place, ``replacement``, ``lands_on`` another node, perhaps after others, the
+    ``victims``, have left for it; ``pending`` if it finds none, for the reason of the ``message``; ``waiting`` if its
+    controller makes none as long as nobody knows whether it still runs; ``lost`` if nobody makes it again; ``bound`` if
+    it belongs to that node and has no business elsewhere.
+    """
+
+    pod: str
+    node: str
+    workload: str
+    outcome: Outcome
+    replacement: str = ""
+    lands_on: str = ""
+    message: str = ""
+    victims: tuple[Victim, ...] = ()
+
+
+class Hit(ResultStruct, frozen=True, kw_only=True):
+    """A workload that a failure hits: of its ``replicas`` that run, so many are on failed nodes (``lost``) and come to
+    what their outcomes say (``gone`` are those that nobody makes again); ``evicted`` have to leave for pods that come
+    back, of which ``homeless`` find no other node.
+
+    ``down``: none of its replicas is left until one is back. ``quorum_lost``: of a StatefulSet's replicas no more than
+    half are.
+    """
+
+    workload: str
+    replicas: int
+    lost: int = 0
+    back: int = 0
+    pending: int = 0
+    waiting: int = 0
+    gone: int = 0
+    evicted: int = 0
+    homeless: int = 0
+    down: bool = False
+    quorum_lost: bool = False
+
+
+class BrokenFloor(ResultStruct, frozen=True, kw_only=True):
+    """A PodDisruptionBudget that wants ``desired`` healthy pods: it has so many before, and fewer right after."""
+
+    budget: str
+    desired: int
+    before: int
+    after: int
+
+
+class Headroom(ResultStruct, frozen=True, kw_only=True):
+    """A resource on the nodes that are left and take pods, once everybody is back who comes back: cpu in millicores,
+    all else in bytes or pieces."""
+
+    resource: str
+    allocatable: int
+    requested: int
+
+
+class Failure(ResultStruct, frozen=True, kw_only=True):
+    """What is gone together: a ``kind`` (``node``, ``zone``, ``pool``, ``pair`` or the key of a label), its ``name``
+    and its ``nodes``; and what happens to the ``pods`` that ran there.
+
+    The numbers count pods by what becomes of them, as ``hits`` do by workload.
+    """
+
+    kind: str
+    name: str
+    nodes: tuple[str, ...]
+    pods: int
+    back: int = 0
+    pending: int = 0
+    waiting: int = 0
+    lost: int = 0
+    bound: int = 0
+    evicted: int = 0
+    homeless: int = 0
+    hits: tuple[Hit, ...] = ()
+    budgets: tuple[BrokenFloor, ...] = ()
+    headroom: tuple[Headroom, ...] = ()
+    lost_pods: tuple[LostPod, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """``node worker-3``."""
+        return f"{self.kind} {self.name}"
+
+    @property
+    def down(self) -> int:
+        """How many workloads lose all their replicas."""
+        return sum(hit.down for hit in self.hits)
+
+    @property
+    def quorums_lost(self) -> int:
+        """How many StatefulSets lose their quorum."""
+        return sum(hit.quorum_lost for hit in self.hits)
+
+    @property
+    def stuck(self) -> int:
+        """Pods that have no node in the end, of those that are or would be made again."""
+        return self.pending + self.waiting + self.homeless
+
+    @property
+    def badness(self) -> tuple[int, ...]:
+        """What tells the worse of two, the most important first."""
+        return (self.stuck, self.lost, self.down, self.quorums_lost, len(self.budgets), self.evicted, self.pods)
+
+    def breaks(self, required: Sequence[Requirement]) -> tuple[Requirement, ...]:
+        """Which of these requirements it does not meet."""
+        return tuple(each for each in required if _BROKEN[each](self))
+
+
+_BROKEN: dict[Requirement, Callable[[Failure], int]] = {
+    "back": lambda failure: failure.stuck,
+    "replicas": lambda failure: failure.down,
+    "quorum": lambda failure: failure.quorums_lost,
+    "budgets": lambda failure: len(failure.budgets),
+}
+
+
+class Scope(ResultStruct, frozen=True, kw_only=True):
+    """How many failures of a ``kind`` were asked about, of how many there are, and how many break nothing ``required``.
+
+    ``survivable``: all of them must.
+    """
+
+    kind: str
+    asked: int
+    there_are: int
+    survived: int
+    required: bool = False
+
+
+class FailedWorld(ResultStruct, frozen=True, kw_only=True):
+    """A failure that could not be worked out, and the error."""
+
+    kind: str
+    name: str
+    error: str
+
+
+class OutageResult(Result, frozen=True, kw_only=True):
+    """Failures, the worst first, with what they do to pods and workloads.
+
+    ``survive`` are kinds of failures that must be survived, ``require`` what that takes. ``before`` are placements of
+    pods that came with manifests or edits, before anything failed, ``rollouts`` the updates among them. ``assumed``
+    says in sentences what was taken for granted.
+    """
+
+    rows: ClassVar[str] = "failures"
+
+    kind: str = "Outage"
+    nodes: int
+    scopes: tuple[Scope, ...]
+    failures: tuple[Failure, ...]
+    survive: tuple[str, ...] = ()
+    require: tuple[Requirement, ...] = ("back",)
+    errors: tuple[FailedWorld, ...] = ()
+    assumed: tuple[str, ...] = ()
+    before: tuple[Placement, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    fidelity: Fidelity
+
+    @property
+    def unsurvived_failures(self) -> tuple[Failure, ...]:
+        """The failures that must be survived and are not."""
+        return tuple(each for each in self.failures if each.kind in self.survive and each.breaks(self.require))
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a failure is not survived that must be, or could not be worked out; else 0."""
+        unsure = any(error.kind in self.survive for error in self.errors)
+        return 1 if self.unsurvived_failures or unsure or self.refusals or self.failed else 0
+
+
+class DrainedPod(ResultStruct, frozen=True, kw_only=True):
+    """A pod of a node that is drained.
+
+    ``outcome``: ``evicted``, ``ignored`` (it stays, and that is in order), ``refused`` (kubectl would not begin) or
+    ``blocked`` (the API server would not let it go); ``reason`` says why. ``turn`` counts the rounds of evictions from
+    1; between two of them pods that found a new node become ready. ``replacement`` is the pod made in its place and
+    ``lands_on`` its node, empty if it finds none.
+    """
+
+    pod: str
+    node: str
+    outcome: str
+    reason: str = ""
+    turn: int = 0
+    budget: str = ""
+    owner: str = ""
+    replacement: str = ""
+    lands_on: str = ""
+
+
+class DrainedNode(ResultStruct, frozen=True, kw_only=True):
+    """One node: whether it is emptied of all that has to go, and how many of its pods came to what."""
+
+    node: str
+    drained: bool
+    evicted: int = 0
+    ignored: int = 0
+    refused: int = 0
+    blocked: int = 0
+
+
+class BudgetUse(ResultStruct, frozen=True, kw_only=True):
+    """A PodDisruptionBudget that had a say: what it allowed before and after, how many evictions went through it,
+    and the pods it keeps."""
+
+    budget: str
+    allowed_before: int
+    allowed_after: int
+    evictions: int
+    blocks: tuple[str, ...] = ()
+
+
+class Remaining(ResultStruct, frozen=True, kw_only=True):
+    """A resource on the nodes that stay open: cpu in millicores, all else in bytes or pieces."""
+
+    resource: str
+    allocatable: int
+    requested_before: int
+    requested_after: int
+
+
+class DrainResult(ManifestResult, frozen=True, kw_only=True):
+    """Nodes in the order they are drained, pods in the order they go, placements of those made in their place.
+
+    ``before`` are the placements of pods that came with manifests or edits, ``rollouts`` the updates among them.
+    ``scale_up`` is what autoscalers add, if they were asked; nodes that are drained count for their groups still.
+    """
+
+    rows: ClassVar[str] = "pods"
+
+    kind: str = "Drain"
+    nodes: tuple[DrainedNode, ...]
+    pods: tuple[DrainedPod, ...]
+    budgets: tuple[BudgetUse, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    remaining: tuple[Remaining, ...] = ()
+    before: tuple[Placement, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    warnings: tuple[str, ...] = ()
+    scale_up: ScaleUp | None = None
+    fidelity: Fidelity
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return any(each.outcome == "unschedulable" for each in (*self.before, *self.placements))
+
+    @property
+    def pending(self) -> tuple[Placement, ...]:
+        """Replacements that find no node."""
+        return tuple(placement for placement in self.placements if not placement.good)
+
+    @property
+    def homeless(self) -> tuple[Victim, ...]:
+        """Pods evicted by replacements, or before, that find no other node when they are made again."""
+        return homeless_victims((*self.before, *self.placements))
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every node is drained and every pod finds a node: those made anew, those evicted on the way, and those
+        placed before.
+        """
+        stuck = any(rollout.unfinished for rollout in self.rollouts)
+        good = all(node.drained for node in self.nodes) and all(placement.good for placement in self.before)
+        return 1 if self.pending or self.homeless or self.refusals or self.failed or stuck or not good else 0

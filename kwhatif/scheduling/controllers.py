@@ -1,0 +1,110 @@
+"""What controllers do when one of their pods leaves: the pod that comes in its place.
+
+Replica sets, replication controllers and jobs make a new pod as soon as the old one is told to go; stateful sets
+and daemon sets wait until its name (or node) is free. Upstream: pkg/controller/{replicaset,job,statefulset,daemon}.
+
+What controllers make for a pod once it is there: claims of its ephemeral volumes, and of device templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod, PodStatus
+from kwhatif.api.meta import OwnerReference
+from kwhatif.bounds import make_room
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
+from kwhatif.workloads.volumes import provision_claim
+
+GRACE_PERIOD = 30
+REPLACED_ON_EVICTION = ("ReplicaSet", "ReplicationController", "Job")
+REPLACED_AFTER_DELETION = ("StatefulSet", "DaemonSet")
+
+
+def grace_of(pod: PodInfo) -> int:
+    """Seconds from being told to go until the pod is gone."""
+    seconds = pod.shape.spec.termination_grace_period_seconds
+    return GRACE_PERIOD if seconds is None else seconds
+
+
+@dataclass
+class Replacements:
+    """Makes replacements with names that are stable and readable: ``web-5d4c-r1``.
+
+    Names (``namespace/name``) that are ``taken`` are passed over.
+    """
+
+    taken: Callable[[str], bool] = field(default=lambda key: False)
+    _made: dict[str, int] = field(default_factory=dict)
+
+    def replacement_of(self, pod: Pod) -> Pod | None:
+        """The pod that is there in the end when this one is gone, however its controller goes about it."""
+        owner = pod.controller
+        if owner is None:
+            return None
+        if owner.kind in REPLACED_AFTER_DELETION or pod.metadata.deletion_timestamp:
+            # One on its way out has been replaced before, unless its controller waits for that.
+            return self._make_namesake(pod) if owner.kind in REPLACED_AFTER_DELETION else None
+        return self._make_numbered(pod, owner) if owner.kind in REPLACED_ON_EVICTION else None
+
+    def replace_on_eviction(self, victim: PodInfo) -> Pod | None:
+        """The pod made when the victim is told to go."""
+        owner = victim.shape.controller
+        if owner is None or owner.kind not in REPLACED_ON_EVICTION:
+            return None
+        return self._make_numbered(victim.pod, owner)
+
+    def replace_after_deletion(self, victim: PodInfo) -> Pod | None:
+        """The pod made when the victim is gone; it has the same name."""
+        owner = victim.shape.controller
+        if owner is None or owner.kind not in REPLACED_AFTER_DELETION:
+            return None
+        return self._make_namesake(victim.pod)
+
+    def _make_numbered(self, pod: Pod, owner: OwnerReference) -> Pod:
+        key = f"{pod.namespace}/{owner.kind}/{owner.name}"
+        number = self._made.get(key, 0) + 1
+        while self.taken(f"{pod.namespace}/{owner.name}-r{number}"):
+            number += 1
+        self._made[key] = number
+        return _fresh(pod, f"{owner.name}-r{number}", f"-r{number}")
+
+    def _make_namesake(self, pod: Pod) -> Pod:
+        key = f"again/{pod.key}"
+        number = self._made[key] = self._made.get(key, 0) + 1
+        return _fresh(pod, pod.name, f"-again{number}")
+
+
+def _fresh(pod: Pod, name: str, suffix: str) -> Pod:
+    make_room(1, f"pods made again, {pod.namespace}/{name}")
+    meta = replace(
+        pod.metadata,
+        name=name,
+        uid=f"{pod.identity}{suffix}",
+        deletion_timestamp=None,
+        creation_timestamp=None,
+    )
+    return replace(pod, metadata=meta, spec=replace(pod.spec, node_name=None), status=PodStatus(phase="Pending"))
+
+
+def with_claims(pod: Pod, cluster: Cluster) -> Pod:
+    """The pod with its claims in the cluster, and in its status where that names them."""
+    for claim in ephemeral_claims(pod):
+        provision_claim(cluster.storage, claim)
+    if not pod.spec.resource_claims:
+        return pod
+    devices, namespace = cluster.devices, pod.metadata.namespace or "default"
+    statuses = list(pod.status.resource_claim_statuses or ())
+    for status, made in device_claims(
+        pod,
+        lambda name: devices.templates.get((namespace, name)),
+        lambda name: (namespace, name) in devices.claims,
+    ):
+        devices.put(made)
+        statuses.append(status)
+    return replace(pod, status=replace(pod.status, resource_claim_statuses=statuses or None))

@@ -1,0 +1,111 @@
+"""How many nodes the scheduler looks at, and which: percentageOfNodesToScore with its rotating start.
+
+Upstream: pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, findNodesThatPassFilters), with one worker.
+
+Which nodes a search comes by whose workers race, as a random process.
+
+kube-scheduler hands out the nodes in chunks, in order from where the last search ended, to several workers. Each
+looks at the nodes of its chunk one by one and then takes the next chunk. The first feasible node too many ends the
+search; nodes that others are just looking at are still looked at to the end. How the workers' times compare is up to
+the machine: here a look at a node takes a time of exponential distribution, the same for all workers and nodes, so
+that whoever has nodes left is as likely as any other to be done with one next.
+
+Upstream: findNodesThatPassFilters in pkg/scheduler/schedule_one.go, pkg/scheduler/framework/parallelize, and
+client-go/util/workqueue/parallelizer.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heapreplace
+from math import isqrt
+
+import numpy as np
+
+from kwhatif.cluster.types import BoolArray, Float64Array, IntpArray
+
+ALWAYS = 100
+"""So many feasible nodes are looked for in any case."""
+LEAST_PERCENTAGE = 5
+
+
+def nodes_to_find(nodes: int, percentage: int) -> int:
+    """How many feasible nodes are enough; percentage 0 lets it fall as the cluster grows."""
+    if nodes < ALWAYS:
+        return nodes
+    if percentage == 0:
+        percentage = max(50 - nodes // 125, LEAST_PERCENTAGE)
+    return max(nodes * percentage // 100, ALWAYS)
+
+
+def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
+    """The first ``enough`` places of ``ok`` from ``start`` on, round the end, and how many places were looked at.
+
+    The search stops at the first feasible node too many, so nodes rejected on the way to it were looked at, too.
+    """
+    size = len(ok)
+    if enough >= size:
+        found = np.flatnonzero(ok)
+        turn = found.searchsorted(start)
+        return np.concatenate([found[turn:], found[:turn]]), size
+    ahead = min(start + 2 * enough, size)
+    found = ok[start:ahead].nonzero()[0]
+    if len(found) > enough:
+        return found[:enough] + start, int(found[enough])
+    found = np.flatnonzero(ok[start:])
+    if len(found) > enough:
+        return found[:enough] + start, int(found[enough])
+    found = np.concatenate([found + start, np.flatnonzero(ok[:start])])
+    if len(found) > enough:
+        return found[:enough], int((found[enough] - start) % size)
+    return found, size
+
+
+Search = Callable[[BoolArray, int, int], tuple[IntpArray, int]]
+"""(which nodes pass bool[n], the place where it begins, how many are enough) -> the places found, and how many nodes
+were looked at."""
+
+
+def chunk_size(nodes: int, workers: int) -> int:
+    """How many nodes a worker takes at once."""
+    return max(1, min(isqrt(nodes), nodes // workers + 1))
+
+
+class ParallelSearch:
+    """A search with so many ``workers``, whose race ``random`` decides."""
+
+    def __init__(self, random: np.random.Generator, workers: int = 16) -> None:
+        self._random, self._workers = random, workers
+
+    def __call__(self, ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
+        """The places of ``ok`` that are found, in the order of the search, and how many were looked at."""
+        size = len(ok)
+        in_turn: BoolArray = np.concatenate([ok[start:], ok[:start]])
+        found = np.flatnonzero(in_turn)
+        if len(found) <= enough:
+            return (found + start) % size, size
+        begun, done = self._times(size)
+        # The first feasible node too many is not kept, and ends the search.
+        end = np.partition(done[found], enough)[enough]
+        kept = found[done[found] < end]
+        looked_in_vain = int(np.count_nonzero(~in_turn & (begun < end)))
+        return (kept + start) % size, len(kept) + looked_in_vain
+
+    def _times(self, size: int) -> tuple[Float64Array, Float64Array]:
+        """float64[n] each: when the look at each node begins and when it ends, in the order of the search."""
+        chunk = chunk_size(size, self._workers)
+        chunks = -(-size // chunk)
+        takes: Float64Array = -np.log1p(-self._random.random(chunks * chunk)).reshape(chunks, chunk)
+        takes[-1, size - (chunks - 1) * chunk :] = 0.0
+        within = np.cumsum(takes, axis=1)
+        begins = np.zeros(chunks)
+        whole = within[:, -1].tolist()
+        free = whole[: self._workers]
+        heapify(free)
+        for number in range(self._workers, chunks):
+            # Whoever is free first takes the next chunk.
+            begins[number] = free[0]
+            heapreplace(free, free[0] + whole[number])
+        ends = np.column_stack([begins, within + begins[:, None]])
+        # To the bit: nobody begins before the one before is done.
+        return ends[:, :-1].reshape(-1)[:size], ends[:, 1:].reshape(-1)[:size]

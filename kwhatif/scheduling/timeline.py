@@ -1,0 +1,68 @@
+"""What is going to happen when: a total order on (moment, kind, order of entry), so that runs are reproducible.
+
+What a simulation writes down: the timeline, and the events that the cluster would show.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from kwhatif.results.place import EventRecord, TimelineEntry
+
+
+class EntryKind(IntEnum):
+    """What happens first when several things happen at one moment."""
+
+    GONE = 0
+    ARRIVAL = 1
+
+
+class Agenda:
+    """Things to do, each at its moment."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[float, EntryKind, int, Callable[[], None]]] = []
+        self._count = 0
+
+    def add(self, moment: float, kind: EntryKind, do: Callable[[], None]) -> None:
+        self._count += 1
+        heapq.heappush(self._entries, (moment, kind, self._count, do))
+
+    @property
+    def next(self) -> float | None:
+        """The moment of the next entry."""
+        return self._entries[0][0] if self._entries else None
+
+    def run(self, moment: float) -> None:
+        """Do what is due at the moment, and what that puts on the agenda for the same moment."""
+        while self._entries and self._entries[0][0] <= moment:
+            heapq.heappop(self._entries)[3]()
+
+
+def next_tick(moment: float, tick: float) -> float:
+    """The first tick after a moment."""
+    return (moment // tick + 1) * tick
+
+
+@dataclass(slots=True)
+class EventLog:
+    """Entries and events in the order in which things happened; ``now`` is what they are dated with."""
+
+    now: float = 0.0
+    entries: list[TimelineEntry] = field(default_factory=list)
+    events: list[EventRecord] = field(default_factory=list)
+
+    def say(self, pod: str, what: str, why: str = "", node: str = "") -> None:
+        self.entries.append(TimelineEntry(time=self.now, pod=pod, what=what, why=why, node=node))
+
+    def normal(self, pod: str, reason: str, message: str) -> None:
+        self._event(pod, "Normal", reason, message)
+
+    def warning(self, pod: str, reason: str, message: str) -> None:
+        self._event(pod, "Warning", reason, message)
+
+    def _event(self, pod: str, type_: str, reason: str, message: str) -> None:
+        self.events.append(EventRecord(time=self.now, pod=pod, type=type_, reason=reason, message=message))

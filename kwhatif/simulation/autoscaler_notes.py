@@ -1,0 +1,49 @@
+"""What a snapshot, and the rules file of a repository, show of autoscalers that a question did not go by.
+
+The autoscaler's own Deployment, where a snapshot has it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+
+from kwhatif.errors import KwhatifError
+from kwhatif.simulation.inputs import Notes
+from kwhatif.snapshot.format.autoscaler_info import flags_in
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.workloads.objects import name_of, namespace_of, section
+
+
+def own_deployment(snapshot: Snapshot) -> tuple[str, Sequence[tuple[str, str]]]:
+    """What it is called and its flags; "" if there is none."""
+    for deployment in snapshot.whole.get("Deployment", ()):
+        for container in section(deployment, "spec", "template", "spec").get("containers") or ():
+            flags = flags_in(container)
+            if flags is not None:
+                return f"Deployment {namespace_of(deployment)}/{name_of(deployment)}", flags
+    return "", ()
+
+
+def autoscaler_of(snapshot: Snapshot) -> str:
+    """What the cluster's autoscaler is called; "" if none is known."""
+    info = snapshot.autoscaler
+    return own_deployment(snapshot)[0] or (info.groups_source if info and info.groups_source else "")
+
+
+def note_autoscalers(snapshot: Snapshot, notes: Notes) -> None:
+    """Say which autoscalers there are that might help pods which find no node."""
+    called = autoscaler_of(snapshot)
+    if called:
+        notes.note(f"{called} is an autoscaler: --autoscale FILE, with its node groups, tells for whom nodes come")
+    if any(map(snapshot.objects.list_kind, ("NodePool", "NodeClaim"))):
+        notes.note("the cluster has Karpenter: --autoscale FILE, with a catalogue, tells for whom nodes come")
+    # A rules file that is wrong is no matter of an answer that does not go by it.
+    with contextlib.suppress(KwhatifError):
+        from kwhatif.commands.gate.gate_policy import find_policy, read_policy
+
+        path = find_policy(os.curdir)
+        told = read_policy(path).policy.autoscale if path else None
+        for document in told or ():
+            notes.note(f"{path} names an autoscaler: --autoscale {document} tells for whom nodes come")

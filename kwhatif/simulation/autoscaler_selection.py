@@ -1,0 +1,84 @@
+"""Which autoscalers a question is to go by: those whose documents are named, each beside the cluster it is asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from kwhatif import bounds
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.decode import describe_value
+from kwhatif.commands.autoscale.groups_plan import warn_of
+from kwhatif.commands.autoscale.karpenter_plan import pools_of
+from kwhatif.errors import InputError
+from kwhatif.simulation.autoscalers import instance_types_document as catalogues
+from kwhatif.simulation.autoscalers import node_groups_document as node_groups
+from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, moment_of, observation_time_of
+from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler
+from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
+from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.read.files import read_paths
+from kwhatif.snapshot.read.objects import Document, head_of, read_documents
+
+ORDERS = 2
+"""In so many other orders of nodes and pods a first plan is made, too, to tell what is left to chance."""
+
+_POOLS = ("karpenter.sh/v1", "NodePool")
+
+
+def scalers(case: Scenario, notes: Notes) -> Callable[[], Scaler]:
+    """Makes autoscalers as they are before anything has happened, by the documents that a case names.
+
+    Raises InputError for documents that are wrong, or of no autoscaler.
+    """
+    made = _build_factories(case.inputs.autoscale, case.snapshot, notes, moment_of(case.snapshot, case.inputs.now))
+
+    def later(session: Session, waiting: Sequence[Pod]) -> Snapshot:
+        return snapshot_after_run(session.snapshot, case.edited.covered, case.expanded, FinalState(session, waiting))
+
+    now = observation_time_of(case.snapshot, case.inputs.now)
+    return lambda: Scaler([make() for make in made], later, now, case.inputs.provision)
+
+
+def _build_factories(
+    files: Sequence[str], snapshot: Snapshot, notes: Notes, now: int
+) -> list[Callable[[], Autoscaler]]:
+    """One for each document of NodeGroups or InstanceTypes; NodePools stand in for those of the snapshot."""
+    groups: list[node_groups.ConfiguredGroups] = []
+    offered: list[catalogues.OfferedCatalogue] = []
+    pools: list[str] = []
+    for document in (document for file in files for document in _documents(file)):
+        head, source = head_of(document), document.origin.file
+        if head == _POOLS:
+            pools += [source] if source not in pools else []
+        elif head[1] == catalogues.KIND:
+            offered.append(catalogues.catalogue_in(document))
+        elif head[1] == node_groups.KIND:
+            groups.append(node_groups.groups_in(document, snapshot.objects.list_all(Node), now))
+        else:
+            found = describe_value(head[1]) if head[1] else "none"
+            problem = f"expected NodeGroups, InstanceTypes, or NodePools of Karpenter, found {found}"
+            raise InputError(problem, source=source, place="$.kind")
+    for what, number in ((node_groups.KIND, len(groups)), (catalogues.KIND, len(offered))):
+        if number > 1:
+            raise InputError(f"expected one document of {what}, found {number}", source=", ".join(files))
+    if pools and not offered:
+        raise InputError("expected InstanceTypes beside NodePools, found none", source=", ".join(pools))
+    for known in groups:
+        warn_of(known, notes)
+    for known_types in offered:
+        if known_types.incomplete:
+            notes.warn(f"{known_types.source}: the catalogue is incomplete: {known_types.incomplete}")
+    return [
+        *(partial(GroupAutoscaler, known, ORDERS) for known in groups),
+        *(partial(PoolAutoscaler, known, pools_of(snapshot, pools)) for known in offered),
+    ]
+
+
+def _documents(file: str) -> list[Document]:
+    texts = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
+    return [document for text in texts for document in read_documents(text)]

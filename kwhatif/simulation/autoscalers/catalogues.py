@@ -1,0 +1,192 @@
+"""Where catalogues come from, as files.
+
+The catalogue of Karpenter's KWOK provider, its ``instance_types.json``, as a catalogue of ours.
+
+Upstream: kwok/cloudprovider/helpers.go.
+
+A catalogue of the instance types that a snapshot shows: those of its nodes and NodeClaims, as they are there.
+
+What else the cloud offers, and for how much, no snapshot tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from kwhatif.api.core import Node, NodeSelectorRequirement, ResourceList
+from kwhatif.api.decode import convert, decode_json
+from kwhatif.api.node_provisioning import EC2NodeClass, NodeClaim
+from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.karpenter.requirements import (
+    CAPACITY_TYPE,
+    CAPACITY_TYPES,
+    INSTANCE_TYPE,
+    RESERVATION_ID,
+    RESERVED,
+    ZONE,
+)
+from kwhatif.errors import InputError, UsageError
+from kwhatif.simulation.autoscalers.aws_types import Places, SpotPrices, Types, aws_types
+from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
+from kwhatif.snapshot.format.model import API_VERSION, Snapshot
+from kwhatif.snapshot.read.files import read_paths
+
+_AWS_NAME = re.compile(r"\w+\.(nano|micro|small|medium|large|\d*xlarge|metal)")
+_OVERHEAD = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("10Mi")}
+_PODS = {"pods": Quantity.from_units(110)}
+
+
+class _Offering(msgspec.Struct):
+    price: float = msgspec.field(name="Price")
+    requirements: list[NodeSelectorRequirement] = msgspec.field(name="Requirements")
+    reservation_capacity: int = msgspec.field(default=0, name="ReservationCapacity")
+
+
+class KwokType(msgspec.Struct, rename="camel"):
+    name: str
+    offerings: list[_Offering]
+    architecture: str
+    operating_systems: list[str]
+    resources: ResourceList
+
+
+def kwok_types(types: Sequence[KwokType], source: str) -> InstanceTypesFile:
+    """All types of the file, each offering available. Raises InputError with a place."""
+    return InstanceTypesFile(
+        api_version=API_VERSION,
+        kind=KIND,
+        source=source,
+        types=[_build_type(each, f"$[{number}]") for number, each in enumerate(types)],
+    )
+
+
+def _build_type(type_: KwokType, place: str) -> KnownType:
+    if len(type_.operating_systems) != 1:
+        found = ", ".join(type_.operating_systems) or "none"
+        raise InputError(f"expected one operating system, found {found}", place=f"{place}.operatingSystems")
+    capacity = {**_PODS, **type_.resources}
+    size = _AWS_NAME.fullmatch(type_.name)
+    family = re.split("[.-]", type_.name, maxsplit=1)
+    return KnownType(
+        name=type_.name,
+        labels={
+            "kubernetes.io/arch": type_.architecture,
+            "kubernetes.io/os": type_.operating_systems[0],
+            "karpenter.kwok.sh/instance-size": size[1] if size else _text(capacity, "cpu", place),
+            "karpenter.kwok.sh/instance-family": family[0] if len(family) > 1 else type_.name[:1],
+            "karpenter.kwok.sh/instance-cpu": _text(capacity, "cpu", place),
+            "karpenter.kwok.sh/instance-memory": _text(capacity, "memory", place),
+        },
+        capacity=capacity,
+        overhead=_OVERHEAD,
+        offerings=[_offering(each, f"{place}.offerings[{number}]") for number, each in enumerate(type_.offerings)],
+    )
+
+
+def _text(capacity: ResourceList, name: str, place: str) -> str:
+    if name not in capacity:
+        raise InputError(f"expected an amount of {name}, found none", place=f"{place}.resources")
+    return capacity[name].canonical
+
+
+def _offering(offering: _Offering, place: str) -> KnownOffering:
+    asked = {each.key: (each.values or [""])[0] for each in offering.requirements}
+    for key in (ZONE, CAPACITY_TYPE):
+        if not asked.get(key):
+            raise InputError(f"expected a requirement on {key}, found none", place=f"{place}.Requirements")
+    plain = {
+        "zone": asked[ZONE],
+        "capacityType": asked[CAPACITY_TYPE],
+        "price": offering.price,
+        "reservationId": asked.get(RESERVATION_ID, ""),
+        "reservationCapacity": offering.reservation_capacity,
+    }
+    try:
+        return convert(plain, KnownOffering)
+    except InputError as error:
+        raise InputError(error.problem, place=place + error.place.removeprefix("$")) from None
+
+
+_OF_TYPES = ("karpenter.k8s.aws/instance-", "karpenter.kwok.sh/instance-")
+_PLATFORM = ("kubernetes.io/arch", "kubernetes.io/os")
+_NONE = Quantity.from_units(0)
+_INCOMPLETE = "only types that the snapshot has a node of, as nodes have them; prices and other offerings are unknown"
+
+
+def observed_types(snapshot: Snapshot) -> InstanceTypesFile:
+    """Each type as its first node has it, in the alphabet's order, offered where one of it is, for nothing."""
+    found: dict[str, KnownType] = {}
+    for labels, capacity, allocatable in _machines(snapshot):
+        name = labels.get(INSTANCE_TYPE)
+        if not name or not capacity:
+            continue
+        kind = labels.get(CAPACITY_TYPE, "on-demand")
+        offering = KnownOffering(zone=labels.get(ZONE) or "unknown", capacity_type=kind, price=0.0)  # type: ignore[arg-type]
+        offerings = [offering] if kind in CAPACITY_TYPES and kind != RESERVED else []
+        there = found.get(name)
+        if there is None:
+            overhead = {key: amount - allocatable.get(key, _NONE) for key, amount in capacity.items()}
+            found[name] = KnownType(
+                name=name,
+                labels={key: value for key, value in labels.items() if key in _PLATFORM or key.startswith(_OF_TYPES)},
+                capacity=dict(capacity),
+                overhead={key: amount for key, amount in overhead.items() if amount > _NONE},
+                offerings=offerings,
+            )
+        else:
+            there.offerings.extend(each for each in offerings if each not in there.offerings)
+    return InstanceTypesFile(
+        api_version=API_VERSION,
+        kind=KIND,
+        source=snapshot.source or None,
+        incomplete=_INCOMPLETE,
+        types=sorted(found.values(), key=lambda each: each.name),
+    )
+
+
+def _machines(snapshot: Snapshot) -> Iterator[tuple[Mapping[str, str], ResourceList, ResourceList]]:
+    there: list[Node | NodeClaim] = [*snapshot.objects.list_all(Node), *snapshot.objects.list_all(NodeClaim)]
+    for each in there:
+        capacity = each.status.capacity or {}
+        yield each.metadata.labels or {}, capacity, each.status.allocatable or capacity
+
+
+T = TypeVar("T")
+
+
+def load_instance_types(
+    snapshot: Snapshot, *, kwok: str = "", types: str = "", offerings: str = "", spot: str = "", prices: str = ""
+) -> InstanceTypesFile:
+    """The catalogue of one of these sources; a snapshot beside AWS's has the node class. Raises InputError."""
+    if kwok:
+        try:
+            return kwok_types(_read(kwok, list[KwokType]), kwok)
+        except InputError as error:
+            raise error.with_source(kwok) from None
+    if not types:
+        return observed_types(snapshot)
+    classes = snapshot.objects.list_all(EC2NodeClass)
+    if len(classes) > 1:
+        names = ", ".join(each.name for each in classes)
+        raise UsageError(f"expected one EC2NodeClass, found {names}: what types leave for pods differs between them")
+    return aws_types(
+        _read(types, Types),
+        _read(offerings, Places),
+        _read(spot, SpotPrices) if spot else None,
+        _read(prices, dict[str, float]) if prices else {},
+        classes[0] if classes else EC2NodeClass(),
+        types,
+    )
+
+
+def _read(path: str, type_: type[T]) -> T:
+    """What a file of JSON holds."""
+    (text,) = read_paths([path])
+    try:
+        return decode_json(text.data, type_)
+    except InputError as error:
+        raise error.with_source(path) from None

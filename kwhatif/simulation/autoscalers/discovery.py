@@ -1,0 +1,370 @@
+"""Node groups that a snapshot shows, each with the word where, and the autoscaler's flags.
+
+How large a group may be is told by the autoscaler's status, by its flags (``--nodes=min:max:name``) and by the
+annotations of Cluster API, in this order; which nodes are its own by their labels, provider IDs and Machines.
+
+Which group a node is of, by what clouds and installers put on nodes; and which nodes are of a group of some name.
+
+The autoscaler calls a group what the cloud calls it, which is seldom what a label says: each cloud makes the one name
+of the other by a rule of its own. Sizes are told nowhere on a node.
+
+Node groups of Cluster API: MachineDeployments, MachinePools, and MachineSets that nobody owns.
+
+Sizes, options and what a machine has that is not there yet are annotations. OpenShift's MachineSets say the same in
+annotations of their own, and older words for capacity.
+Upstream: cluster-autoscaler/cloudprovider/clusterapi (clusterapi_unstructured.go, clusterapi_utils.go,
+clusterapi_nodegroup.go); for OpenShift cloudprovider/openshift of its fork.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.api import node_provisioning as machines
+from kwhatif.api.core import Node, ResourceList, Taint
+from kwhatif.api.meta import Resource
+from kwhatif.api.node_provisioning import Machine, MachineDeployment, MachinePool, MachineSet, Scalable
+from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, LISTS
+from kwhatif.golang.parsing import int64
+from kwhatif.simulation.autoscaler_notes import own_deployment
+from kwhatif.simulation.autoscalers.node_groups_document import (
+    KIND,
+    Group,
+    Members,
+    NodeGroupsFile,
+    Template,
+    members_of,
+)
+from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
+from kwhatif.snapshot.format.model import API_VERSION, Snapshot
+
+_ZONE = "topology.kubernetes.io/zone"
+_UUID = r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
+
+@dataclass(frozen=True)
+class _GroupLabel:
+    """A label that says which group a node is of, with others that it takes to tell groups apart.
+
+    ``called`` matches what the autoscaler calls the group whose label has the value ``{}``.
+    """
+
+    key: str
+    beside: tuple[str, ...] = ()
+    called: str = r"{}"
+
+
+_SIGNS = (
+    _GroupLabel("eks.amazonaws.com/nodegroup", called=r"(?:eks-)?{}(?:" + _UUID + ")?"),
+    _GroupLabel("alpha.eksctl.io/nodegroup-name", called=r"eksctl-.*-nodegroup-{}-NodeGroup-.*|{}"),
+    _GroupLabel("cloud.google.com/gke-nodepool", beside=(_ZONE,)),
+    _GroupLabel("kubernetes.azure.com/agentpool", called=r"aks-{}-[0-9]+-vmss|{}"),
+    _GroupLabel("agentpool", called=r"aks-{}-[0-9]+-vmss|{}"),
+    _GroupLabel("kops.k8s.io/instancegroup", called=r"{}(?:\..*)?"),
+    _GroupLabel("hypershift.openshift.io/nodePool", called=r"(?:MachineDeployment/[^/]*/)?{}"),
+    _GroupLabel("doks.digitalocean.com/node-pool"),
+    _GroupLabel("doks.digitalocean.com/node-pool-id"),
+    _GroupLabel("lke.linode.com/pool-id"),
+    _GroupLabel("k8s.scaleway.com/pool-name"),
+    _GroupLabel("hcloud/node-group"),
+    _GroupLabel("nodepool.ovhcloud.com/name"),
+    _GroupLabel("oci.oraclecloud.com/node-pool"),
+    _GroupLabel("magnum.openstack.org/nodegroup"),
+    _GroupLabel("worker.gardener.cloud/pool"),
+    _GroupLabel("rke.cattle.io/machine-pool-name"),
+)
+"""What names a node's group: the first of these that it has. GKE's groups are of one zone each."""
+
+
+@dataclass(frozen=True)
+class LabelledGroup:
+    """A group that labels tell: its name, made of their values, and where they were found."""
+
+    name: str
+    members: Members
+    source: str
+    sign: _GroupLabel
+    value: str
+
+
+def labelled_groups(nodes: Iterable[Node]) -> Iterator[LabelledGroup]:
+    """The groups in the order of their first nodes."""
+    seen = set()
+    for node in nodes:
+        labels = node.metadata.labels or {}
+        sign = next((sign for sign in _SIGNS if labels.get(sign.key)), None)
+        if sign is None:
+            continue
+        found = {key: labels[key] for key in (sign.key, *sign.beside) if key in labels}
+        name = "-".join(found.values())
+        if name not in seen:
+            seen.add(name)
+            where = f"label {sign.key} of nodes"
+            yield LabelledGroup(name, Members(labels=found), where, sign, labels[sign.key])
+
+
+def members_named(name: str, nodes: Sequence[Node], labelled: Sequence[LabelledGroup]) -> tuple[Members, str] | None:
+    """The nodes of a group that the autoscaler calls so, and what tells; None where nothing does.
+
+    A scale set of Azure is in the provider IDs of its nodes; an instance group of GCE names its instances after itself.
+    """
+    for pattern in _of_provider_ids(name):
+        if any(re.search(pattern, node.spec.provider_id or "") for node in nodes):
+            return Members(provider_id=pattern), "providerID of nodes"
+    for each in labelled:
+        if name == each.name or re.fullmatch(each.sign.called.replace("{}", re.escape(each.value)), name):
+            return each.members, each.source
+    return None
+
+
+def _of_provider_ids(name: str) -> Iterator[str]:
+    last = name.rpartition("/")[2]
+    yield f"/virtualMachineScaleSets/{_literal(last)}/"
+    if last.endswith("-grp"):
+        yield f"/{_literal(last.removesuffix('-grp'))}-[a-z0-9]+$"
+
+
+def _literal(text: str) -> str:
+    return text.replace(".", r"\.")
+
+
+_PODS = 110
+"""So many pods a machine holds, unless it is said."""
+
+_MANAGED = ("node-role.kubernetes.io", "node-restriction.kubernetes.io", "node.cluster.x-k8s.io")
+"""Domains of labels that Cluster API carries over from a machine to its node."""
+
+
+def machine_groups(snapshot: Snapshot) -> Iterator[Group]:
+    """Those that may have machines at all, by the annotation of their largest size."""
+    there, nodes = {node.name for node in snapshot.objects.list_all(Node)}, _nodes_of(snapshot)
+    for kind in (MachineDeployment, MachinePool, MachineSet):
+        for each in snapshot.objects.list_all(kind):
+            if kind is MachineSet and _owner(each, "MachineDeployment"):
+                continue
+            found = _group(each, kind.__name__, nodes, there)
+            if found is not None:
+                yield found
+
+
+def _group(
+    each: Scalable, kind: str, nodes: Mapping[tuple[str, str, str], list[str]], known: AbstractSet[str]
+) -> Group | None:
+    notes = each.metadata.annotations or {}
+    sizes = {
+        end: _number(notes, *(key for key in machines.SIZES if key.endswith(f"{end}-size"))) for end in ("min", "max")
+    }
+    least, most = sizes["min"] or 0, sizes["max"] or 0
+    if most == 0 or not 0 <= least <= most:
+        return None
+    name = f"{kind}/{each.namespace}/{each.name}"
+    pooled = [ref.name for ref in each.status.node_refs or () if ref.name]
+    there = sorted(known & {*(pooled or nodes.get((kind, each.namespace, each.name), []))})
+    template = _template(each, notes)
+    if template is None and not each.spec.replicas and not there:
+        return None
+    return Group(
+        name=name,
+        min=least,
+        max=most,
+        target=each.spec.replicas,
+        nodes=Members(names=there) if there else None,
+        template=template,
+        options={machines.OPTIONS[key]: text.lower() for key, text in notes.items() if key in machines.OPTIONS} or None,
+        source=f"annotations of {kind} {each.namespace}/{each.name}",
+    )
+
+
+def _nodes_of(snapshot: Snapshot) -> dict[tuple[str, str, str], list[str]]:
+    """The nodes of each MachineSet and MachineDeployment, by the Machines that became them."""
+    above = {
+        (each.namespace, each.name): ("MachineDeployment", deployment)
+        for each in snapshot.objects.list_all(MachineSet)
+        if (deployment := _owner(each, "MachineDeployment"))
+    }
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for machine in snapshot.objects.list_all(Machine):
+        ref, owner = machine.status.node_ref, _owner(machine, "MachineSet")
+        if ref is None or not ref.name or not owner:
+            continue
+        kind, name = above.get((machine.namespace, owner), ("MachineSet", owner))
+        found.setdefault((kind, machine.namespace, name), []).append(ref.name)
+    return found
+
+
+def _owner(obj: Resource, kind: str) -> str:
+    owners = obj.metadata.owner_references or ()
+    return next((owner.name for owner in owners if owner.kind == kind and owner.name), "")
+
+
+# --- a machine that is not there yet
+
+
+def _template(each: Scalable, notes: Mapping[str, str]) -> Template | None:
+    """What is known of the next machine; None unless its cpu and memory are."""
+    cpu = _amount(notes, machines.CPU, machines.OLD_CPU)
+    memory = _amount(notes, machines.MEMORY)
+    if memory is None and (mebibytes := _number(notes, machines.OLD_MEMORY)):
+        memory = Quantity.from_units(mebibytes * 2**20)
+    if cpu is None or memory is None:
+        return None
+    pods = _number(notes, machines.MAX_PODS, machines.OLD_MAX_PODS) or _PODS
+    capacity: ResourceList = {"cpu": cpu, "memory": memory, "pods": Quantity.from_units(pods)}
+    disk, gpus = _amount(notes, machines.DISK), _number(notes, machines.GPUS, machines.OLD_GPUS)
+    if disk is not None:
+        capacity["ephemeral-storage"] = disk
+    if gpus and notes.get(machines.GPU_TYPE):
+        capacity[notes[machines.GPU_TYPE]] = Quantity.from_units(gpus)
+    return Template(capacity=capacity, labels=_labels(each, notes), taints=_taints(each, notes) or None)
+
+
+def _labels(each: Scalable, notes: Mapping[str, str]) -> dict[str, str]:
+    labels = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
+    for key, value in (each.spec.template.spec.metadata.labels or {}).items():
+        domain = key.partition("/")[0]
+        if any(domain == one or domain.endswith(f".{one}") for one in _MANAGED):
+            labels[key] = value
+    for part in filter(None, notes.get(machines.LABELS, "").split(",")):
+        key, equals, value = part.partition("=")
+        if equals:
+            labels[key] = value
+    return labels
+
+
+def _taints(each: Scalable, notes: Mapping[str, str]) -> list[Taint]:
+    """Those of the template; one of the annotation takes the place of one with its key and effect."""
+    taints = {(taint.key, taint.effect): taint for taint in each.spec.template.spec.taints or ()}
+    for part in filter(None, notes.get(machines.TAINTS, "").split(",")):
+        label, _, effect = part.rpartition(":")
+        key, _, value = label.partition("=")
+        if key and effect in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+            taints[key, effect] = Taint(key=key, value=value or None, effect=effect)
+    return list(taints.values())
+
+
+def _amount(notes: Mapping[str, str], *keys: str) -> Quantity | None:
+    for key in keys:
+        try:
+            found = Quantity.parse(notes[key])
+        except (KeyError, ValueError):
+            continue
+        if found > Quantity.from_units(0):
+            return found
+    return None
+
+
+def _number(notes: Mapping[str, Any], *keys: str) -> int | None:
+    """The first of these annotations that is a number."""
+    return next((number for key in keys if (number := int64(str(notes.get(key, "")))) is not None), None)
+
+
+_GPU_LABELS = ("cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator", "accelerator")
+
+
+def discover_groups(snapshot: Snapshot) -> NodeGroupsFile:
+    """All that is found, each group with the word where, and what remains unknown."""
+    nodes = snapshot.objects.list_all(Node)
+    called, words = own_deployment(snapshot)
+    info = snapshot.autoscaler or AutoscalerInfo()
+    flags = _flags(words)
+    groups = _groups(snapshot, nodes, called, words, info)
+    label = next((label for label in _GPU_LABELS if any(label in (n.metadata.labels or {}) for n in nodes)), None)
+    unknown = list(_unknown(groups, words, info))
+    return NodeGroupsFile(
+        api_version=API_VERSION,
+        kind=KIND,
+        source=", ".join(filter(None, (called, info.priorities_source))) or None,
+        incomplete="; ".join(unknown) or None,
+        flags=flags or None,
+        gpu_label=label,
+        priorities=info.priorities,
+        groups=groups,
+    )
+
+
+def _groups(
+    snapshot: Snapshot, nodes: Sequence[Node], called: str, words: Sequence[tuple[str, str]], info: AutoscalerInfo
+) -> list[Group]:
+    sized: dict[str, Group] = {}
+    for group in machine_groups(snapshot):
+        sized[group.name] = group
+    for name, least, most in _parse_node_flags(words):
+        _add(sized, Group(name=name, min=least, max=most, source=f"--nodes of {called}"))
+    for status in info.groups or ():
+        known = Group(name=status.name, min=status.min, max=status.max, target=status.target, source=info.groups_source)
+        _add(sized, replace(known, failed_scale_up_ago="0s") if status.backoff else known)
+    named = {node.name: node for node in nodes}
+    labelled, taken, groups = list(labelled_groups(nodes)), set[str](), []
+    for group in sized.values():
+        found = None if group.nodes else members_named(group.name, nodes, labelled)
+        if found is not None:
+            group = replace(group, nodes=found[0], source=f"{group.source}; {found[1]}")
+        if _takes(group, named, taken):
+            groups.append(group)
+        else:
+            groups.append(sized[group.name])
+    for each in labelled:
+        group = Group(name=each.name, nodes=each.members, source=each.source)
+        if _takes(group, named, taken):
+            groups.append(group)
+    return groups
+
+
+def _takes(group: Group, named: Mapping[str, Node], taken: set[str]) -> bool:
+    """Have the nodes of a group be its own, unless some of them are of another one already."""
+    mine = set(members_of(group, named))
+    if mine & taken:
+        return False
+    taken |= mine
+    return True
+
+
+def _add(sized: dict[str, Group], group: Group) -> None:
+    """What is told of a group's sizes takes the place of what was; what else was known of it stays."""
+    there = sized.get(group.name)
+    if there is not None:
+        told = {name: getattr(group, name) for name in ("min", "max", "failed_scale_up_ago")}
+        target = there.target if group.target is None else group.target
+        group = replace(there, **told, target=target, source=f"{group.source}; {there.source}")
+    sized[group.name] = group
+
+
+def _parse_node_flags(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, int, int]]:
+    """``--nodes=min:max:name``, name by name."""
+    for flag, value in words:
+        least, _, rest = value.partition(":")
+        most, _, name = rest.partition(":")
+        from_, to = int64(least), int64(most)
+        if flag == "nodes" and name and from_ is not None and to is not None:
+            yield name, from_, to
+
+
+def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The flags that decide something here, by name."""
+    flags: dict[str, Any] = {}
+    for name, value in words:
+        if name in LISTS:
+            flags.setdefault(name, []).extend(value.split(","))
+        elif name in FLAGS:
+            flags[name] = value
+    return flags
+
+
+def _unknown(groups: Sequence[Group], words: Sequence[tuple[str, str]], info: AutoscalerInfo) -> Iterator[str]:
+    discovery = [value for flag, value in words if flag == "node-group-auto-discovery"]
+    if discovery and not info.groups:
+        told = " ".join(f"--node-group-auto-discovery={value}" for value in discovery)
+        yield f"the autoscaler finds groups in the cloud ({told}): there may be others, and their sizes are there"
+    if lacking := [group.name for group in groups if group.max is None]:
+        yield f"the maximum of {', '.join(lacking)} is unknown"
+    if lacking := [group.name for group in groups if group.nodes is None and group.target]:
+        yield f"which nodes are of {', '.join(lacking)} is unknown"
+    if lacking := [group.name for group in groups if group.nodes is None and not group.target and not group.template]:
+        yield f"what a node of {', '.join(lacking)} would be is unknown"

@@ -1,0 +1,182 @@
+"""What a cloud has to offer, as a document: instance types with their offerings, and how Karpenter was started.
+
+    apiVersion: kwhatif.dev/v1
+    kind: InstanceTypes
+    types:
+    - name: m-4
+      labels: {kubernetes.io/arch: amd64, kubernetes.io/os: linux}
+      capacity: {cpu: 4, memory: 16Gi, pods: 58}
+      overhead: {cpu: 80m, memory: 1Gi}
+      offerings:
+      - {zone: eu-a, capacityType: spot, price: 0.07}
+      - {zone: eu-a, capacityType: on-demand, price: 0.2}
+
+The schema of the format is ``schemas/instance-types.schema.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from kwhatif.api.core import ResourceList
+from kwhatif.api.decode import step
+from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import Settings
+from kwhatif.autoscaling.karpenter.pod_data import amounts
+from kwhatif.autoscaling.karpenter.requirements import reservation_labels
+from kwhatif.errors import InputError
+from kwhatif.snapshot.format.documents import own_document, read_only
+from kwhatif.snapshot.read.objects import Document
+
+KIND = "InstanceTypes"
+
+
+class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of the document."""
+
+
+class KnownOffering(_Part, frozen=True, kw_only=True):
+    """A type in a zone. What a reservation holds has its ``reservationId`` and how many machines are left of it.
+
+    ``reservationType`` is AWS's: ``default`` or ``capacity-block``.
+    """
+
+    zone: Annotated[str, Meta(min_length=1)]
+    capacity_type: Literal["on-demand", "spot", "reserved"]
+    price: Annotated[float, Meta(ge=0, description="Of a machine, by the hour.")]
+    available: bool = True
+    reservation_id: str = ""
+    reservation_capacity: Annotated[int, Meta(ge=0)] = 0
+    reservation_type: Literal["default", "capacity-block"] = "default"
+
+
+class KnownType(_Part, frozen=True, kw_only=True):
+    """An instance type. ``overhead`` is what it does not leave for pods."""
+
+    name: Annotated[str, Meta(min_length=1)]
+    labels: dict[str, str] = {}
+    capacity: ResourceList
+    overhead: ResourceList = {}
+    offerings: list[KnownOffering] = []
+
+    def as_instance_type(self) -> InstanceType:
+        labels = reservation_labels(self.labels)
+        offerings = (
+            Offering(
+                o.zone,
+                o.capacity_type,
+                o.price,
+                o.available,
+                o.reservation_id,
+                o.reservation_capacity,
+                o.reservation_type if o.reservation_id else "",
+                labels,
+            )
+            for o in self.offerings
+        )
+        return InstanceType(self.name, self.labels, amounts(self.capacity), amounts(self.overhead), tuple(offerings))
+
+
+class FeatureGates(_Part, frozen=True, kw_only=True):
+    """Karpenter's own, as far as they matter here."""
+
+    reserved_capacity: bool = msgspec.field(default=True, name="ReservedCapacity")
+    spot_to_spot: bool = msgspec.field(default=False, name="SpotToSpotConsolidation")
+
+
+class KarpenterOptions(_Part, frozen=True, kw_only=True):
+    """How Karpenter was started, as far as that decides anything here."""
+
+    preference_policy: Literal["Respect", "Ignore"] = "Respect"
+    min_values_policy: Literal["Strict", "BestEffort"] = "Strict"
+    feature_gates: FeatureGates = FeatureGates()
+
+    def as_settings(self, *, volume_places_known: bool = True) -> Settings:
+        return Settings(
+            self.preference_policy == "Ignore",
+            self.min_values_policy == "BestEffort",
+            self.feature_gates.reserved_capacity,
+            self.feature_gates.spot_to_spot,
+            volume_places_known,
+        )
+
+
+class InstanceTypesFile(_Part, frozen=True, kw_only=True):
+    """What a cloud has to offer."""
+
+    api_version: str
+    kind: str
+    metadata: dict[str, Any] | None = None
+    source: Annotated[str | None, Meta(description="Where this was found.")] = None
+    incomplete: Annotated[
+        str | None, Meta(description="What is missing or guessed. Every answer that stands on this says so.")
+    ] = None
+    options: KarpenterOptions = KarpenterOptions()
+    node_pools: Annotated[
+        dict[str, list[str]], Meta(description="What is offered to these NodePools. To others, all types are.")
+    ] = {}
+    types: list[KnownType]
+
+
+@dataclass(frozen=True)
+class OfferedCatalogue:
+    """A catalogue as Karpenter takes it, with its settings. ``incomplete`` says what is missing, if anything is."""
+
+    catalogue: Catalogue
+    offered: Mapping[str, Sequence[str]]
+    settings: Settings
+    incomplete: str = ""
+    source: str = ""
+
+
+def read_catalogue(path: str) -> OfferedCatalogue:
+    """The catalogue of a file. Raises InputError with the place of a mistake."""
+    return _build_with_source(*read_only(path, KIND, InstanceTypesFile))
+
+
+def catalogue_in(document: Document) -> OfferedCatalogue:
+    """The catalogue of a document that has been read. Raises InputError with the place of a mistake."""
+    source = document.origin.file
+    return _build_with_source(own_document(document, KIND, InstanceTypesFile, source), source)
+
+
+def _build_with_source(file: InstanceTypesFile, source: str) -> OfferedCatalogue:
+    try:
+        return build_catalogue(file, source)
+    except InputError as error:
+        raise error.with_source(source) from None
+
+
+def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalogue:
+    """What a document means. Raises InputError with a place."""
+    names: set[str] = set()
+    for number, type_ in enumerate(file.types):
+        place = f"$.types[{number}]"
+        if type_.name in names:
+            raise InputError(f"there is a type {type_.name} already", place=f"{place}.name")
+        names.add(type_.name)
+        for name in ("cpu", "memory", "pods"):
+            if name not in type_.capacity:
+                raise InputError(f"expected an amount of {name}, found none", place=f"{place}.capacity")
+        for which, offering in enumerate(type_.offerings):
+            if (offering.capacity_type == "reserved") != bool(offering.reservation_id):
+                problem = "expected a reservationId for what is reserved, and for nothing else"
+                raise InputError(problem, place=f"{place}.offerings[{which}]")
+    for pool, offered in file.node_pools.items():
+        for number, name in enumerate(offered):
+            if name not in names:
+                problem = f"there is no type {name}{suggest_spelling(name, names)}"
+                raise InputError(problem, place=f"$.nodePools{step(pool)}[{number}]")
+    return OfferedCatalogue(
+        Catalogue([type_.as_instance_type() for type_ in file.types]),
+        file.node_pools,
+        file.options.as_settings(),
+        file.incomplete or "",
+        source,
+    )

@@ -1,0 +1,181 @@
+"""What cluster-autoscaler does about pods without a node: one loop of it, and the nodes that its plan leads to.
+
+What the autoscaler sees of a session's cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+
+from msgspec import structs
+
+from kwhatif.api.core import Condition, Node, Pod
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroups
+from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
+from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK, NodeTemplate
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize, ScaleUp
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
+from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.progress import track
+from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+
+_WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
+
+
+def build_autoscaling_context(
+    session: Session,
+    known: ConfiguredGroups,
+    waiting: Sequence[Pod],
+    now: datetime | None = None,
+    later: Snapshot | None = None,
+) -> AutoscalingContext:
+    """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting.
+
+    ``later`` is the cluster as it is then, if that may know more controllers than the session began with.
+    """
+    snapshot = later or session.snapshot
+    scheduler = session.driver.scheduler(session.setup.configuration.profiles[0].scheduler_name)
+    assert scheduler is not None
+    return AutoscalingContext(
+        now=moment_of(snapshot, now),
+        cluster=session.cluster,
+        pending=[_given_up(pod) for pod in waiting],
+        groups=known.groups,
+        flags=known.flags,
+        framework=scheduler.framework.filters_only(),
+        daemon_sets=snapshot.whole.get("DaemonSet", ()),
+        jobs=snapshot.whole.get("Job", ()),
+        gpu_label=known.gpu_label,
+        prices=known.prices,
+        priorities=known.priorities,
+    )
+
+
+def observation_time_of(snapshot: Snapshot, now: datetime | None) -> datetime:
+    """The moment that is looked at: the one named, else that of the snapshot, else the present."""
+    return now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+
+
+def moment_of(snapshot: Snapshot, now: datetime | None) -> int:
+    """The same as the autoscaler counts."""
+    return moment(observation_time_of(snapshot, now).astimezone(UTC).isoformat().replace("+00:00", "Z"))
+
+
+def _given_up(pod: Pod) -> Pod:
+    others = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
+    status = structs.replace(pod.status, conditions=[*others, _WAITS])
+    return structs.replace(pod, status=status)
+
+
+class GroupAutoscaler:
+    """cluster-autoscaler with its node groups, which grow as it is asked. The first time, ``orders`` more loops list
+    nodes and pods in other orders, to find out what is left to chance.
+    """
+
+    name = "cluster-autoscaler"
+
+    def __init__(self, known: ConfiguredGroups, orders: int = 0) -> None:
+        self.known = known
+        self._orders = orders
+        self._sizes = {group.name: group.target for group in known.groups}
+
+    def ask(
+        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
+    ) -> AutoscalerPlan:
+        """What comes of one loop; the nodes get names that are not ``taken``."""
+        world = build_autoscaling_context(session, self.known, waiting, now, later)
+        loop = StaticAutoscaler().loop(world)
+        nodes = [node for resize in loop.scale_up.plan for node in _iter_new_nodes(resize, loop, taken)]
+        names: dict[str, list[str]] = {}
+        for each in nodes:
+            names.setdefault(each.group, []).append(each.node.name)
+        grown = [
+            replace(group, target=group.target + len(names[group.name]), nodes=(*group.nodes, *names[group.name]))
+            if group.name in names
+            else group
+            for group in self.known.groups
+        ]
+        self.known = replace(self.known, groups=NodeGroups(grown))
+        orders, self._orders = self._orders, 0
+        plans, pods = chance(world, loop, orders)
+        return AutoscalerPlan(
+            nodes, {pod.key: why for pod in waiting if (why := _why_not(pod.key, loop))}, orders, plans, pods
+        )
+
+    def sizes(self, snapshot: Snapshot) -> Iterator[GroupSize]:
+        """The groups that have grown."""
+        for group in self.known.groups:
+            size = self._sizes[group.name]
+            if group.target != size:
+                yield GroupSize(group.name, size, group.target, group.most, full=group.target >= group.most)
+
+
+def chance(world: AutoscalingContext, loop: LoopResult, orders: int) -> tuple[list[str], list[str]]:
+    """Other plans that other orders of nodes and pods lead to, and pods that are helped in some order only."""
+    if not orders:
+        return [], []
+    loops = [
+        loop,
+        *(StaticAutoscaler(Random(seed)).loop(world) for seed in track(range(orders), "Trying", "other orders")),
+    ]
+    plans = {_plan(each.scale_up) for each in loops} - {_plan(loop.scale_up)}
+    helped = [_find_helped_pods(each) for each in loops]
+    return sorted(plans), sorted(set().union(*helped) - helped[0].intersection(*helped[1:]))
+
+
+def _plan(scale_up: ScaleUp) -> str:
+    """``general 3->5, gpu 0->1``; ``nothing``."""
+    plan = sorted(scale_up.plan, key=lambda each: each.group.name)
+    return ", ".join(f"{each.group.name} {each.size}->{each.to}" for each in plan) or "nothing"
+
+
+def _find_helped_pods(loop: LoopResult) -> set[str]:
+    """The pods that will run after this loop."""
+    return {*loop.placed, *(pod.key for pod in loop.scale_up.triggered if loop.scale_up.plan)}
+
+
+def _iter_new_nodes(resize: Resize, loop: LoopResult, taken: Callable[[str], bool]) -> Iterator[UpcomingNode]:
+    """The nodes that a group gets."""
+    group, number = resize.group, resize.size
+    for _ in range(resize.size, resize.to):
+        number += 1
+        while taken(f"{group.name}-new-{number}"):
+            number += 1
+        yield _node(f"{group.name}-new-{number}", group.name, loop.templates[group.name], group.price)
+
+
+def _node(name: str, group: str, template: NodeTemplate, price: float | None) -> UpcomingNode:
+    """A node made of a template, with the pods that it brings."""
+    node, infos = template.fresh(name)
+    labels = {key: value for key, value in (node.metadata.labels or {}).items() if key != TEMPLATE_MARK}
+    node = structs.replace(node, metadata=structs.replace(node.metadata, labels=labels, uid=name))
+    return UpcomingNode(
+        group, node, [_bind_copy(node, info.pod, number) for number, info in enumerate(infos)], price=price
+    )
+
+
+def _bind_copy(node: Node, pod: Pod, number: int) -> Pod:
+    name = f"{pod.name}-{node.name}-{number}"
+    meta = structs.replace(pod.metadata, name=name, uid=f"{node.name}/{pod.namespace}/{name}")
+    return structs.replace(pod, metadata=meta, spec=structs.replace(pod.spec, node_name=node.name))
+
+
+def _why_not(pod: str, loop: LoopResult) -> dict[str, Sequence[str]]:
+    """What keeps each group from helping a pod; nothing if one does, or will in a later loop."""
+    found = loop.scale_up
+    if pod in loop.placed:
+        return {"": [f"it is expected to fit on {loop.placed[pod]}"]}
+    if pod in loop.ignored:
+        return {"": ["expendable, of a daemon set, or too new" if loop.healthy else "cluster unhealthy"]}
+    if pod not in found.remaining:
+        return {}
+    remaining = found.remaining[pod]
+    why: dict[str, Sequence[str]] = {
+        group: status.reasons or [status.plugin] for group, status in remaining.rejected.items()
+    }
+    return {**why, **remaining.skipped} or {"": [found.why_not(pod) or found.error or found.result]}

@@ -1,0 +1,160 @@
+"""What Karpenter does about pods without a node: one round of it, and the nodes that its NodeClaims become.
+
+A cloud chooses among the types of a NodeClaim; here each is of the cheapest, in the cheapest zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from kwhatif.api.core import Condition, Node, NodeSpec, NodeStatus, Pod
+from kwhatif.api.meta import ObjectMeta
+from kwhatif.api.node_provisioning import NodeClaim, NodeClaimStatus, NodePool
+from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
+from kwhatif.autoscaling.karpenter.new_claim import NewClaim
+from kwhatif.autoscaling.karpenter.pod_data import Amounts, amounts, subtract, total
+from kwhatif.autoscaling.karpenter.requirements import (
+    CAPACITY_TYPE,
+    HOSTNAME,
+    INITIALIZED,
+    INSTANCE_TYPE,
+    NODE_POOL,
+    REGISTERED,
+    ZONE,
+)
+from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
+from kwhatif.autoscaling.karpenter.state import NODES
+from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.commands.autoscale.karpenter_plan import build_karpenter_snapshot, format_exactly
+from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
+from kwhatif.simulation.edits.daemon_pods import start_daemons
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+
+_READY = Condition(type="Ready", status="True")
+_INITIALIZED = Condition(type="Initialized", status="True")
+
+
+class PoolAutoscaler:
+    """Karpenter with its NodePools and what the cloud offers."""
+
+    name = "Karpenter"
+
+    def __init__(self, known: OfferedCatalogue, pools: Sequence[NodePool]) -> None:
+        self._known, self._pools = known, pools
+        self._made: dict[str, int] = {}
+
+    def ask(
+        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
+    ) -> AutoscalerPlan:
+        """What comes of one round; the nodes get names that are not ``taken``."""
+        world = build_karpenter_snapshot(later, self._known, self._pools, now, waiting)
+        found = provision(world)
+        keys = {pod.key for pod in waiting}
+        # Machines for the pods of nodes that are going are not those that were asked about.
+        claims = [claim for claim in found.results.claims if any(wants.key in keys for wants in claim.pods)]
+        nodes = [self._node(claim, world, taken) for claim in claims]
+        return AutoscalerPlan(_with_daemons(nodes, later), _why_not(keys, found))
+
+    def sizes(self, snapshot: Snapshot) -> Iterator[GroupSize]:
+        """The NodePools that have grown."""
+        capacities: dict[str, list[Amounts]] = {}
+        for claim in snapshot.objects.list_all(NodeClaim):
+            owner = (claim.metadata.labels or {}).get(NODE_POOL, "")
+            capacities.setdefault(owner, []).append({**amounts(claim.status.capacity), NODES: 1000})
+        catalogue = self._known.catalogue
+        for pool in self._pools:
+            new = self._made.get(pool.name, 0)
+            if not new:
+                continue
+            there, limits = capacities.get(pool.name, []), amounts(pool.spec.limits)
+            used = total(there)
+            left = {name: each for name, each in subtract(limits, used).items() if name in limits}
+            types = catalogue.within(catalogue.rows(self._known.offered.get(pool.name)), left)
+            yield GroupSize(
+                pool.name,
+                len(there) - new,
+                len(there),
+                limits[NODES] // 1000 if NODES in limits else None,
+                ", ".join(
+                    f"{name} {format_exactly(name, used.get(name, 0))} of {format_exactly(name, limits[name])}"
+                    for name in limits
+                ),
+                full=not len(types) or left.get(NODES, 1000) < 1000,
+            )
+
+    def _node(self, claim: NewClaim, world: KarpenterSnapshot, taken: Callable[[str], bool]) -> UpcomingNode:
+        """The machine of a NodeClaim, once it has come up and is initialized."""
+        pool = claim.template.pool
+        number = self._made[pool.name] = self._made.get(pool.name, 0) + 1
+        while taken(f"{pool.name}-new-{number}"):
+            number += 1
+        name, catalogue, asked = f"{pool.name}-new-{number}", world.catalogue, claim.resolve_requirements()
+        cheapest = catalogue.cheapest(claim.types, asked)
+        assert cheapest is not None, "a NodeClaim has types that are offered"
+        type_, offer = catalogue.types[cheapest[0]], cheapest[1]
+        labels = {
+            **type_.labels,
+            **claim.labels(),
+            ZONE: offer.zone,
+            CAPACITY_TYPE: offer.capacity_type,
+            INSTANCE_TYPE: type_.name,
+            HOSTNAME: name,
+            REGISTERED: "true",
+            INITIALIZED: "true",
+        }
+        annotations = pool.spec.template.metadata.annotations
+        meta = ObjectMeta(name=name, uid=name, labels=labels, annotations=annotations)
+        capacity, allocatable = _quantities(type_.capacity), _quantities(type_.allocatable)
+        provider_id = f"kwhatif:///{name}"
+        node = Node(
+            metadata=meta,
+            spec=NodeSpec(provider_id=provider_id, taints=pool.taints or None),
+            status=NodeStatus(capacity=capacity, allocatable=allocatable, conditions=[_READY]),
+        )
+        bought = NodeClaim(
+            metadata=meta,
+            spec=pool.spec.template.spec,
+            status=NodeClaimStatus(
+                provider_id=provider_id, capacity=capacity, allocatable=allocatable, conditions=[_INITIALIZED]
+            ),
+        )
+        types = [catalogue.types[row].name for row in claim.types]
+        return UpcomingNode(pool.name, node, others=[bought], types=types, price=offer.price)
+
+
+def _with_daemons(nodes: Sequence[UpcomingNode], later: Snapshot) -> list[UpcomingNode]:
+    """The nodes with the pods that daemon sets start there: known by the daemon sets, or by a node of the same pool."""
+    pods: dict[str, list[Pod]] = {}
+    before = len(later.objects.list_all(Pod))
+    for group in dict.fromkeys(each.group for each in nodes):
+        draft = Draft(later)
+        like = (node for node in draft.nodes if (node.metadata.labels or {}).get(NODE_POOL) == group)
+        start_daemons(draft, [each.node for each in nodes if each.group == group], next(like, Node()), "")
+        for pod in draft.pods[before:]:
+            pods.setdefault(pod.spec.node_name or "", []).append(pod)
+    return [replace(each, pods=pods.get(each.node.name, ())) for each in nodes]
+
+
+def _why_not(keys: set[str], found: Provisioning) -> dict[str, Mapping[str, Sequence[str]]]:
+    """What keeps each NodePool from helping a pod."""
+    result = found.results
+    why: dict[str, Mapping[str, Sequence[str]]] = {
+        pod: {"": [f"it is expected to fit on {node}"]} for pod, node in result.placed.items() if pod in keys
+    }
+    for pod, reasons in result.errors.items():
+        said = {pool: [each.partition(", requirements=")[0] for each in of] for pool, of in result.refused[pod].items()}
+        why[pod] = said or {"": reasons}
+    why.update({pod: {"": reasons} for pod, reasons in found.ignored.items()})
+    return {pod: reasons for pod, reasons in why.items() if pod in keys}
+
+
+def _quantities(some: Amounts) -> dict[str, Quantity]:
+    return {
+        name: Quantity.from_milli(amount) if amount % 1000 else Quantity.from_units(amount // 1000)
+        for name, amount in some.items()
+    }

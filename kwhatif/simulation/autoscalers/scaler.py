@@ -1,0 +1,210 @@
+"""Scheduler and autoscalers in turns: whoever asks a scheduler hands over the pods that found no node, nodes join.
+
+Placements of a run with autoscalers, each told whose node came for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.results.amounts import format_some
+from kwhatif.results.place import (
+    HOURS_A_MONTH,
+    AddedNode,
+    Chance,
+    GroupRefusal,
+    GrownGroup,
+    Placement,
+    ScaleUp,
+    Unhelped,
+)
+from kwhatif.simulation.inputs import PROVISION_SECONDS
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+
+
+class Autoscaler(Protocol):
+    """The small question that cluster-autoscaler and Karpenter answer."""
+
+    name: str
+
+    def ask(
+        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
+    ) -> AutoscalerPlan:
+        """What it does about pods without a node, once. Nodes that it adds are there when it is asked again."""
+
+    def sizes(self, snapshot: Snapshot) -> Iterable[GroupSize]:
+        """The groups that have grown since the beginning."""
+
+
+@dataclass(frozen=True)
+class _PendingNode:
+    autoscaler: str
+    node: UpcomingNode
+    time: float
+
+
+@dataclass
+class Scaler:
+    """Autoscalers beside one scheduler process. Each adds nodes of its own for all pods that find none.
+
+    ``later`` says how a session's cluster looks to the API server while some pods wait. New nodes come up after
+    ``provision`` seconds; ``time`` is how many have passed.
+    """
+
+    autoscalers: Sequence[Autoscaler]
+    later: Callable[[Session, Sequence[Pod]], Snapshot]
+    now: datetime
+    provision: float = PROVISION_SECONDS
+    time: float = 0.0
+    _came: list[_PendingNode] = field(default_factory=list)
+    _why_not: dict[str, list[GroupRefusal]] = field(default_factory=dict)
+    _chance: Chance | None = None
+
+    def ask(self, session: Session, waiting: Sequence[Pod]) -> list[UpcomingNode]:
+        """The nodes that come for pods without one; they are not there yet."""
+        later, now = self.later(session, waiting), self.now + timedelta(seconds=self.time)
+        taken = set(session.cluster.columns.names)
+        for pod in waiting:
+            self._why_not[pod.key] = []
+        found: list[UpcomingNode] = []
+        for autoscaler in self.autoscalers:
+            answer = autoscaler.ask(session, later, waiting, now, taken.__contains__)
+            taken.update(each.node.name for each in answer.nodes)
+            found += answer.nodes
+            self._came += [_PendingNode(autoscaler.name, each, self.time + self.provision) for each in answer.nodes]
+            self._remember(autoscaler.name, answer)
+        return found
+
+    def _remember(self, autoscaler: str, answer: AutoscalerPlan) -> None:
+        for pod, why in answer.why_not.items():
+            self._why_not[pod] += [
+                GroupRefusal(autoscaler=autoscaler, group=group, reasons=tuple(reasons))
+                for group, reasons in why.items()
+            ]
+        if answer.orders:
+            self._chance = Chance(orders=answer.orders, plans=tuple(answer.plans), pods=tuple(answer.pods))
+
+    def join(self, session: Session, nodes: Sequence[UpcomingNode]) -> None:
+        """The nodes are there from now on."""
+        session.join(
+            [each.node for each in nodes],
+            [pod for each in nodes for pod in each.pods],
+            [other for each in nodes for other in each.others],
+        )
+
+    def provide_nodes(self, session: Session, waiting: Sequence[Pod]) -> bool:
+        """Whether nodes come for pods without one; if so they are there, and the time that takes is over."""
+        nodes = self.ask(session, waiting)
+        if nodes:
+            self.time += self.provision
+            self.join(session, nodes)
+        return bool(nodes)
+
+    def unbounded_groups(self, session: Session) -> list[str]:
+        """The groups that have grown and that nothing keeps from going on."""
+        sizes = (each for autoscaler in self.autoscalers for each in autoscaler.sizes(session.snapshot))
+        return [each.group for each in sizes if each.most is None and not each.limits]
+
+    # --- in words
+
+    def summarize(self, session: Session, homes: Mapping[str, str], unhelped: Iterable[str]) -> ScaleUp:
+        """What was added, where pods (by ``namespace/name``) have their ``homes`` in the end and others are without."""
+        of_node: dict[str, list[str]] = {}
+        for pod, node in homes.items():
+            of_node.setdefault(node, []).append(pod)
+        nodes = tuple(self._node(each, of_node.get(each.node.node.name, ())) for each in self._came)
+        costs = [each.cost for each in nodes]
+        return ScaleUp(
+            autoscalers=tuple(each.name for each in self.autoscalers),
+            nodes=nodes,
+            groups=tuple(self._groups(session.snapshot, nodes)),
+            cost=_total(costs),
+            unhelped=tuple(
+                Unhelped(pod=pod, refusals=tuple(self._why_not[pod])) for pod in unhelped if self._why_not.get(pod)
+            ),
+            chance=self._chance,
+        )
+
+    @staticmethod
+    def _node(coming: _PendingNode, pods: Sequence[str]) -> AddedNode:
+        node, price = coming.node, coming.node.price
+        return AddedNode(
+            node=node.node.name,
+            autoscaler=coming.autoscaler,
+            group=node.group,
+            time=coming.time,
+            pods=tuple(pods),
+            types=tuple(node.types),
+            price=None if price is None else round(price, 6),
+            cost=None if price is None else round(price * HOURS_A_MONTH, 2),
+        )
+
+    def _groups(self, snapshot: Snapshot, nodes: Sequence[AddedNode]) -> Iterator[GrownGroup]:
+        for autoscaler in self.autoscalers:
+            for each in autoscaler.sizes(snapshot):
+                mine = (node for node in nodes if (node.autoscaler, node.group) == (autoscaler.name, each.group))
+                yield GrownGroup(
+                    autoscaler=autoscaler.name,
+                    group=each.group,
+                    size=each.size,
+                    to=each.to,
+                    max=each.most,
+                    limits=each.limits,
+                    full=each.full,
+                    cost=_total([node.cost for node in mine]),
+                )
+
+
+def _total(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), 2) if known and len(known) == len(costs) else None
+
+
+def apply_scale_up(
+    scaler: Scaler, session: Session, placements: Sequence[Placement]
+) -> tuple[tuple[Placement, ...], ScaleUp]:
+    """The placements with their reasons, and what was added on the way."""
+    victims = (victim for each in placements for victim in each.victims if victim.replacement)
+    homes = {each.pod: each.node for each in placements if each.outcome in ("placed", "autoscaled")}
+    homes |= {victim.replacement: victim.lands_on for victim in victims if victim.lands_on}
+    found = scaler.summarize(session, homes, [each.pod for each in placements if each.outcome == "unschedulable"])
+    words = dict(_words(found))
+    told = (
+        replace(each, message=words.get(each.node, f"it finds room on {each.node} once new nodes are there"))
+        if each.outcome == "autoscaled"
+        else each
+        for each in placements
+    )
+    return tuple(told), found
+
+
+def _words(found: ScaleUp) -> Iterator[tuple[str, str]]:
+    """What comes, by the name of each new node."""
+    of_group: dict[tuple[str, str], list[str]] = {}
+    for each in found.nodes:
+        of_group.setdefault((each.autoscaler, each.group), []).append(each.node)
+    claims = [each.node for each in found.nodes if each.types]
+    for each in found.nodes:
+        if each.types:
+            yield (
+                each.node,
+                f"NodeClaim {claims.index(each.node) + 1} of NodePool {each.group} comes for it {_types(each)}",
+            )
+        else:
+            new = of_group[each.autoscaler, each.group]
+            number = f"{new.index(each.node) + 1} of {len(new)} new"
+            yield each.node, f"a node of group {each.group} comes for it ({number})"
+
+
+def _types(node: AddedNode) -> str:
+    """``(c.4, m.4, r.4 and 12 more; c.4 is the cheapest)``."""
+    cheapest = f"; {node.types[0]} is the cheapest" if len(node.types) > 1 else ""
+    return f"({format_some(node.types)}{cheapest})"

@@ -1,0 +1,119 @@
+"""The cluster that is asked about: read from files, and edited.
+
+What came of manifests besides pods is put into the snapshot: from then on it is in the cluster.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from kwhatif.api.core import Node
+from kwhatif.api.kinds import IDLE
+from kwhatif.api.meta import Resource
+from kwhatif.errors import UsageError
+from kwhatif.results.amounts import format_age, format_counts
+from kwhatif.simulation.edits.edited import EditedSnapshot
+from kwhatif.simulation.inputs import Edits, Inputs, Notes, Source
+from kwhatif.simulation.question import Scenario
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import load_snapshot
+from kwhatif.workloads.volumes import settle_volumes
+
+
+def load_cluster(inputs: Inputs, notes: Notes) -> EditedSnapshot:
+    """The cluster as it is. Notes how old it is."""
+    given = inputs.snapshot
+    if not given and inputs.edits is not None:
+        raise UsageError("what-if edits are of a cluster: name it with --snapshot")
+    snapshot = snapshot_of(given, notes)
+    if snapshot.taken_at:
+        now = inputs.now or datetime.now(UTC)
+        if callable(given):
+            snapshot.age = max(0, _seconds_since(snapshot.taken_at, now))
+        else:
+            notes.note(age(snapshot.taken_at, now))
+    if given and not snapshot.objects.list_all(Node):
+        notes.warn(f"{snapshot.source}: holds no nodes")
+    return EditedSnapshot(snapshot, snapshot.covered_kinds())
+
+
+def snapshot_of(source: Source, notes: Notes) -> Snapshot:
+    """The cluster that is meant; an empty one if none is."""
+    if callable(source):
+        return source(notes)
+    return source.copy() if isinstance(source, Snapshot) else load_snapshot(source) if source else Snapshot()
+
+
+def with_edits(snapshot: Snapshot, edits: Edits | None, notes: Notes) -> EditedSnapshot:
+    """A snapshot after what-if edits. Notes what controllers did about them."""
+    if edits is None:
+        return EditedSnapshot(snapshot, snapshot.covered_kinds())
+    from kwhatif.simulation.edits.document import apply_edits, read_edits
+
+    names = {node.name for node in snapshot.objects.list_all(Node)}
+    result = apply_edits(snapshot, [*read_edits(edits.edits or ()), *edits.parse_edits(names)])
+    for text in result.notes:
+        notes.note(text)
+    return result
+
+
+def age(taken_at: str, now: datetime) -> str:
+    """``the snapshot is 3 days old``."""
+    seconds = _seconds_since(taken_at, now)
+    if seconds < 0:
+        return f"the snapshot is of {taken_at}, which is still to come"
+    return f"the snapshot is {format_age(seconds)} old"
+
+
+def _seconds_since(taken_at: str, now: datetime) -> int:
+    return int((now - datetime.fromisoformat(taken_at)).total_seconds())
+
+
+_MOST_NAMED = 10
+
+
+def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None:
+    """Put objects into a snapshot, in the place of those with the same names. Notes what became of them.
+
+    Claims among them get their volumes, where that is not left to the scheduler.
+    """
+    places: dict[type[Resource], dict[tuple[str, str], int]] = {}
+    added = []
+    for obj in objects:
+        there, name = snapshot.objects.list_all(type(obj)), (obj.namespace, obj.name)
+        known = places.setdefault(type(obj), {})
+        if not known:
+            known.update({(other.namespace, other.name): place for place, other in enumerate(there)})
+        added.append(f"{_name_of(obj)} {'replaced' if name in known else 'added'}")
+        if name in known:
+            there[known[name]] = obj
+        else:
+            known[name] = len(there)
+            snapshot.objects.add(obj)
+    told = settle_volumes(snapshot.objects, objects)
+    if added:
+        more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
+        notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
+    for text in told[:_MOST_NAMED]:
+        notes.note(text)
+    if len(told) > _MOST_NAMED:
+        notes.note(f"and {len(told) - _MOST_NAMED} more claims get a volume")
+
+
+def _name_of(obj: Resource) -> str:
+    """``Deployment shop/web``."""
+    name = obj.name or f"{obj.metadata.generate_name or ''}..."
+    return f"{obj.kind} {obj.namespace}/{name}" if obj.namespace else f"{obj.kind} {name}"
+
+
+def unknown_kinds(case: Scenario, notes: Notes) -> list[str]:
+    """The kinds that nobody here knows, and of which pods may have been expected. Notes those that have none."""
+    unknown = case.expanded.unknown
+    unread = Counter({kind: n for kind, n in unknown.items() if kind in IDLE})
+    if unread:
+        notes.note(f"not read by the scheduler: {format_counts(unread)}")
+    if case.inputs.manifest_options.ignore_unknown:
+        return []
+    return [f"{number} {kind}" for kind, number in sorted((unknown - unread).items())]

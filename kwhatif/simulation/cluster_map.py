@@ -1,0 +1,110 @@
+"""A map of the cluster: who was where, at one moment or at two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.results.base import ClusterMap, MappedNode, MappedPod
+from kwhatif.simulation.node_pools import is_ready, pool_of, resource_order_of, zone_of
+from kwhatif.snapshot.format.model import Snapshot
+
+Amounts = Mapping[str, int]
+PODS = "pods"
+_NOTHING: Amounts = {}
+
+
+@dataclass(frozen=True)
+class ClusterObservation:
+    """One moment: the nodes with what they have for pods, and the pods with their node, if any, and what they ask for.
+
+    Amounts that are the same object are looked at once.
+    """
+
+    nodes: Sequence[tuple[Node, Amounts]]
+    pods: Mapping[str, tuple[str, Amounts]]
+
+
+def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
+    """A cluster as it is now, with the pods of the snapshot that wait for a node."""
+    columns, shapes = cluster.columns, cluster.shapes
+    resources = shapes.resources.names
+    rows = columns.allocatable.tolist()
+    nodes = [
+        (node, {**dict(zip(resources, row, strict=False)), PODS: most})
+        for node, row, most in zip(columns.nodes, rows, columns.allowed_pods.tolist(), strict=True)
+    ]
+    asks: dict[int, Amounts] = {}
+    found: dict[str, tuple[str, Amounts]] = {
+        pod.key: ("", _NOTHING)
+        for pod in snapshot.objects.list_all(Pod)
+        if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
+    }
+    for info, row in cluster.pods():
+        index = info.shape.index
+        if index not in asks:
+            asks[index] = {**dict(zip(resources, shapes.requests[index].tolist(), strict=False)), PODS: 1}
+        found[info.key] = (columns.names[row], asks[index])
+    return ClusterObservation(nodes, found)
+
+
+def build_map(looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterMap:
+    """The moments side by side; where nothing differs between them, there is one state. ``by`` as in ``pool_of``."""
+    states = dict(looks)
+    *others, last = states.values()
+    if all(_where(last) == _where(other) for other in others):
+        states = {"now": last}
+    nodes = {node.name: (node, room) for each in states.values() for node, room in each.nodes}
+    ordered = sorted(nodes.values(), key=lambda entry: (zone_of(entry[0]), pool_of(entry[0], by), entry[0].name))
+    resources = _resources(states.values(), [room for _, room in ordered])
+    places = {node.name: place for place, (node, _) in enumerate(ordered)}
+    asks: dict[tuple[int, ...], int] = {}
+    rows: dict[int, int] = {}
+
+    def row_of(amounts: Amounts) -> int:
+        if id(amounts) not in rows:
+            rows[id(amounts)] = asks.setdefault(_by_resource(amounts, resources), len(asks))
+        return rows[id(amounts)]
+
+    pods = []
+    for name in sorted({name for each in states.values() for name in each.pods}):
+        found = [each.pods.get(name, ("", _NOTHING)) for each in states.values()]
+        asked = next((amounts for _, amounts in reversed(found) if amounts), _NOTHING)
+        at = tuple(places.get(node, -1) for node, _ in found)
+        pods.append(MappedPod(pod=name, asks=row_of(asked), at=at))
+    return ClusterMap(
+        states=tuple(states),
+        resources=resources,
+        nodes=tuple(_map_node(node, room, resources, by) for node, room in ordered),
+        asks=tuple(asks),
+        pods=tuple(pods),
+    )
+
+
+def _where(one: ClusterObservation) -> tuple[set[str], dict[str, str]]:
+    return {node.name for node, _ in one.nodes}, {pod: node for pod, (node, _) in one.pods.items()}
+
+
+def _map_node(node: Node, room: Amounts, resources: Sequence[str], by: str) -> MappedNode:
+    closed = "cordoned" if node.spec.unschedulable else "" if is_ready(node) else "not ready"
+    return MappedNode(
+        node=node.name,
+        pool=pool_of(node, by),
+        zone=zone_of(node),
+        room=_by_resource(room, resources),
+        closed=closed,
+        taints=tuple(taint.text for taint in node.spec.taints or ()),
+    )
+
+
+def _resources(looks: Iterable[ClusterObservation], rooms: Sequence[Amounts]) -> tuple[str, ...]:
+    """Those that some node has or some pod asks for."""
+    distinct = {id(amounts): amounts for each in looks for _, amounts in each.pods.values()}
+    names = {name for amounts in (*rooms, *distinct.values()) for name, amount in amounts.items() if amount}
+    return tuple(sorted(names, key=resource_order_of))
+
+
+def _by_resource(amounts: Amounts, resources: Sequence[str]) -> tuple[int, ...]:
+    return tuple(amounts.get(name, 0) for name in resources)

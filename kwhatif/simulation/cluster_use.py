@@ -1,0 +1,103 @@
+"""How full a cluster is, and how evenly: numbers to compare two of them by.
+
+How evenly the pods of a workload lie over zones, or over whatever label tells places apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.cluster.types import BoolArray
+from kwhatif.results.diff import ClusterUse, Skew, Use
+from kwhatif.simulation.node_pools import zone_of
+
+
+def in_use(cluster: Cluster) -> BoolArray:
+    """bool[N]: the nodes with a pod that no daemon set made."""
+    working: BoolArray = np.zeros(len(cluster), np.bool_)
+    for info, row in cluster.pods():
+        if info.shape.controller is None or info.shape.controller.kind != "DaemonSet":
+            working[row] = True
+    return working
+
+
+def use_of(cluster: Cluster) -> ClusterUse:
+    """Utilisation by resource, of those that some node has, and how many nodes are in use."""
+    used = int(np.count_nonzero(in_use(cluster)))
+    allocatable, requested = cluster.columns.allocatable, cluster.requested
+    resources = []
+    for column, name in enumerate(cluster.shapes.resources.names):
+        has = allocatable[:, column] > 0
+        if not has.any():
+            continue
+        room, asked = allocatable[has, column], requested[has, column]
+        # Not in integers, whose hundredfold may be too large for their type.
+        share = 100.0 * asked / room
+        resources.append(
+            Use(
+                resource=name,
+                mean=round(float(share.mean()), 1),
+                deviation=round(float(share.std()), 1),
+                maximum=round(float(share.max()), 1),
+                largest_free=int(np.maximum(room - asked, 0).max()),
+            )
+        )
+    return ClusterUse(
+        nodes=len(cluster),
+        used=used,
+        empty=len(cluster) - used,
+        pods=int(cluster.pod_count.sum()),
+        resources=tuple(resources),
+    )
+
+
+def skews(a: Cluster, b: Cluster) -> Iterator[Skew]:
+    """The workloads that lie otherwise over the zones, by name. Nothing in a cluster without zones."""
+    of_a, of_b = skews_of(a), skews_of(b)
+    for workload in sorted(of_a.keys() | of_b.keys()):
+        ours, theirs = of_a.get(workload, 0), of_b.get(workload, 0)
+        if ours != theirs:
+            yield Skew(workload=workload, a=ours, b=theirs)
+
+
+def skews_of(cluster: Cluster) -> dict[str, int]:
+    """Workload -> the pods in its fullest zone minus those in its emptiest. Nothing in a cluster without zones."""
+    zones = [zone_of(node) for node in cluster.columns.nodes]
+    known = sorted({*zones} - {""})
+    counts: dict[str, Counter[str]] = {}
+    for info, row in cluster.pods():
+        owner = _workload(info)
+        if owner and zones[row]:
+            counts.setdefault(owner, Counter())[zones[row]] += 1
+    return {owner: max(found.values()) - min(found[zone] for zone in known) for owner, found in counts.items()}
+
+
+def _workload(info: PodInfo) -> str:
+    controller = info.shape.controller
+    if controller is None or controller.kind == "DaemonSet":
+        return ""
+    return f"{controller.kind} {info.shape.namespace}/{controller.name}"
+
+
+def pods_by_place(cluster: Cluster, topology_key: str, shape: PodShape, rows: Iterable[int]) -> Counter[str]:
+    """How many pods are in each place, given the rows of their nodes.
+
+    Places are those of the nodes that a pod's node selector and node affinity admit and that are not cordoned, and
+    those where a pod is.
+    """
+    columns = cluster.columns
+    places = columns.label(topology_key)
+    open_ = columns.matching(shape.node_affinity) & ~columns.unschedulable & places.present
+    counts: Counter[str] = Counter({places.values[code]: 0 for code in np.unique(places.codes[open_]).tolist()})
+    counts.update(places.values[code] for row in rows if (code := int(places.codes[row])) >= 0)
+    return counts
+
+
+def skew_of(counts: Counter[str]) -> int:
+    """By how many pods the fullest place exceeds the emptiest."""
+    return max(counts.values()) - min(counts.values()) if counts else 0

@@ -1,0 +1,1 @@
+"""What-if edits of the cluster, a file each."""

@@ -1,0 +1,278 @@
+"""A copy of a snapshot that edits are made on, and what comes of them besides: pods to place, failures, notes.
+
+Jobs that lose pods: each counts as a failure, and a job that has failed too often makes no more of them.
+
+Upstream: pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit). A job with a podFailurePolicy or a
+backoffLimitPerIndex is taken to go on.
+
+Pods that lose their node or are deleted, and those that their controllers make in their place.
+
+Upstream: pkg/controller/podgc/gc_controller.go (pods of nodes that are gone),
+pkg/controller/tainteviction/taint_eviction.go (taints of effect NoExecute).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import Enum
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from kwhatif.admission.response import Doubts, Object
+from kwhatif.api.core import Node, Pod, Taint
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.meta import OwnerReference, Resource
+from kwhatif.api.selectors import tolerates
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, VolumeAttachment
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.storage import claim_names
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.place import FailedCreate
+from kwhatif.scheduling.controllers import Replacements
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.versions import features_of
+from kwhatif.workloads.objects import integer, name_of, namespace_of, section
+
+T = TypeVar("T", bound=Resource)
+
+
+class Draft:
+    """What is known of the cluster so far. Objects are replaced, never changed: the snapshot it began with stays.
+
+    ``asked`` has the pods that edits led to and that wait for a node, by key; the snapshot holds them, too.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot.copy()
+        self.asked: dict[str, PodToSchedule] = {}
+        self.failed: list[FailedCreate] = []
+        self.doubts: list[Doubts] = []
+        self.notes: list[str] = []
+        self.moves_pods = False
+        self._keys = {pod.key for pod in self.pods}
+        self.replacements = Replacements(taken=self._keys.__contains__)
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self.snapshot.objects.list_all(Node)
+
+    @property
+    def pods(self) -> list[Pod]:
+        return self.snapshot.objects.list_all(Pod)
+
+    def note(self, text: str) -> None:
+        """Something to know about what an edit did."""
+        self.notes.append(text)
+
+    def note_of(self, origin: str, text: str) -> None:
+        """What the edit of an ``origin`` led to, if anything."""
+        if text:
+            self.note(f"{origin}: {text}")
+
+    def change(self, kind: type[T], change: Callable[[T], T | None]) -> None:
+        """Put another object in the place of each one of a kind; None takes it away."""
+        there = self.snapshot.objects.list_all(kind)
+        there[:] = [changed for obj in there if (changed := change(obj)) is not None]
+
+    def put_nodes(self, nodes: Iterable[Node]) -> None:
+        """Nodes in the place of those with the same names."""
+        by_name = {node.name: node for node in nodes}
+        self.change(Node, lambda node: by_name.get(node.name, node))
+
+    def put_whole(self, obj: Object) -> None:
+        """An object kept as plain values in the place of its namesake."""
+        name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace")
+        there = self.snapshot.whole[obj["kind"]]
+        for i, other in enumerate(there):
+            if (other["metadata"]["name"], other["metadata"].get("namespace")) == (name, namespace):
+                there[i] = obj
+
+    def add_pods(self, pods: Iterable[Pod]) -> None:
+        """Pods that have come to be."""
+        for pod in pods:
+            self.snapshot.objects.add(pod)
+            self._keys.add(pod.key)
+
+    def add_waiting_pod(self, asked: PodToSchedule) -> None:
+        """A pod that has come to be and waits for a node."""
+        self.add_pods([asked.pod])
+        self.asked[asked.pod.key] = dataclasses.replace(asked, edited=True)
+
+    def drop_pods(self, keys: Collection[str]) -> None:
+        """Pods are gone, and with them the claims that were made for them alone.
+
+        Their volumes leave the nodes, and devices that nobody else has a claim to are free.
+        """
+        if not keys:
+            return
+        gone = set(keys)
+        self._detach(gone)
+        self.change(Pod, lambda pod: None if pod.key in gone else pod)
+        for kind in (PersistentVolumeClaim, ResourceClaim):
+            self.change(kind, lambda claim: None if _owning_pods(claim) & gone else claim)
+        self.change(ResourceClaim, lambda claim: _given_back(claim, gone))
+        for key in keys:
+            self.asked.pop(key, None)
+            self._keys.discard(key)
+
+    def _detach(self, keys: Collection[str]) -> None:
+        """What no other pod of the node uses is detached from it.
+
+        Upstream: pkg/controller/volume/attachdetach/attach_detach_controller.go.
+        """
+        if not self.snapshot.objects.list_all(VolumeAttachment):
+            return
+        going: set[tuple[str, str]] = set()
+        staying: set[tuple[str, str]] = set()
+        claims = self.snapshot.objects.list_all(PersistentVolumeClaim)
+        volume_of = {(claim.namespace, claim.name): claim.spec.volume_name for claim in claims}
+        for pod in self.pods:
+            side = going if pod.key in keys else staying
+            for name, _ in claim_names(pod) if pod.spec.node_name else ():
+                side.add((pod.spec.node_name or "", volume_of.get((pod.namespace, name)) or ""))
+        idle = going - staying
+
+        def still(one: VolumeAttachment) -> VolumeAttachment | None:
+            used = one.spec.node_name, one.spec.source.persistent_volume_name or ""
+            return None if used in idle else one
+
+        self.change(VolumeAttachment, still)
+
+    def whole(self, kind: str) -> list[Object]:
+        """The objects of a kind as plain values; none if the snapshot holds none."""
+        return self.snapshot.whole.get(kind, [])
+
+
+def _owning_pods(claim: Resource) -> set[str]:
+    owners = claim.metadata.owner_references or ()
+    return {f"{claim.namespace}/{owner.name}" for owner in owners if owner.kind == "Pod"}
+
+
+def _given_back(claim: ResourceClaim, gone: Collection[str]) -> ResourceClaim:
+    """The claim without the pods that are gone; it gives its devices back if they were the last it was reserved for.
+
+    Upstream: pkg/controller/resourceclaim/controller.go (syncClaim).
+    """
+    users = claim.status.reserved_for or []
+    rest = [
+        user
+        for user in users
+        if user.api_group or user.resource != "pods" or f"{claim.namespace}/{user.name}" not in gone
+    ]
+    if len(rest) == len(users):
+        return claim
+    status = replace(claim.status, reserved_for=rest or None)
+    return replace(claim, status=status if rest else replace(status, allocation=None, devices=None))
+
+
+Job = tuple[str, str]
+"""Namespace and name."""
+
+_USUAL_LIMIT = 6
+
+
+def job_of(pod: Pod) -> Job | None:
+    """The job whose active pod this is."""
+    owner = pod.controller
+    over = pod.metadata.deletion_timestamp or (pod.status.phase or "") in FINISHED
+    return None if owner is None or owner.kind != "Job" or over else (pod.namespace, owner.name or "")
+
+
+def fail_jobs(draft: Draft, pods: Sequence[Pod]) -> set[Job]:
+    """Count the loss of these pods as failures of their jobs. Returns the jobs that fail for it."""
+    lost = Counter(map(job_of, pods))
+    failing: set[Job] = set()
+    for job in list(draft.whole("Job")):
+        number = lost[namespace_of(job), name_of(job)]
+        spec, status = section(job, "spec"), section(job, "status")
+        if not number or spec.get("podFailurePolicy") or spec.get("backoffLimitPerIndex") is not None:
+            continue
+        failed = integer(status.get("failed"), 0) + number
+        draft.put_whole({**job, "status": {**status, "failed": failed}})
+        if failed > integer(spec.get("backoffLimit"), _USUAL_LIMIT):
+            failing.add((namespace_of(job), name_of(job)))
+    return failing
+
+
+_JOB_FAILS = "of jobs that fail for it, beyond their backoffLimit"
+
+
+class RemovalCause(Enum):
+    """Why pods go."""
+
+    DELETED = "deleted"
+    EVICTED = "evicted"
+    NODE_GONE = "lost their node"
+
+
+def remove_pods(draft: Draft, pods: Sequence[Pod], cause: RemovalCause, origin: str) -> str:
+    """Take pods away and make what their controllers would. Returns what became of them, in words.
+
+    A daemon set makes a new pod only of one that was deleted: on a node that is gone, or whose taint drove the pod
+    off, it wants none. Static pods go with their node alone; anything else their kubelet undoes.
+    """
+    if not pods:
+        return ""
+    draft.moves_pods = True
+    failing = fail_jobs(draft, pods)
+    going: dict[str, Pod] = {}
+    again: list[tuple[Pod, str]] = []
+    ends: dict[str, list[str]] = {}
+    for pod in pods:
+        owner = pod.controller
+        if _is_static(pod, owner) and cause is not RemovalCause.NODE_GONE:
+            ends.setdefault("made anew there by the kubelet at once", []).append(pod.key)
+            continue
+        going[pod.key] = pod
+        end = _JOB_FAILS if job_of(pod) in failing else _end(pod, owner, cause)
+        if not end:
+            replacement = draft.replacements.replacement_of(pod)
+            assert replacement is not None
+            assert owner is not None
+            again.append((replacement, f"{owner.kind} {pod.namespace}/{owner.name}"))
+        else:
+            ends.setdefault(end, []).append(pod.key)
+    others = [pod.key for pod in draft.pods if job_of(pod) in failing and pod.key not in going]
+    draft.drop_pods({*going, *others})
+    for replacement, made_by in again:
+        draft.add_waiting_pod(PodToSchedule(replacement, origin, owner=made_by, ran_before=True))
+    makers = "its controller" if len(again) == 1 else "their controllers"
+    parts = [f"{len(again)} made again by {makers} and to be placed"] if again else []
+    parts += [f"{len(keys)} {end} ({format_some(keys)})" for end, keys in ends.items()]
+    parts += [f"{len(others)} more of the same jobs go, too ({format_some(others)})"] if others else []
+    return f"{format_count(len(pods), 'pod')} {cause.value}: {', '.join(parts)}"
+
+
+def _end(pod: Pod, owner: OwnerReference | None, cause: RemovalCause) -> str:
+    """Why nobody makes the pod again; empty if somebody does."""
+    if (pod.status.phase or "") in FINISHED:
+        return "finished before"
+    if owner is None:
+        return "gone for good, since no controller has made them"
+    if owner.kind == "Node":
+        return "static"
+    if owner.kind == "DaemonSet" and cause is not RemovalCause.DELETED:
+        return "of daemon sets, which want none there"
+    if owner.kind in ("ReplicaSet", "ReplicationController", "Job") and pod.metadata.deletion_timestamp:
+        return "replaced before, since they were being deleted"
+    if owner.kind not in ("ReplicaSet", "ReplicationController", "Job", "StatefulSet", "DaemonSet"):
+        return f"of controllers that nobody here knows ({owner.kind}) and not made again"
+    return ""
+
+
+def _is_static(pod: Pod, owner: OwnerReference | None) -> bool:
+    """Whether it mirrors a pod that a kubelet runs of its own accord."""
+    return pod.is_mirror or (owner is not None and owner.kind == "Node")
+
+
+def tolerates_forever(pod: Pod, taint: Taint) -> bool:
+    """Whether a pod tolerates a taint of effect NoExecute for good; one that does so for a time goes in the end."""
+    operators = features_of().taint_toleration_comparison_operators
+    for toleration in pod.spec.tolerations or ():
+        if tolerates(toleration, taint, comparison_operators=operators):
+            return toleration.toleration_seconds is None
+    return False

@@ -1,0 +1,29 @@
+"""What comes of what-if edits. Apart from them, as most commands make none and need not import how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.admission.response import Doubts
+from kwhatif.results.place import FailedCreate
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import Snapshot
+
+
+@dataclass(frozen=True)
+class EditedSnapshot:
+    """A snapshot after edits. ``asked`` are the pods of it that wait for a node because of them.
+
+    ``covered`` are the kinds that the snapshot could be trusted to know before. ``notes`` say what controllers did
+    about the edits, ``failed`` what they could not do, ``doubts`` what the API server may have done about them.
+    ``moves_pods``: pods were removed or made, or might have been.
+    """
+
+    snapshot: Snapshot
+    covered: frozenset[str]
+    waiting_pods: tuple[PodToSchedule, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    has_moved_pods: bool = False
+    doubts: Sequence[Doubts] = ()

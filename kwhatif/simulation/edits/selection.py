@@ -1,0 +1,144 @@
+"""Which nodes and pods somebody means: by name, or by a label selector.
+
+What has a sign that no name can have is a selector: ``pool=batch``, ``!gpu``, ``zone in (a,b)``. In brackets it is
+one in any case: ``[gpu]`` are the nodes with such a label. ``shop/[app=web]`` are pods of one namespace.
+
+What edits of nodes have in common: which nodes are meant, and what changes with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.decode import describe_value
+from kwhatif.api.meta import Resource
+from kwhatif.api.selectors import Selector, SelectorError, parse_selector
+from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.errors import InputError
+
+if TYPE_CHECKING:
+    from kwhatif.simulation.edits.draft import Draft
+
+
+_NO_NAME = re.compile(r"[=!,()<>\[\] ]")
+_POD_PREFIX = re.compile(r"(?:pods?|po)/")
+
+R = TypeVar("R", bound=Resource)
+
+
+def is_selector(text: str) -> bool:
+    """Whether this cannot be a name."""
+    return _NO_NAME.search(text) is not None
+
+
+def chosen_nodes(text: str, nodes: Sequence[Node]) -> list[Node]:
+    """The node of this name, or all that a selector selects. Raises InputError if there is none."""
+    if not is_selector(text):
+        return [node_named(text, nodes)]
+    return _select_objects(text, nodes, "node")
+
+
+def node_named(name: str, nodes: Sequence[Node]) -> Node:
+    """The node of this name. Raises InputError if there is none."""
+    for node in nodes:
+        if node.name == name:
+            return node
+    hint = suggest_spelling(name, (node.name for node in nodes))
+    if not hint and name in _keys(nodes):
+        hint = f"; [{name}] are the nodes with such a label"
+    raise InputError(f"there is no node {describe_value(name)}{hint}")
+
+
+def chosen_pods(text: str, pods: Sequence[Pod]) -> list[Pod]:
+    """The pod of this name, or all that a selector selects. Raises InputError if there is none.
+
+    A name without a namespace may be in any, if only one has such a pod; else it is in ``default``.
+    """
+    namespace, slash, inner = text.partition("/")
+    if slash and inner.startswith("[") and not is_selector(namespace):
+        there = [pod for pod in pods if pod.namespace == namespace]
+        if not there:
+            hint = suggest_spelling(namespace, {pod.namespace for pod in pods})
+            raise InputError(f"there are no pods in a namespace {describe_value(namespace)}{hint}")
+        return _select_objects(inner, there, "pod")
+    if is_selector(text):
+        return _select_objects(text, pods, "pod")
+    namespace, _, name = _POD_PREFIX.sub("", text, count=1).rpartition("/")
+    found = {pod.namespace: pod for pod in pods if pod.name == name and namespace in ("", pod.namespace)}
+    if len(found) > 1 and "default" not in found:
+        raise InputError(f"pod {name} is in several namespaces ({', '.join(sorted(found))}): write NAMESPACE/{name}")
+    if found:
+        return [found.get("default") or next(iter(found.values()))]
+    known = [pod.key if namespace else pod.name for pod in pods]
+    hint = suggest_spelling(f"{namespace}/{name}" if namespace else name, known)
+    raise InputError(f"there is no pod {describe_value(f'{namespace}/{name}' if namespace else name)}{hint}")
+
+
+def _select_objects(text: str, objects: Sequence[R], what: str) -> list[R]:
+    selector = _parse_selector(text)
+    found = [obj for obj in objects if selector.matches(obj.metadata.labels or {})]
+    if found:
+        return found
+    known = _keys(objects)
+    for requirement in selector.requirements:
+        if requirement.key not in known and requirement.operator in ("In", "Exists"):
+            hint = suggest_spelling(requirement.key, known)
+            raise InputError(f"no {what} matches {describe_value(text)}: none has a label {requirement.key}{hint}")
+    raise InputError(f"no {what} matches {describe_value(text)}")
+
+
+def _parse_selector(text: str) -> Selector:
+    inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    try:
+        selector = parse_selector(inner)
+    except SelectorError as error:
+        raise InputError(f"{describe_value(text)} is no selector: {error}") from None
+    if selector.empty:
+        raise InputError(f"{describe_value(text)} is an empty selector, which would select everything")
+    return selector
+
+
+def _keys(objects: Iterable[Resource]) -> set[str]:
+    return {key for obj in objects for key in obj.metadata.labels or ()}
+
+
+Changes = list[tuple[Node, Node]]
+"""Nodes before and after."""
+
+
+def check_selection(text: str) -> None:
+    """Raises InputError if the text means no node at all."""
+    if not text.strip():
+        raise InputError("expected a node or a selector, found none")
+
+
+def select_nodes(draft: Draft, text: str, place: str = "") -> list[Node]:
+    """The nodes that a name or a selector means. Raises InputError with the ``place`` if there is none."""
+    try:
+        return chosen_nodes(text, draft.nodes)
+    except InputError as error:
+        raise InputError(error.problem, place=place) from None
+
+
+def change_nodes(draft: Draft, nodes: Sequence[Node], change: Callable[[Node], Node], origin: str) -> Changes:
+    """Change nodes and let daemon sets react. Returns what was really changed."""
+    from kwhatif.simulation.edits.daemon_pods import update_daemons
+
+    changes = [(node, changed) for node in nodes if (changed := change(node)) is not node]
+    draft.put_nodes(changed for _, changed in changes)
+    draft.note_of(origin, update_daemons(draft, changes, origin))
+    return changes
+
+
+def with_spec(node: Node, **changes: object) -> Node:
+    return replace(node, spec=replace(node.spec, **changes))
+
+
+def describe_nodes(text: str, nodes: Sequence[Node]) -> str:
+    """``node worker-1``, ``nodes pool=batch (3)``."""
+    return f"nodes {text} ({len(nodes)})" if is_selector(text) else f"node {text}"

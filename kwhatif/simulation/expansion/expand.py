@@ -1,0 +1,395 @@
+"""From manifests to pods: what the API server and the controllers would make of them.
+
+Objects are created in their order. One that is in the cluster already is updated, and its rollout planned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS
+from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
+from kwhatif.admission.response import Doubt, Doubts, FieldChange, Object, RequestRefusal, StoredObject
+from kwhatif.admission.server import ApiServer
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import convert
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.field_types import check
+from kwhatif.api.kinds import KINDS, describe_kind, is_kept_whole, struct_for
+from kwhatif.api.meta import Resource
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
+from kwhatif.bounds import make_room, pods_left, pods_to_make
+from kwhatif.errors import InputError
+from kwhatif.progress import track
+from kwhatif.results.amounts import format_count
+from kwhatif.results.place import FailedCreate, Refusal, RefusedField
+from kwhatif.simulation.expansion.snapshot_objects import (
+    build_object_store,
+    drop_emptied_volumes,
+    nodes_of,
+    restore_template,
+)
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest
+from kwhatif.versions import DEFAULT_MINOR
+from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
+from kwhatif.workloads.daemon_set import homes_of
+from kwhatif.workloads.object_creation import device_claims
+from kwhatif.workloads.objects import controller_of, section
+from kwhatif.workloads.rollout import Plan, plan_rollout
+from kwhatif.workloads.rollout_state import Step
+
+Claim = PersistentVolumeClaim | ResourceClaim
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The update of one workload, still to be planned: how it goes depends on which pods find a node.
+
+    ``begin`` starts the plan, once; it is told which of the cluster's own pods (``namespace/name``) have found a node
+    meanwhile, and which. ``asked`` and ``claims`` are what the pods and claims of its steps become.
+    ``assumed``: the template is taken to be unchanged, though the snapshot leaves out parts of it.
+    """
+
+    name: str
+    namespace: str
+    origin: str
+    begin: Callable[[Callable[[Object], bool], Mapping[str, str]], Plan]
+    pods_to_schedule: Callable[[Object], PodToSchedule]
+    claims: Callable[[Step], list[Claim]]
+    assumed: bool = False
+
+
+@dataclass
+class ExpandedManifests:
+    """What became of manifests.
+
+    ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
+    ``unknown`` counts kinds that nobody here knows, ``warnings`` are the API server's, and ``doubts`` what is not known
+    of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
+    """
+
+    pods: list[PodToSchedule] = field(default_factory=list)
+    whole: dict[str, Object] = field(default_factory=dict)
+    trails: dict[str, tuple[FieldChange, ...]] = field(default_factory=dict)
+    objects: list[Resource] = field(default_factory=list)
+    claims: list[Object] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    failed: list[FailedCreate] = field(default_factory=list)
+    rollouts: list[Rollout] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+    world: ObjectStore = field(default_factory=ObjectStore)
+    plans: list[Plan] = field(default_factory=list)
+    doubts: list[Doubts] = field(default_factory=list)
+
+    def all_pods(self) -> Iterator[PodToSchedule]:
+        """All pods, those of updates as if every new pod found its node."""
+        yield from self.pods
+        for rollout in self.rollouts:
+            for step in rollout.begin(lambda pod: True, {}):
+                yield from map(rollout.pods_to_schedule, step.creates)
+
+    def add(self, other: ExpandedManifests) -> None:
+        """Take over what came of other manifests."""
+        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts", "warnings", "doubts"):
+            getattr(self, name).extend(getattr(other, name))
+        self.whole.update(other.whole)
+        self.trails.update(other.trails)
+        self.unknown.update(other.unknown)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in here that has or would have had pods."""
+        return not (self.pods or self.refusals or self.failed or self.rollouts)
+
+
+def expand(
+    manifests: Sequence[Manifest],
+    snapshot: Snapshot,
+    *,
+    plugins: Sequence[str] = DEFAULT_PLUGINS,
+    templates: Sequence[TemplatePath] = (),
+    anew: bool = False,
+    verb: str = "",
+    minor: str = DEFAULT_MINOR,
+) -> ExpandedManifests:
+    """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
+
+    ``anew`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
+    ``admission.sent.VERBS``; the API server is one of a ``minor``.
+    """
+    return _Expansion(manifests, snapshot, plugins, templates, verb, minor).run(anew=anew)
+
+
+class _Expansion:
+    def __init__(
+        self,
+        manifests: Sequence[Manifest],
+        snapshot: Snapshot,
+        plugins: Sequence[str],
+        templates: Sequence[TemplatePath],
+        verb: str,
+        minor: str,
+    ) -> None:
+        self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
+        named = {(manifest.obj.kind or "", manifest.obj.name) for manifest in manifests}
+        self._world = build_object_store(snapshot, {manifest.obj.namespace for manifest in manifests}, named)
+        self._server = ApiServer(self._world, plugins, minor)
+        self._verb = verb
+        self._nodes: list[Object] | None = None
+        self._done = ExpandedManifests(world=self._world, doubts=[self._server.doubts])
+
+    def run(self, *, anew: bool) -> ExpandedManifests:
+        with pods_to_make(pods_left()):
+            for manifest in self._manifests:
+                if makes_pods(manifest.raw, self._templates) and manifest.obj.kind != "DaemonSet":
+                    self._make_room(complete_object(manifest), str(manifest.origin))
+        # Whoever applies definitions together with what they define does so first.
+        in_order = sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition")
+        for manifest in track(in_order, "Expanding", "objects"):
+            try:
+                self._take(complete_object(manifest), str(manifest.origin), anew=anew)
+            except InputError as error:
+                raise error.with_source(str(manifest.origin)) from None
+        return self._done
+
+    def _make_room(self, obj: Object, origin: str) -> None:
+        """Raises InputError if there are too many pods by then, by what the manifest says as far as it is sound."""
+        spec = section(obj, "spec")
+        job = section(spec, "jobTemplate", "spec") or spec
+        sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
+        known = [size for size in sizes if isinstance(size, int)]
+        try:
+            make_room(max(0, min(known, default=1)), display_name_of(obj))
+        except InputError as error:
+            raise error.with_source(origin) from None
+
+    def _take(self, obj: Object, origin: str, *, anew: bool) -> None:
+        """One object of a manifest."""
+        kind = obj["kind"]
+        if makes_pods(obj, self._templates):
+            there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None
+            if there is not None:
+                self._forget(there)
+            self._workload(obj, origin)
+        elif kind == "PersistentVolumeClaim":
+            self._claim(obj, origin)
+        elif self._server.judges(obj) or is_kept_whole(obj["apiVersion"], kind):
+            self._put(obj, origin)
+        else:
+            self._done.unknown[describe_kind(obj["apiVersion"], kind)] += 1
+
+    def _put(self, obj: Object, origin: str) -> None:
+        """What makes no pods; much of it admission and scheduling look up."""
+        stored = self._apply(obj, origin)
+        if stored is None:
+            return
+        struct = struct_for(obj["apiVersion"], obj["kind"])
+        if struct is not None:
+            self._done.objects.append(convert(stored.object, struct))
+        elif not is_kept_whole(obj["apiVersion"], obj["kind"]):
+            self._done.unknown[describe_kind(obj["apiVersion"], obj["kind"])] += 1
+
+    def _claim(self, obj: Object, origin: str, *, sent: bool = True) -> list[Claim]:
+        """The claim as it would be stored, or nothing if it is refused."""
+        stored = self._apply(obj, origin, sent=sent)
+        return [] if stored is None else self._keep_claims([stored.object])
+
+    def _apply(self, obj: Object, origin: str, *, sent: bool = True) -> StoredObject | None:
+        """Create an object, or update it if it is there; None if it is refused. Controllers' are not ``sent``."""
+        there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
+        if sent and self._server.judges(obj):
+            answer = self._server.send(self._verb, obj)
+        else:
+            answer = self._server.create(obj) if there is None else self._server.update(obj)
+        self._done.warnings += [f"{display_name_of(obj)}: {text}" for text in answer.warnings]
+        if isinstance(answer, RequestRefusal):
+            self._record_refusal(obj, origin, answer)
+            return None
+        return answer
+
+    def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
+        typed: list[Claim] = [
+            convert(claim, ResourceClaim) if claim["kind"] == "ResourceClaim" else convert(claim, PersistentVolumeClaim)
+            for claim in claims
+        ]
+        self._done.claims += claims
+        self._done.objects += typed
+        return typed
+
+    def _workload(self, obj: Object, origin: str) -> None:
+        if obj["kind"] == "Pod" and _is_stored(obj):
+            check(obj, "", "Pod")
+            self._world.put(obj)
+            self._done.pods.append(self._record_pod(obj, origin, "", ()))
+            return
+        old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
+        stored = self._apply(obj, origin)
+        if stored is None:
+            return
+        if old is None or obj["kind"] == "Pod":
+            self._reconcile_new(stored.object, origin, stored.changes)
+        else:
+            self._update(old, stored.object, origin)
+
+    def _forget(self, obj: Object) -> None:
+        """Take a workload out of the world, with all that its controllers have made."""
+        kind, namespace, name = obj["kind"], namespace_of(obj), name_of(obj)
+        self._world.remove(kind, namespace, name)
+        for made in ("ReplicaSet", "Job", "Pod"):
+            for other in list(self._world.all(made, namespace)):
+                owner = controller_of(other)
+                if (owner.get("kind"), owner.get("name")) == (kind, name):
+                    self._forget(other)
+        for template in section(obj, "spec").get("volumeClaimTemplates") or ():
+            begins = f"{name_of(template)}-{name}-"
+            for claim in list(self._world.all("PersistentVolumeClaim", namespace)):
+                if name_of(claim).startswith(begins) and name_of(claim).removeprefix(begins).isdecimal():
+                    self._world.remove("PersistentVolumeClaim", namespace, name_of(claim))
+
+    def _reconcile_new(self, obj: Object, origin: str, changes: tuple[FieldChange, ...] = ()) -> None:
+        """All that the controllers make of a new object. ``changes`` is what admission did to that."""
+        made = reconcile(self._server, obj, self._all_nodes(obj), templates=self._templates)
+        if bare := obj["kind"] == "Pod":
+            make_room(1, display_name_of(obj))
+        elif not made.pods:
+            self._doubt_new(obj)
+        for pod, own in zip(made.pods, made.changes, strict=True):
+            self._done.pods.append(
+                self._record_pod(pod, origin, "" if bare else display_name_of(obj), changes if bare else own)
+            )
+        self._keep_claims(made.claims)
+        for between in (obj, *made.objects):
+            if between["kind"] in KINDS and between["kind"] != "Pod":
+                self._done.objects.append(convert(between, KINDS[between["kind"]]))
+        self._done.failed += [
+            FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
+            for failed in made.refusals
+        ]
+
+    def _doubt_new(self, obj: Object) -> None:
+        """A workload that makes no pods since they are there can hardly be new."""
+        pods = self._world.all("Pod", namespace_of(obj))
+        owners = ((owner.get("kind"), owner.get("name")) for owner in map(controller_of, pods))
+        number = sum(owner == (obj["kind"], name_of(obj)) for owner in owners)
+        if number:
+            there = f"{format_count(number, 'pod')} of it {'is' if number == 1 else 'are'}"
+            doubt = Doubt(
+                f"{display_name_of(obj)} is not in the snapshot, though {there}",
+                "what its update would do is not known",
+            )
+            self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
+
+    def _update(self, old: Object, new: Object, origin: str) -> None:
+        if new["kind"] in KINDS:
+            self._done.objects.append(convert(new, KINDS[new["kind"]]))
+        name, dropped = display_name_of(new), self._snapshot.dropped
+        # How it goes is found out later, maybe more than once; at most all of its pods are new.
+        replicas = section(new, "spec").get("replicas") or 0
+        make_room(len(homes_of(new, self._all_nodes(new))) if new["kind"] == "DaemonSet" else replicas, name)
+        known, old = old, restore_template(old, new, dropped)
+        trails: dict[str, tuple[FieldChange, ...]] = {}
+
+        def admit(body: Object) -> Object | None:
+            answer = self._server.create(drop_emptied_volumes(body, dropped))
+            if isinstance(answer, RequestRefusal):
+                failed = FailedCreate(owner=name, message=f"Error creating: {answer.message}", pods=1, origin=origin)
+                if failed not in self._done.failed:
+                    self._done.failed.append(failed)
+                return None
+            trails[name_of(answer.object)] = answer.changes
+            return answer.object
+
+        def delete_pod(pod: Object) -> None:
+            self._world.remove("Pod", namespace_of(pod), name_of(pod))
+
+        def claims(step: Step) -> list[Claim]:
+            bodies = [*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))]
+            return [typed for claim in bodies for typed in self._claim(claim, origin, sent=False)]
+
+        def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
+            pods = [_at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
+            sets = [restore_template(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
+            begun = plan_rollout(
+                old, new, pods, self._all_nodes(new), ready, admit=admit, gone=delete_pod, replica_sets=sets
+            )
+            self._done.plans.append(begun)
+            return begun
+
+        def record_pod(pod: Object) -> PodToSchedule:
+            return self._record_pod(pod, origin, name, trails.get(name_of(pod), ()))
+
+        assumed = old is not known
+        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, record_pod, claims, assumed))
+
+    def _record_pod(self, pod: Object, origin: str, owner: str, changes: tuple[FieldChange, ...]) -> PodToSchedule:
+        asked = pod_to_schedule_of(pod, self._world, origin, owner, changes)
+        self._done.whole[asked.pod.key], self._done.trails[asked.pod.key] = pod, changes
+        return asked
+
+    def _record_refusal(self, obj: Object, origin: str, refused: RequestRefusal) -> None:
+        causes = tuple(RefusedField(field=cause.field, message=cause.message) for cause in refused.causes)
+        refusal = Refusal(
+            object=display_name_of(obj),
+            origin=origin,
+            code=refused.code,
+            reason=refused.reason,
+            message=refused.message,
+            causes=causes,
+            hint=refused.hint,
+        )
+        self._done.refusals.append(refusal)
+
+    def _all_nodes(self, obj: Object) -> list[Object]:
+        if obj["kind"] != "DaemonSet":
+            return []
+        if self._nodes is None:
+            self._nodes = nodes_of(self._snapshot)
+        return self._nodes
+
+
+def pod_to_schedule_of(
+    pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[FieldChange]
+) -> PodToSchedule:
+    """A pod as it was stored, to be asked about. ``changes`` is what admission did to it."""
+    typed = convert(pod, Pod)
+    wanted = typed.spec.priority_class_name or ""
+    unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
+    # Every pod gets those two tolerations; the trail of ``expand`` has them.
+    told = (change for change in changes if change.step != "DefaultTolerationSeconds")
+    defaults = tuple(f"{c.path}: {c.text}" for c in told)
+    account = str(section(pod, "spec").get("serviceAccountName") or "")
+    return PodToSchedule(typed, origin, defaults, wanted if unknown else "", owner, service_account=account)
+
+
+def display_name_of(obj: Object) -> str:
+    """``Deployment shop/web``."""
+    name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
+    return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
+
+
+def _at_home(pod: Object, homes: Mapping[str, str]) -> Object:
+    """The pod as it runs on the node that it has found, if it waited for one."""
+    node = homes.get(f"{namespace_of(pod)}/{name_of(pod)}")
+    if node is None or section(pod, "spec").get("nodeName"):
+        return pod
+    return {**pod, "spec": {**section(pod, "spec"), "nodeName": node}, "status": {"phase": "Running"}}
+
+
+def _is_stored(obj: Object) -> bool:
+    """Whether an API server has had this object already, so that there is nothing left to fill in or to refuse."""
+    metadata = obj.get("metadata") or {}
+    return bool(metadata.get("uid") and metadata.get("creationTimestamp"))
+
+
+def complete_object(manifest: Manifest) -> Object:
+    """The manifest's object with its namespace."""
+    metadata = {**(manifest.raw.get("metadata") or {})}
+    if manifest.obj.namespace:
+        metadata["namespace"] = manifest.obj.namespace
+    return {**manifest.raw, "metadata": metadata}

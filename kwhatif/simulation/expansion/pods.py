@@ -1,0 +1,136 @@
+"""Manifests become pods; an empty render must not pass for a good answer.
+
+What came of manifests, as a result that can be printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+
+from kwhatif.admission.manifest import VERBS
+from kwhatif.admission.object_store import name_of
+from kwhatif.admission.pipeline import DEFAULT_PLUGINS, NOT_MODELLED
+from kwhatif.api.kinds import describe_kind
+from kwhatif.errors import InputError, UsageError
+from kwhatif.results.amounts import format_counts
+from kwhatif.results.expand import ChangeRecord, ExpandedPod, ExpandResult
+from kwhatif.results.place import RolloutPlan, RolloutStep
+from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout, expand
+from kwhatif.simulation.inputs import Files, ManifestOptions
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.simulation.version_options import minors_of_kubelets
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.read.files import display_path
+from kwhatif.versions import DEFAULT_MINOR, minor_of
+from kwhatif.workloads.controllers import TemplatePath, makes_pods
+from kwhatif.workloads.rollout import Plan
+
+
+def expand_manifests(
+    snapshot: Snapshot,
+    manifests: Sequence[Manifest],
+    reading: ManifestOptions,
+    version: str | None,
+    *,
+    anew: bool = False,
+) -> ExpandedManifests:
+    """What becomes of manifests that come to a cluster, by the API server of a ``version``, else of the cluster's.
+
+    ``anew`` takes no workload for one that is in the cluster already, of which only what an update changes would be
+    new.
+    """
+    if not manifests:
+        return ExpandedManifests()
+    verb = reading.verb or ""
+    if verb not in VERBS:
+        raise UsageError(f"unknown verb {verb}; there are {', '.join(filter(None, VERBS))}")
+    plugins = (*DEFAULT_PLUGINS, *(name for names in reading.admission_plugins or () for name in names.split(",")))
+    return expand(
+        manifests,
+        snapshot,
+        plugins=plugins,
+        templates=template_paths(reading),
+        anew=anew,
+        verb=verb,
+        minor=_minor(snapshot, version),
+    )
+
+
+def _minor(snapshot: Snapshot, version: str | None) -> str:
+    """The Kubernetes whose API server reads the manifests: what was asked for, else the cluster's, else the newest."""
+    for told in (version, snapshot.kubernetes_version, *minors_of_kubelets(snapshot)):
+        with contextlib.suppress(UsageError):
+            if told:
+                return minor_of(told)
+    return DEFAULT_MINOR
+
+
+def template_paths(reading: ManifestOptions) -> list[TemplatePath]:
+    """Where custom resources have their pod template. Raises UsageError for one that cannot be understood."""
+    return [TemplatePath.parse(text) for text in reading.templates or ()]
+
+
+def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestOptions) -> None:
+    """Raise InputError if none of the manifests could have pods: which files, and what they hold."""
+    where = template_paths(reading)
+    if manifests and not any(makes_pods(manifest.raw, where) for manifest in manifests):
+        held = format_counts(Counter(describe_kind(m.obj.api_version or "", m.obj.kind or "") for m in manifests))
+        names = [display_path(file) for file in files if isinstance(file, str)]
+        raise InputError(f"no pods in here, only {held}", source=", ".join(names))
+
+
+def summarize_expansion(expanded: ExpandedManifests) -> ExpandResult:
+    """The pods, claims and refusals as a result; updates as if every new pod found its node."""
+    plans = []
+    for rollout in expanded.rollouts:
+        plan_ = rollout.begin(lambda pod: True, {})
+        for step in plan_:
+            rollout.claims(step)
+            expanded.pods += map(rollout.pods_to_schedule, step.creates)
+        plans.append(build_rollout_plan(rollout, plan_))
+    return ExpandResult(
+        pods=tuple(_record(expanded, item) for item in expanded.pods),
+        claims=tuple(expanded.claims),
+        refusals=tuple(expanded.refusals),
+        failed=tuple(expanded.failed),
+        rollouts=tuple(plans),
+        unknown=dict(sorted(expanded.unknown.items())),
+        not_modelled=NOT_MODELLED,
+    )
+
+
+def _record(expanded: ExpandedManifests, item: PodToSchedule) -> ExpandedPod:
+    changes = expanded.trails[item.pod.key]
+    return ExpandedPod(
+        pod=item.pod.key,
+        owner=item.owner,
+        origin=item.origin,
+        changes=tuple(ChangeRecord(step=change.step, path=change.path, text=change.text) for change in changes),
+        object=expanded.whole[item.pod.key],
+    )
+
+
+def build_rollout_plan(rollout: Rollout, plan_: Plan) -> RolloutPlan:
+    """What came of a rollout, in names and numbers."""
+    return RolloutPlan(
+        object=rollout.name,
+        origin=rollout.origin,
+        creates=len(plan_.created_pods),
+        keeps=len(plan_.kept_pods),
+        removes=len(plan_.removed_pods),
+        unfinished=plan_.remaining_work,
+        steps=tuple(
+            RolloutStep(
+                live_old=step.live.old,
+                live_new=step.live.new,
+                terminating_old=step.terminating.old,
+                terminating_new=step.terminating.new,
+                creates=tuple(map(name_of, step.creates)),
+                removes=step.removes,
+            )
+            for step in plan_.steps
+        ),
+    )

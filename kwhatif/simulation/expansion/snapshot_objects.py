@@ -1,0 +1,127 @@
+"""A snapshot as the API server and the controllers see it: plain objects.
+
+What a dump left out of pod templates, and what that leaves unknown about updates.
+
+A manifest's template has its commands and environment, the stored one may have lost them: without further ado every
+unchanged workload would look changed. So what is left out is taken to be as the manifest has it, and that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from kwhatif.admission.object_store import ObjectStore, plain
+from kwhatif.admission.response import Object
+from kwhatif.api.core import Node
+from kwhatif.api.decode import describe_value
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES
+from kwhatif.errors import InputError
+from kwhatif.results.base import Gap
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.live.pruning import prune_template
+from kwhatif.workloads.objects import get_scaled_value, same_template, section
+
+_DEFINITIONS = "CustomResourceDefinition"
+"""A kind that is defined nowhere is refused; a file may well hold some of the definitions, only a dump has them all."""
+_CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
+_BY_NAME = frozenset(
+    {"Node", "PersistentVolume", "VolumeAttachment", "CSIDriver", "CSINode", "DeviceClass", "ResourceSlice"}
+)
+"""Kinds of which there may be very many, and that admission does not look up."""
+_SHARES = ("maxSurge", "maxUnavailable")
+
+
+def build_object_store(
+    snapshot: Snapshot, namespaces: Collection[str], named: Collection[tuple[str, str]] = ()
+) -> ObjectStore:
+    """The objects of some namespaces, those of none that admission looks up, and of others those that are ``named``:
+    (kind, name).
+
+    Raises InputError for one that no API server could have stored.
+    """
+    world = ObjectStore(pruned=bool(snapshot.resource_versions) or snapshot.redacted)
+    for kind in snapshot.covered_kinds():
+        if kind not in snapshot.unreadable and (kind != _DEFINITIONS or kind in snapshot.resource_versions):
+            world.cover(kind)
+    for kind in _CLUSTER_WIDE:
+        for obj in snapshot.objects.list_kind(kind):
+            world.put(plain(obj, kind), sketched=True)
+    for kind in sorted(_BY_NAME.intersection(kind for kind, _ in named)):
+        for obj in snapshot.objects.list_kind(kind):
+            if (kind, obj.name) in named:
+                world.put(plain(obj, kind), sketched=True)
+    for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys()):
+        for obj in snapshot.objects.list_kind(kind):
+            if obj.namespace in namespaces:
+                world.put(plain(obj, kind), sketched=True)
+    for objects in snapshot.whole.values():
+        for whole in objects:
+            if whole["metadata"].get("namespace", "") in {"", *namespaces}:
+                _check(whole, snapshot.source)
+                world.put(whole)
+    return world
+
+
+def _check(whole: Object, source: str) -> None:
+    """Raises InputError if controllers could not make sense of an object."""
+    called, spec = f"{whole['kind']} {describe_value(whole['metadata']['name'])}", whole.get("spec") or {}
+    if whole["kind"] in TEMPLATES and (spec.get("replicas") or 0) < 0:
+        raise InputError(f"{called}: spec.replicas: expected no less than 0, found {spec['replicas']}", source=source)
+    for strategy in ("strategy", "updateStrategy"):
+        rolling = section(spec, strategy, "rollingUpdate")
+        for key in _SHARES:
+            try:
+                get_scaled_value(rolling.get(key), 1, up=True)
+            except InputError as error:
+                problem = f"spec.{strategy}.rollingUpdate.{key}: {error.problem}"
+                raise InputError(f"{called}: {problem}", source=source) from None
+
+
+def nodes_of(snapshot: Snapshot) -> list[Object]:
+    """The nodes, for daemon sets."""
+    return [plain(node, "Node") for node in snapshot.objects.list_all(Node)]
+
+
+def drop_emptied_volumes(pod: Object, dropped: Collection[str]) -> Object:
+    """A pod without the volumes of which only the kind was kept: as they stand, no API server would take them."""
+    volumes = (pod.get("spec") or {}).get("volumes")
+    if "volumes" not in dropped or not volumes:
+        return pod
+    kept = [volume for volume in volumes if not any(s == {} and key != "emptyDir" for key, s in volume.items())]
+    return pod if len(kept) == len(volumes) else {**pod, "spec": {**pod["spec"], "volumes": kept}}
+
+
+def restore_template(stored: Object, new: Object, dropped: Collection[str]) -> Object:
+    """``stored`` with the template of ``new``, if the two agree in all that the snapshot knows; else as it is.
+
+    ``dropped`` names what was left out of templates. A field that is not among them is known not to have been there.
+    """
+    was, wanted = section(stored, "spec", "template"), section(new, "spec", "template")
+    if not dropped or not was or not wanted:
+        return stored
+    left_out: set[str] = set()
+    now = prune_template(wanted, left_out)
+    if not left_out <= set(dropped) or not same_template(prune_template(was, set()), now):
+        return stored
+    # The label that tells replica sets apart is the stored one's own.
+    metadata = {**section(wanted, "metadata"), "labels": section(was, "metadata", "labels")}
+    return {**stored, "spec": {**stored["spec"], "template": {**wanted, "metadata": metadata}}}
+
+
+def template_gap(dropped: Sequence[str], objects: Sequence[str]) -> Gap:
+    """The gap that ``objects`` were taken to be unchanged."""
+    return Gap(
+        what=f"the snapshot leaves out {', '.join(dropped)} of pod templates",
+        effect="if they changed, every pod would be replaced; a dump with --keep-templates would tell",
+        pods=tuple(objects),
+    )
+
+
+def unknown_gap(kinds: Sequence[str], asked: Sequence[PodToSchedule]) -> Gap:
+    """The gap that nobody knows whether objects of some ``kinds`` of the manifests (``1 Gadget``) would have pods."""
+    return Gap(
+        what=f"nobody here knows what to make of: {', '.join(kinds)}",
+        effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
+        pods=tuple(item.pod.key for item in asked) or ("<input>",),
+    )

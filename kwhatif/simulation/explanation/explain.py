@@ -1,0 +1,228 @@
+"""Why does a pod go where it goes, or nowhere? Every node, every blocker, every score, and the smallest fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import IntpArray
+from kwhatif.errors import UsageError
+from kwhatif.progress import track
+from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results.place import ClaimDevices, Placement
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.describe import devices_of, evictions, feasible_rows, node_reports
+from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.simulation.explanation.fixes import smallest_fixes
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.placement.placing import placement_of, skip_pod, skip_reason_of
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.session import PodToSchedule, Session
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle
+
+MOST_EVICTIONS = 10
+
+
+@dataclass(frozen=True)
+class ExplainOptions:
+    """What is looked at: of the nodes ``node`` alone, or ``versus`` beside it (which defaults to the chosen one);
+    with ``fixes`` also what would help.
+    """
+
+    node: str = ""
+    versus: str = ""
+    fixes: bool = True
+
+    def check(self, session: Session) -> None:
+        """Raise UsageError for a node that there is not."""
+        for name in filter(None, (self.node, self.versus)):
+            if session.cluster.columns.row(name) is None:
+                hint = suggest_spelling(name, session.cluster.columns.names)
+                raise UsageError(f"node {name} is not in the snapshot{hint}")
+
+
+DEFAULT_OPTIONS = ExplainOptions()
+
+
+def explain(
+    session: Session,
+    asked: Sequence[PodToSchedule],
+    looking: ExplainOptions = DEFAULT_OPTIONS,
+    *,
+    state: str = "",
+    others: Sequence[str] = (),
+) -> PendingResult[ExplainResult]:
+    """Explain each pod by itself, on the cluster as it is; nothing is placed.
+
+    A pod that runs is taken off its node first: the question is where it would go now. Of pods with the same owner one
+    stands for all that come to the same.
+    """
+    looking.check(session)
+    reports: dict[tuple[str, ...], PodReport] = {}
+    placements = []
+    for item in track(asked, "Explaining", "pods"):
+        decided = _decide_pod(session, item)
+        placement = decided.placement
+        placements.append(placement)
+        alike = (item.owner, placement.outcome, placement.reason) if item.owner else (item.pod.key,)
+        if alike in reports:
+            first = reports[alike]
+            reports[alike] = replace(first, alike=(*first.alike, placement))
+        else:
+            reports[alike] = replace(report_of(decided, looking), state=state)
+    result = partial(
+        ExplainResult,
+        nodes=len(session.cluster),
+        pods=tuple(reports.values()),
+        warnings=session.setup.configuration.warnings,
+    )
+    return PendingResult([RunRecord(session, asked, placements, others)], lambda fidelity: result(fidelity=fidelity))
+
+
+@dataclass(frozen=True)
+class PodDecision:
+    """A pod, what became of it, and the cluster as it was when that was decided; None for one nobody takes up.
+
+    ``row`` is the node it was given, if any.
+    """
+
+    session: Session
+    asked: PodToSchedule
+    placement: Placement
+    info: PodInfo | None = None
+    attempt: Attempt | None = None
+    row: int | None = None
+
+
+def _decide_pod(session: Session, asked: PodToSchedule) -> PodDecision:
+    """What a cycle makes of a pod, which is not done."""
+    if session.driver.scheduler(asked.pod.spec.scheduler_name) is None:
+        return PodDecision(session, asked, skip_pod(session, asked, skip_reason_of(session, asked)))
+    session, asked = session.before_binding(asked)
+    info = session.info(asked)
+    attempt = session.driver.decide(info)
+    placement = replace(placement_of(session, asked, [attempt]), devices=_devices(session, asked, attempt))
+    return PodDecision(session, asked, placement, info, attempt, attempt.row)
+
+
+def report_of(decided: PodDecision, looking: ExplainOptions) -> PodReport:
+    """Every node's verdict on a pod in the state in which it was decided on, its evictions and fixes."""
+    placement, info, attempt = decided.placement, decided.info, decided.attempt
+    if info is None or attempt is None:
+        return PodReport(pod=placement.pod, placement=placement)
+    session = decided.session
+    scheduler = session.driver.scheduler_for(info)
+    evaluation = scheduler.evaluation(info) if len(session.cluster) else None
+    reports: tuple[NodeReport, ...] = ()
+    refusal = attempt.gated.message if attempt.gated else ""
+    if evaluation is not None:
+        evaluation.refresh(info)
+        evaluation.begin(info)
+        if evaluation.refusal is not None:
+            refusal = evaluation.refusal.message
+        else:
+            verdicts = evaluation.verdicts(info)
+            asking = _ask_extenders_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
+            reports = node_reports(info, evaluation, verdicts, decided.row, asking)
+    chosen = attempt.nominated or placement.node
+    wanted = looking.fixes and not attempt.is_placed
+    found, tried = smallest_fixes(session, info, attempt) if wanted else ((), 0)
+    return PodReport(
+        pod=info.key,
+        placement=placement,
+        refusal=refusal,
+        nodes=_only(reports, looking.node, looking.versus),
+        evictions=_evictions(session, info, attempt),
+        fixes=found,
+        tried=tried,
+        comparison=_comparison(reports, looking.node or chosen, looking.versus) if looking.versus else None,
+    )
+
+
+def _devices(session: Session, asked: PodToSchedule, attempt: Attempt) -> tuple[ClaimDevices, ...]:
+    """The devices that the pod would get: it is bound, in a copy of the cluster."""
+    if attempt.row is None or not (asked.pod.spec.resource_claims or session.cluster.devices.serving):
+        return ()
+    tried = session.sandbox()
+    again = tried.driver.attempt(tried.info(asked))
+    return devices_of(tried.cluster, again.pod) if again.row == attempt.row else ()
+
+
+def _ask_extenders_of_all(
+    scheduler: Scheduler, info: PodInfo, attempt: Attempt, rows: IntpArray
+) -> ExtenderCycle | None:
+    """What extenders say of all nodes that plugins let pass; a cycle may have asked them about some only."""
+    if (
+        attempt.extender_cycle is None
+        or attempt.refused is not None
+        or not len(rows)
+        or attempt.extender_cycle.covers(rows)
+    ):
+        return attempt.extender_cycle if attempt.refused is None else None
+    return scheduler.ask_extenders(info, scheduler.evaluation(info), rows)
+
+
+def _evictions(session: Session, info: PodInfo, attempt: Attempt) -> tuple[Eviction, ...]:
+    diagnosis = attempt.diagnosis
+    if diagnosis is None or not attempt.nominated:
+        return ()
+    extenders = session.setup.extenders
+    return evictions(info, diagnosis, chosen=attempt.nominated, most=MOST_EVICTIONS, extenders=extenders)
+
+
+def _only(reports: tuple[NodeReport, ...], node: str, versus: str) -> tuple[NodeReport, ...]:
+    wanted = {name for name in (node, versus) if name}
+    return tuple(r for r in reports if r.node in wanted) if wanted else reports
+
+
+def _comparison(reports: Sequence[NodeReport], left: str, right: str) -> Comparison | None:
+    by_name = {report.node: report for report in reports}
+    if not left:
+        raise UsageError("--versus needs --node NODE, since the pod fits on no node")
+    if left == right:
+        # Asked to compare the chosen node with itself: the next best tells more.
+        right = next((r.node for r in reports if r.node != left and r.feasible), "")
+    if left not in by_name or right not in by_name:
+        return None
+    return compare(by_name[left], by_name[right])
+
+
+def compare(left: NodeReport, right: NodeReport) -> Comparison:
+    """Two nodes side by side, and what decides between them."""
+    if left.feasible != right.feasible:
+        good, bad = (left, right) if left.feasible else (right, left)
+        why = "; ".join(b.detail or b.reason for b in bad.blockers)
+        verdict = f"{good.node} fits, {bad.node} does not: {why}"
+    elif not left.feasible:
+        verdict = f"neither fits: {_count(left)}, {_count(right)}"
+    else:
+        verdict = _by_score(left, right)
+    return Comparison(left=left, right=right, verdict=verdict)
+
+
+def _count(node: NodeReport) -> str:
+    number = len(node.blockers)
+    return f"{node.node} has {number} blocker{'' if number == 1 else 's'}"
+
+
+def _by_score(left: NodeReport, right: NodeReport) -> str:
+    gap = (left.total or 0) - (right.total or 0)
+    others = {score.plugin: score.weighted for score in right.scores}
+    parts = [
+        (score.weighted - others.get(score.plugin, 0), score.plugin)
+        for score in left.scores
+        if score.weighted != others.get(score.plugin, 0)
+    ]
+    why = ", ".join(f"{plugin} {delta:+d}" for delta, plugin in sorted(parts, key=lambda p: -abs(p[0])))
+    if gap == 0:
+        return f"a tie at {left.total}" + (f" ({why})" if why else "") + "; the first by name wins"
+    better, worse = (left, right) if gap > 0 else (right, left)
+    return f"{better.node} beats {worse.node} by {abs(gap)} ({why}, seen from {left.node})"

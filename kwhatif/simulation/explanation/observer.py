@@ -1,0 +1,143 @@
+"""Runs of the scheduler looked on at, to explain pods in the very state in which they were tried."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.amounts import format_count
+from kwhatif.results.explain import PodReport
+from kwhatif.results.place import Placement
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.simulation.explanation.explain import ExplainOptions, PodDecision, report_of
+from kwhatif.simulation.session import PodToSchedule, Session
+
+MOST_WAITING = 12
+"""Of so many pods without a node an answer that is drawn has the matrix."""
+
+
+@dataclass
+class PodAttempt:
+    """A pod as it is tried, in a copy of the cluster, ``after`` so many others found their nodes; ``row`` is the node
+    it gets, if any.
+    """
+
+    session: Session
+    info: PodInfo
+    after: int
+    row: int | None = None
+    evicts: bool = False
+
+
+class _ForwardingObserver(Observer):
+    """Looks on at a run of a session and counts the pods that find a node. ``beside`` is somebody else who looks on."""
+
+    session: Session
+
+    def __init__(self, beside: Observer | None) -> None:
+        self._beside = beside or Observer()
+        self._placed = 0
+
+    def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        self._beside.before_cycle(scheduler, pod)
+
+    def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.on_decision(scheduler, attempt)
+
+    def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        self._beside.after_cycle(scheduler, attempt)
+        self._placed += attempt.is_placed
+
+
+class AttemptRecorder(_ForwardingObserver):
+    """Keeps of each pod that is meant the cluster as it was when it was tried last."""
+
+    def __init__(self, meant: Callable[[Pod], bool], beside: Observer) -> None:
+        super().__init__(beside)
+        self._meant = meant
+        self.tries: dict[str, PodAttempt] = {}
+        self._evicting: dict[str, PodAttempt] = {}
+
+    def try_of(self, key: str) -> PodAttempt:
+        """The try that a run tells of: the last, or the one that had pods evicted so that the last found a node."""
+        last = self.tries[key]
+        return last if last.row is None else self._evicting.get(key, last)
+
+    def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        super().before_cycle(scheduler, pod)
+        if not self._meant(pod.pod):
+            return
+        earlier = self.tries.get(pod.key)
+        if earlier is not None and earlier.evicts:
+            self._evicting.setdefault(pod.key, earlier)
+        else:
+            self._evicting.pop(pod.key, None)
+        self.tries[pod.key] = PodAttempt(self.session.sandbox(), copy.copy(pod), self._placed)
+
+    def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        super().on_decision(scheduler, attempt)
+        if attempt.pod.key in self.tries:
+            self.tries[attempt.pod.key].row = attempt.row
+            self.tries[attempt.pod.key].evicts = bool(attempt.nominated)
+
+
+class PendingRecorder(_ForwardingObserver):
+    """Keeps of the first pods that find no node the cluster as it was then, one a workload."""
+
+    def __init__(self, beside: Observer | None = None) -> None:
+        super().__init__(beside)
+        self._tries: dict[str, PodAttempt] = {}
+
+    def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        super().after_cycle(scheduler, attempt)
+        whose = _workload(attempt.pod.pod)
+        known = self._tries.get(whose)
+        mine = known is not None and known.info.key == attempt.pod.key
+        if attempt.is_placed or attempt.nominated:
+            if mine:
+                del self._tries[whose]
+        elif mine or (known is None and len(self._tries) < MOST_WAITING):
+            # What was tried in vain has left the cluster as it was.
+            self._tries[whose] = PodAttempt(self.session.sandbox(), copy.copy(attempt.pod), self._placed)
+
+    def reports(self, placements: Mapping[str, Placement]) -> list[PodReport]:
+        """Those that have no node in the end, without what would help: that is for ``explain``."""
+        tries = {each.info.key: each for each in self._tries.values()}
+        asked = [
+            PodToSchedule(each.info.pod)
+            for key, each in tries.items()
+            if key in placements and not placements[key].good
+        ]
+        return reports_of(asked, placements, tries.__getitem__, ExplainOptions(fixes=False))
+
+
+def reports_of(
+    asked: Sequence[PodToSchedule],
+    placements: Mapping[str, Placement],
+    told: Callable[[str], PodAttempt],
+    looking: ExplainOptions,
+) -> list[PodReport]:
+    """Pods as they were tried; of those of a workload one stands for all that came to the same."""
+    reports: dict[tuple[str, ...], PodReport] = {}
+    for item in asked:
+        key, placement = item.pod.key, placements[item.pod.key]
+        alike = (item.owner, placement.outcome, placement.reason) if item.owner else (key,)
+        if alike in reports:
+            reports[alike] = replace(reports[alike], alike=(*reports[alike].alike, placement))
+            continue
+        one = told(key)
+        decided = PodDecision(one.session, item, placement, one.info, one.session.driver.decide(one.info), one.row)
+        state = f"as it was tried, after {format_count(one.after, 'pod')} found a node" if one.after else ""
+        reports[alike] = replace(report_of(decided, looking), state=state)
+    return list(reports.values())
+
+
+def _workload(pod: Pod) -> str:
+    owner = pod.controller
+    return pod.key if owner is None else f"{pod.metadata.namespace}/{owner.kind}/{owner.name}"

@@ -1,0 +1,1 @@
+"""What an answer stands on, and what it lacks."""

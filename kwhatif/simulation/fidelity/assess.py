@@ -1,0 +1,294 @@
+"""What an answer stands on: the rules' version, the snapshot's age, and what was missing or not modelled.
+
+A gap that touches none of the pods asked about is told, too, but does not count under ``--strict``.
+
+What an answer owes to extenders: how often they were called, what failed, and what was taken for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.errors import FidelityError, UsageError
+from kwhatif.framework.interface import Dependency
+from kwhatif.golang.formatting import without_password
+from kwhatif.results.base import Fidelity, Gap
+from kwhatif.results.place import Placement
+from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
+from kwhatif.simulation.fidelity.gaps import (
+    closing_commands_of,
+    doubt_gaps,
+    explain_absence,
+    missing_owner_gaps,
+    priority_gaps,
+    server_gaps,
+    unattempted_gaps,
+    update_gaps,
+)
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.versions import minor_of
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders.client import CallFailure, Extender
+    from kwhatif.scheduling.extenders.extender_cycle import Extenders
+
+
+def extender_gaps(extenders: Extenders, asked: Collection[str]) -> Iterator[Gap]:
+    """For each extender its calls, and its failures by what they led to. ``asked`` are the pods asked about."""
+    for extender in extenders.all:
+        yield Gap(
+            what=f"extender {extender.name} was asked: {_calls(extender)}",
+            effect="its answers are those of the moment: the same question may find others",
+        )
+        kinds = dict.fromkeys((failure.point, failure.outcome) for failure in extender.failures)
+        for point, outcome in kinds:
+            failures = [f for f in extender.failures if (f.point, f.outcome) == (point, outcome)]
+            yield Gap(
+                what=f"extender {extender.name} failed to {point} {_times(failures)}: {_texts(failures)}",
+                effect=outcome,
+                pods=tuple(dict.fromkeys(f.pod for f in failures if f.pod in asked)),
+            )
+        if extender.assumed:
+            yield Gap(
+                what=f"extender {extender.name} would bind {_number(len(set(extender.assumed)), 'pod')}, "
+                "and was not asked to (--call-extender-bind does)",
+                effect="these bindings are taken to succeed",
+            )
+        if extender.emptied:
+            yield Gap(
+                what=f"extender {extender.name} sent whole nodes back, and kube-scheduler scores what was sent",
+                effect="plugins that look at nodes one by one score them as if they ran no pods and held no images",
+            )
+
+
+def _calls(extender: Extender) -> str:
+    calls = ", ".join(f"{number} {point}" for point, number in sorted(extender.calls.items())) or "no call"
+    late = sum(failure.timed_out for failure in extender.failures)
+    parts = [calls]
+    if extender.failures:
+        parts.append(f"{len(extender.failures)} failed")
+    if late:
+        parts.append(f"{late} of them timed out")
+    if extender.spared:
+        parts.append(f"{_number(extender.spared, 'call')} not made, since so many in a row had timed out")
+    return ", ".join(parts)
+
+
+def _times(failures: Collection[CallFailure]) -> str:
+    return "once" if len(failures) == 1 else f"{len(failures)} times"
+
+
+def _texts(failures: Collection[CallFailure]) -> str:
+    texts = list(dict.fromkeys(failure.text for failure in failures))
+    return texts[0] + (f" (and {_number(len(texts) - 1, 'other error')})" if len(texts) > 1 else "")
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+_BUDGET = "PodDisruptionBudget"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run of the scheduler that an answer stands on.
+
+    ``others`` names kinds of the input that nobody knows, ``evicted`` pods that were sent away on purpose, besides the
+    victims of ``placements``. ``more``: the pods come on top of those that their workloads have. If not all pods are
+    asked ``about``, what touches others does not count.
+    """
+
+    session: Session
+    pods_to_schedule: Sequence[PodToSchedule] = ()
+    placements: Sequence[Placement] = ()
+    others: Sequence[str] = ()
+    rollouts: Sequence[Rollout] = ()
+    evicted: Sequence[str] = ()
+    more: bool = False
+    about: Collection[str] | None = None
+
+
+def assess(basis: RunRecord) -> Fidelity:
+    """The fidelity report of a run."""
+    session, asked, rollouts = basis.session, basis.pods_to_schedule, basis.rollouts
+    snapshot, setup = session.snapshot, session.setup
+    gaps = [
+        *_version_gaps(session, asked),
+        *_pod_gaps(session, asked),
+        *unattempted_gaps(session, asked),
+        *_budget_gap(session, basis.placements, basis.evicted),
+        *_kind_gaps(session, asked),
+        *priority_gaps(snapshot, session.covered, asked),
+        *_extender_gaps(session, asked),
+    ]
+    gaps += missing_owner_gaps(snapshot, asked, more=basis.more)
+    told = {gap.what for gap in gaps}
+    gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in told]
+    told |= {gap.what for gap in gaps}
+    gaps += [gap for gap in doubt_gaps(session.doubts, {item.pod.key for item in asked}) if gap.what not in told]
+    gaps += update_gaps(snapshot, session.covered, rollouts)
+    assumed = [rollout.name for rollout in rollouts if rollout.assumed]
+    if assumed:
+        gaps.append(template_gap(snapshot.dropped, assumed))
+    gaps += [
+        Gap(
+            what=f"plugin {name} is enabled but nobody provides it",
+            effect="whatever it would reject, score or bind is left out",
+            pods=_keys(asked, lambda item: True),
+        )
+        for name in sorted(setup.skipped)
+    ]
+    gaps += [
+        Gap(
+            what=f"without them no plugin {_ALWAYS_DONE[point]}",
+            effect=f"{name} does, as in kube-scheduler's own profile",
+            pods=_keys(asked, lambda item: True),
+        )
+        for point, name in setup.stand_ins.items()
+    ]
+    gaps += [
+        Gap(what=f"the policy is translated, {what}", effect=effect, pods=_keys(asked, lambda item: True))
+        for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
+    ]
+    if basis.others:
+        gaps.append(unknown_gap(basis.others, asked))
+    about = basis.about
+    if about is not None:
+        gaps = [replace(gap, pods=tuple(pod for pod in gap.pods if pod in about)) for gap in gaps]
+    return Fidelity(
+        rules=str(setup.features),
+        cluster=snapshot.kubernetes_version,
+        taken_at=snapshot.taken_at,
+        age_seconds=msgspec.UNSET if snapshot.age is None else snapshot.age,
+        source=snapshot.source,
+        edits=tuple(snapshot.edits),
+        gaps=tuple(gaps),
+    )
+
+
+_ALWAYS_DONE = {"queueSort": "sorts the queue", "bind": "binds"}
+
+
+def require_no_gaps(touching: Sequence[Gap]) -> None:
+    """Raise FidelityError if there are gaps that touch a pod that was asked about."""
+    if touching:
+        first = touching[0]
+        more = f" (and {len(touching) - 1} more)" if len(touching) > 1 else ""
+        raise FidelityError(f"--strict: {first.what}: touches {', '.join(first.pods[:3])}{more}")
+
+
+def _keys(asked: Sequence[PodToSchedule], touches: Callable[[PodToSchedule], bool]) -> tuple[str, ...]:
+    return tuple(item.pod.key for item in asked if touches(item))
+
+
+def _version_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+    rules, cluster = session.setup.features.minor, session.snapshot.kubernetes_version
+    if cluster and _minor(cluster) != rules:
+        yield Gap(
+            what=f"the cluster runs Kubernetes {cluster}, the rules are those of {rules}",
+            effect="where the two differ, the answer is that of the rules",
+            pods=_keys(asked, lambda item: True),
+        )
+
+
+def _minor(version: str) -> str:
+    """The minor of a version; the version itself if it is none."""
+    try:
+        return minor_of(version)
+    except UsageError:
+        return version
+
+
+def _pod_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+    """Pods that are not there, or not all of them: every answer stands on what they take up, also one about none."""
+    if why := explain_absence(session.snapshot, session.covered, "Pod"):
+        yield Gap(
+            what=why,
+            effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
+            pods=_keys(asked, lambda item: True) or ("<cluster>",),
+            closed_by=closing_commands_of(session.snapshot, "Pod"),
+        )
+
+
+def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequence[str]) -> Iterator[Gap]:
+    """Budgets decide who may be evicted, and whom a preemption spares."""
+    why, readings = (
+        explain_absence(session.snapshot, session.covered, _BUDGET),
+        session.dependencies_by_kind().get(_BUDGET, {}),
+    )
+    if why and (evicted or readings):
+        effect = "evictions are granted that it might forbid" if evicted else _uses(readings)
+        preempting = [p for p in placements if p.victims]
+        victims = (victim.pod for p in preempting for victim in p.victims)
+        yield Gap(
+            what=why,
+            effect=effect,
+            pods=tuple(dict.fromkeys((*evicted, *(p.pod for p in preempting), *victims))),
+            closed_by=closing_commands_of(session.snapshot, _BUDGET),
+        )
+
+
+def _kind_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+    """Kinds the snapshot lacks, or could not read, that an enabled plugin, or the API server, reads for these pods."""
+    readings = session.dependencies_by_kind()
+    missing = {
+        kind: why
+        for kind in sorted(readings.keys() - {_BUDGET})
+        if (why := explain_absence(session.snapshot, session.covered, kind))
+    }
+    if not missing:
+        return
+    by_shape: dict[tuple[str, int], frozenset[str]] = {}
+    needs = []
+    for item in asked:
+        shape = (item.pod.spec.scheduler_name or "", session.cluster.shapes.info(item.pod).shape.index)
+        if shape not in by_shape:
+            by_shape[shape] = _needs(session, item)
+        needs.append((item.pod.key, by_shape[shape]))
+    for kind, why in missing.items():
+        touched = tuple(key for key, needed in needs if kind in needed)
+        yield Gap(
+            what=why, effect=_uses(readings[kind]), pods=touched, closed_by=closing_commands_of(session.snapshot, kind)
+        )
+
+
+def _needs(session: Session, asked: PodToSchedule) -> frozenset[str]:
+    """The kinds that the plugins which decide about the pod read for it; the same for pods of one shape."""
+    scheduler, cluster = session.driver.scheduler(asked.pod.spec.scheduler_name), session.cluster
+    if scheduler is None:
+        return frozenset()
+    pod = cluster.shapes.info(asked.pod)
+    return frozenset(
+        kind
+        for plugin in scheduler.framework.all_plugins
+        for kind, each in plugin.dependencies.items()
+        if each.matters(pod, cluster)
+    )
+
+
+def _uses(readings: Mapping[str, Dependency]) -> str:
+    """What plugins do with a kind, each use with the plugins that have it."""
+    found: dict[str, list[str]] = {}
+    for name, reading in sorted(readings.items()):
+        found.setdefault(reading.use, []).append(name)
+    return "; ".join(f"{use} ({', '.join(names)})" for use, names in found.items())
+
+
+def _extender_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+    extenders = session.setup.configuration.extenders
+    if session.setup.extenders is not None:
+        yield from extender_gaps(session.setup.extenders, _keys(asked, lambda item: True))
+    elif extenders:
+        urls = ", ".join(without_password(extender.url_prefix) for extender in extenders)
+        yield Gap(
+            what=f"extenders are not called: {urls} (--call-extenders does)",
+            effect="what they would filter, score, preempt or bind is left out",
+            pods=_keys(asked, lambda item: True),
+        )

@@ -1,0 +1,258 @@
+"""What an answer lacks since nobody here can tell what the API server, or a controller, would have done.
+
+``assess.py`` tells of the kinds that plugins read; here are those that admission and the controllers look up, and the
+webhooks and policies that would have been asked.
+
+Workloads that a snapshot lacks although it has their pods: without the object there is nothing to update.
+
+Pods that came between: they wait in the snapshot, and the scheduler had not tried them yet when it was taken.
+
+It takes them up before pods of the same priority that come after them. One that was tried and found no node takes no
+room until something changes.
+
+How a gap is closed: what to ask the cluster for what the snapshot lacks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from kwhatif.admission.response import Doubt, Doubts
+from kwhatif.api.core import Pod
+from kwhatif.api.field_types import types_of
+from kwhatif.api.kinds import GROUPS, TEMPLATES, Kind, kind_named
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.errors import UsageError
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.base import Gap
+from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.session import PodToSchedule, Session, is_unattempted, pending_pods
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.versions import DEFAULT_MINOR, minor_of
+
+
+def closing_commands_of(snapshot: Snapshot, *kinds: str) -> tuple[str, ...]:
+    """The commands whose output, read besides the snapshot, tells of all objects of these kinds.
+
+    They ask for the list itself, which says of what kind it is even if it is empty; ``kubectl get KIND`` makes of it
+    one that does not. None for a kind that not every cluster of this minor serves, that no snapshot holds, or that
+    could not be read: a list beside the snapshot would not undo that.
+    """
+    minor = DEFAULT_MINOR
+    with contextlib.suppress(UsageError):
+        minor = minor_of(snapshot.kubernetes_version or minor)
+    wanted = (kind for kind in kinds if kind in GROUPS and kind not in snapshot.unreadable)
+    versions = ((kind, _version(kind, minor)) for kind in map(kind_named, wanted))
+    return tuple(f"kubectl get --raw {kind.path(version)}" for kind, version in versions if version)
+
+
+def _version(kind: Kind, minor: str) -> str:
+    """The best version in which a minor serves a kind; nothing if there is none that is always on."""
+    if len(kind.versions) == 1:
+        return kind.versions[0]
+    served = types_of(minor)
+    return next(
+        (each for each in kind.versions if served.api_resource_of(kind.api_version(each), kind.name) is not None), ""
+    )
+
+
+Touches = Callable[[PodToSchedule], bool]
+
+
+def _always(item: PodToSchedule) -> bool:
+    return True
+
+
+def _has_account(item: PodToSchedule) -> bool:
+    """Whether the pod runs as another account than the one that every namespace has."""
+    return item.service_account not in ("", "default")
+
+
+def _has_runtime_class(item: PodToSchedule) -> bool:
+    return bool(item.pod.spec.runtime_class_name)
+
+
+def _has_claim_template(item: PodToSchedule) -> bool:
+    return any(claim.resource_claim_template_name for claim in item.pod.spec.resource_claims or ())
+
+
+def _of_cron_job(item: PodToSchedule) -> bool:
+    return item.owner.startswith("CronJob ")
+
+
+_POLICY = "what a policy would set, refuse or warn of is not known"
+_WEBHOOK = "which webhooks would be asked is not known"
+
+LOOKED_UP: dict[str, tuple[Touches, str]] = {
+    "CronJob": (_of_cron_job, "one that is in the cluster is taken to be new, and to have a run"),
+    "LimitRange": (
+        _always,
+        "limits and requests by default are not filled in, and nothing is refused for its size",
+    ),
+    **{
+        f"{verb}AdmissionPolicy{binding}": (_always, _POLICY)
+        for verb in ("Mutating", "Validating")
+        for binding in ("", "Binding")
+    },
+    **{f"{verb}WebhookConfiguration": (_always, _WEBHOOK) for verb in ("Mutating", "Validating")},
+    "Namespace": (_always, "whether a namespace is there, and which Pod Security level it has, is not known"),
+    "ResourceClaimTemplate": (_has_claim_template, "claims that are made of it are left out"),
+    "ResourceQuota": (_always, "nothing is refused for being more than the quota"),
+    "RuntimeClass": (_has_runtime_class, "its overhead and nodes are left out"),
+    "ServiceAccount": (_has_account, "whether the account is there is not known"),
+}
+"""Kind -> which pods it matters to, of those that come through the API server, and what follows if it is missing."""
+
+
+def explain_absence(snapshot: Snapshot, covered: Collection[str], kind: str) -> str:
+    """Why nothing is known of a kind: it could not be read, or nobody says it was."""
+    if kind in snapshot.unreadable:
+        return f"{kind} could not be read: {snapshot.unreadable[kind]}"
+    return "" if kind in covered else f"the snapshot holds no {kind}"
+
+
+def needs_admission(item: PodToSchedule, snapshot: Snapshot) -> bool:
+    """Whether the API server has still to take a pod."""
+    return item.origin != snapshot.source and not item.ran_before
+
+
+def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+    """Classes that pods name in vain, and those that nobody knows whether pods would get."""
+    why = explain_absence(snapshot, covered, "PriorityClass")
+    if why:
+        touched = (
+            item.pod.key
+            for item in asked
+            if item.unknown_class or (not item.pod.spec.priority_class_name and needs_admission(item, snapshot))
+        )
+        yield Gap(
+            what=why,
+            effect="pods get their priority from it",
+            pods=tuple(touched),
+            closed_by=closing_commands_of(snapshot, "PriorityClass"),
+        )
+        return
+    for item in asked:
+        if item.unknown_class:
+            yield Gap(
+                what=f"PriorityClass {item.unknown_class} is not in the snapshot",
+                effect="the pod is taken to have priority 0; the API server would refuse it",
+                pods=(item.pod.key,),
+            )
+
+
+def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence[Rollout]) -> Iterator[Gap]:
+    """What is not known of the pods that updates replace: themselves, and the replica sets between."""
+    for kind in ("Pod", "ReplicaSet"):
+        of_kind = [one.name for one in rollouts if kind == "Pod" or one.name.startswith("Deployment ")]
+        # Of a list that may lack some, those of the workload's own namespace are there.
+        if of_kind and kind not in covered:
+            what = explain_absence(snapshot, covered, kind)
+            yield Gap(
+                what=what,
+                effect="which pods an update replaces is not known",
+                pods=tuple(of_kind),
+                closed_by=closing_commands_of(snapshot, kind),
+            )
+
+
+def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+    """What is not known of the kinds that admission and the controllers look up for these pods.
+
+    Kinds that nobody has looked at are told together, where they touch the same pods, and not at all where they touch
+    none: they are many.
+    """
+    new = [item for item in asked if needs_admission(item, snapshot)]
+    missing: dict[tuple[str, ...], list[str]] = {}
+    for kind, (touches, effect) in sorted(LOOKED_UP.items()):
+        pods = tuple(item.pod.key for item in new if touches(item))
+        if kind in snapshot.unreadable:
+            yield Gap(what=explain_absence(snapshot, covered, kind), effect=effect, pods=pods)
+        elif kind not in covered and pods:
+            missing.setdefault(pods, []).append(kind)
+    for pods, kinds in missing.items():
+        effect = "what the API server would fill in, change or refuse by them is not known"
+        if len(kinds) == 1:
+            effect = LOOKED_UP[kinds[0]][1]
+        yield Gap(
+            what=f"the snapshot holds no {', '.join(kinds)}",
+            effect=effect,
+            pods=pods,
+            closed_by=closing_commands_of(snapshot, *kinds),
+        )
+    for kind, why in sorted(snapshot.unreadable.items()):
+        if kind in TEMPLATES.keys() - LOOKED_UP.keys():
+            pods = tuple(item.pod.key for item in asked if item.owner.startswith(f"{kind} "))
+            effect = "one that is in the cluster is taken to be new: its pods are there twice"
+            yield Gap(what=f"{kind} could not be read: {why}", effect=effect, pods=pods)
+    for text in snapshot.inconsistencies:
+        yield Gap(what=f"the cluster changed while it was read: {text}", effect="what has moved may count twice or not")
+
+
+def doubt_gaps(doubts: Sequence[Doubts], asked: Collection[str]) -> Iterator[Gap]:
+    """A gap for each webhook and policy that would have been asked, with the objects it would have been asked about: of
+    pods only those ``asked`` here, by ``namespace/name``.
+    """
+    found: dict[Doubt, dict[str, None]] = {}
+    for each in doubts:
+        for doubt, subjects in each.items():
+            names = found.setdefault(doubt, {})
+            for kind, namespace, name in subjects:
+                key = f"{namespace}/{name}" if namespace else name
+                if kind != "Pod":
+                    names[f"{kind} {key}"] = None
+                elif key in asked:
+                    names[key] = None
+    for doubt, names in found.items():
+        yield Gap(what=doubt.what, effect=doubt.effect, pods=tuple(names))
+
+
+def missing_owner_gaps(snapshot: Snapshot, asked: Sequence[PodToSchedule], *, more: bool = False) -> Iterator[Gap]:
+    """Workloads that are taken to be new although their pods run; no pod is touched that is one ``more`` of them."""
+    new = {item.owner for item in asked if item.origin != snapshot.source and not item.edited}
+    for name, number in find_missing_owners(snapshot, new).items():
+        there = f"{format_count(number, 'pod')} of it {'is' if number == 1 else 'are'}"
+        yield Gap(
+            what=f"{name} is not in the snapshot, though {there}",
+            effect="it is taken to be new, and they to stay beside its new pods",
+            pods=() if more else tuple(item.pod.key for item in asked if item.owner == name),
+            closed_by=closing_commands_of(snapshot, name.partition(" ")[0]),
+        )
+
+
+def find_missing_owners(snapshot: Snapshot, workloads: Collection[str]) -> dict[str, int]:
+    """Of these workloads (``Deployment shop/web``) those that are not in the snapshot -> how many of their pods are."""
+    known = {
+        f"{kind} {obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
+        for kind in {name.partition(" ")[0] for name in workloads}
+        for obj in snapshot.whole.get(kind, ())
+    }
+    unknown = {name for name in workloads if name} - known
+    if not unknown:
+        return {}
+    owners, namespaces = Owners(snapshot), {name.partition(" ")[2].partition("/")[0] for name in unknown}
+    pods = (pod for pod in snapshot.objects.list_all(Pod) if pod.namespace in namespaces and pod.controller is not None)
+    counts = Counter(str(owners.workload_of(pod)) for pod in pods if (pod.status.phase or "") not in FINISHED)
+    return {name: counts[name] for name in sorted(unknown) if counts[name]}
+
+
+def unattempted_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+    """They are left out unless they are asked about: a gap for all that come after them and wait for a node."""
+    known = {item.pod.key for item in asked}
+    between = [
+        item.pod
+        for item in pending_pods(session.snapshot)
+        if is_unattempted(item.pod) and item.pod.key not in known and session.setup.queues(item.pod)
+    ]
+    most = max((pod.spec.priority or 0 for pod in between), default=0)
+    after = [item.pod for item in asked if not item.pod.spec.node_name and (item.pod.spec.priority or 0) <= most]
+    if between and after:
+        yield Gap(
+            what=f"{format_count(len(between), 'pod')} of the snapshot came before and had not been tried yet: "
+            f"{format_some(sorted(pod.key for pod in between))}",
+            effect="the room they find first counts as free; place and gate try them, too, --with-pending",
+            pods=tuple(pod.key for pod in after),
+        )

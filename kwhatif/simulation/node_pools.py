@@ -1,0 +1,118 @@
+"""Which pool and zone a node belongs to, by the labels that those who make nodes put on them; whether it takes pods.
+
+What pods ask of their nodes, added up as the scheduler does; it also adds up clusters that cannot be loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.pod_requests import amounts, pod_requests
+from kwhatif.versions import Features
+
+POOL_LABELS = (
+    "karpenter.sh/nodepool",
+    "karpenter.sh/provisioner-name",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+    "hypershift.openshift.io/nodePool",
+    "kops.k8s.io/instancegroup",
+    "ibm-cloud.kubernetes.io/worker-pool-name",
+    "doks.digitalocean.com/node-pool",
+    "lke.linode.com/pool-id",
+    "k8s.scaleway.com/pool-name",
+)
+ROLE_PREFIX = "node-role.kubernetes.io/"
+TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+
+def pool_of(node: Node, by: str = "") -> str:
+    """The value of the label ``by``; without one, of the first label of a node pool, else roles, else the machine type.
+
+    Empty if the node has none of them.
+    """
+    labels = node.metadata.labels or {}
+    if by:
+        return labels.get(by, "")
+    found = _first(labels, POOL_LABELS)
+    if not found:
+        found = ",".join(sorted(key.removeprefix(ROLE_PREFIX) for key in labels if key.startswith(ROLE_PREFIX)))
+    return found or type_of(node)
+
+
+def type_of(node: Node) -> str:
+    """The machine type, or nothing."""
+    return _first(node.metadata.labels or {}, TYPE_LABELS)
+
+
+def zone_of(node: Node) -> str:
+    """The zone, or nothing."""
+    return _first(node.metadata.labels or {}, ZONE_LABELS)
+
+
+def is_ready(node: Node) -> bool:
+    """Whether no condition says otherwise."""
+    return all(each.status == "True" for each in node.status.conditions or () if each.type == "Ready")
+
+
+def _first(labels: dict[str, str], keys: tuple[str, ...]) -> str:
+    return next((labels[key] for key in keys if labels.get(key)), "")
+
+
+class RequestSums:
+    """Requests of pods by resource name, millicores for cpu; worked out once for all pods with the same containers."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._known: dict[bytes, Mapping[str, int]] = {}
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
+
+    def requests_of(self, pod: Pod) -> Mapping[str, int]:
+        """What the pod adds to its node, resizes counted."""
+        spec, status = pod.spec, pod.status
+        resized = status.container_statuses or status.init_container_statuses or status.resources
+        key = self._encoder.encode(
+            (
+                spec.containers,
+                spec.init_containers,
+                spec.resources,
+                spec.overhead,
+                status if resized or status.allocated_resources else None,
+            )
+        )
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = amounts(pod_requests(pod, self._features, with_status=True))
+        return found
+
+
+def allocatable_of(node: Node) -> dict[str, int]:
+    """What a node has for pods, in units as ``Requests`` has them, and how many may run there."""
+    most = node.status.for_pods.get("pods")
+    return {**amounts(node.status.for_pods), "pods": most.value() if most else 0}
+
+
+_FIRST = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+def resource_order_of(resource: str) -> tuple[int, str]:
+    """The order in which people look for resources; those that not every node has follow by name."""
+    return (_FIRST.index(resource), "") if resource in _FIRST else (len(_FIRST), resource)
+
+
+def pods_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """Node name -> the unfinished pods bound to it."""
+    found: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.spec.node_name and (pod.status.phase or "") not in FINISHED:
+            found.setdefault(pod.spec.node_name, []).append(pod)
+    return found

@@ -1,0 +1,1 @@
+"""Pods are placed on a cluster, and what that leads to."""

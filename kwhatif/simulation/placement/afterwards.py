@@ -1,0 +1,208 @@
+"""The cluster once pods are placed: a snapshot to ask further questions of, as if one had gone on.
+
+Placements in numbers, and what is allocated afterwards, by pool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.admission.object_store import namespace_of
+from kwhatif.api.core import Condition, Pod
+from kwhatif.api.decode import convert
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
+from kwhatif.api.workloads_and_storage import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.storage import SELECTED_NODE, Storage
+from kwhatif.cluster.types import IntpArray
+from kwhatif.results.place import Allocation, Cause, Placement, Pool, Totals
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.node_pools import pool_of
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.workloads.volumes import settle_volumes
+
+_ONLY_PLACED = "the snapshot before had no list of this kind"
+
+
+@dataclass(frozen=True)
+class FinalState:
+    """How a run leaves a cluster, of which ``session`` is.
+
+    ``pods`` are those that are there, in the cluster or waiting for a node; ``removed`` (``namespace/name``) had to go,
+    of those that waited before.
+    """
+
+    session: Session
+    pods: Sequence[Pod]
+    removed: Collection[str] = ()
+
+
+def pending_pod_of(attempt: Attempt) -> Pod:
+    """A pod as an attempt leaves it that found no node: with why, and with the node that is kept for it, if any."""
+    pod = attempt.pod.pod
+    conditions = [each for each in pod.status.conditions or () if each.type != "PodScheduled"]
+    reason, message = "Unschedulable", attempt.message
+    if attempt.gated is not None:
+        reason, message = "SchedulingGated", attempt.gated.message
+    if message:
+        conditions.append(Condition(type="PodScheduled", status="False", reason=reason, message=message))
+    kept = attempt.pod.nominated or None
+    return replace(pod, status=replace(pod.status, nominated_node_name=kept, conditions=conditions or None))
+
+
+def snapshot_after_run(
+    snapshot: Snapshot, covered: Collection[str], expanded: ExpandedManifests, end: FinalState, placed: str = ""
+) -> Snapshot:
+    """The snapshot after a run; the one given stays as it is.
+
+    ``covered`` are the kinds that it was known to hold before any manifests came. What was ``placed`` is told with the
+    edits.
+    """
+    whole, later = set(snapshot.whole), snapshot.copy()
+    _store_whole(later, expanded)
+    later.objects.put(Pod, _pods(snapshot.objects.list_all(Pod), end))
+    store_volumes(later.objects, end.session.cluster.storage)
+    later.objects.put_if_any(ResourceClaim, end.session.cluster.devices.claims.values())
+    for kind in later.by_kind():
+        if kind not in covered and kind not in whole:
+            later.unreadable = {kind: _ONLY_PLACED, **later.unreadable}
+    later.edits = [*later.edits, *([placed] if placed else [])]
+    return later
+
+
+def _pods(before: Iterable[Pod], end: FinalState) -> list[Pod]:
+    """Those that were there in their order, then those that are new."""
+    cluster = end.session.cluster
+    running = {info.key: _running(info.pod, cluster.columns.names[row]) for info, row in cluster.pods()}
+    others = {pod.key: pod for pod in end.pods}
+    found: dict[str, Pod] = {}
+    for pod in before:
+        if pod.key in running or pod.key in others:
+            found[pod.key] = running.get(pod.key) or others[pod.key]
+        elif pod.key not in end.removed and not _left(pod, cluster):
+            found[pod.key] = pod
+    return list((found | others | running).values())
+
+
+def _running(pod: Pod, node: str) -> Pod:
+    """A pod on its node; one that has just got there is taken to be ready, as everywhere."""
+    if pod.spec.node_name:
+        return pod
+    status = replace(pod.status, phase="Running", nominated_node_name=None, conditions=None)
+    return replace(pod, spec=replace(pod.spec, node_name=node), status=status)
+
+
+def _left(pod: Pod, cluster: Cluster) -> bool:
+    """Whether a pod that is not on its node any more was there before."""
+    finished = (pod.status.phase or "") in FINISHED
+    return not finished and bool(pod.spec.node_name) and cluster.columns.row(pod.spec.node_name or "") is not None
+
+
+def store_volumes(objects: Objects, storage: Storage) -> None:
+    """Claims and volumes know each other; where one is being made, the claim knows its node."""
+    claims = []
+    for key, claim in storage.claims.items():
+        if key in storage.selected:
+            notes = {**(claim.metadata.annotations or {}), SELECTED_NODE: storage.selected[key]}
+            claims.append(replace(claim, metadata=replace(claim.metadata, annotations=notes)))
+        else:
+            claims.append(claim)
+    objects.put_if_any(PersistentVolumeClaim, claims)
+    kept = []
+    for name, key in storage.reserved.items():
+        claim = storage.claims[key]
+        ref = ObjectReference(
+            kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
+        )
+        volume = storage.volumes[name]
+        kept.append(replace(volume, spec=replace(volume.spec, claim_ref=ref)))
+    by_name = {volume.name: volume for volume in kept}
+    objects.put_if_any(PersistentVolume, [by_name.get(each.name, each) for each in objects.list_all(PersistentVolume)])
+    settle_volumes(objects, kept)
+
+
+def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
+    """What the API server has stored meanwhile, with the replica sets of updates."""
+    world = expanded.world
+    for plan in expanded.plans:
+        for obj in plan.replica_sets:
+            world.put(obj)
+            later.objects.put(
+                ReplicaSet, _add_replica_set(later.objects.list_all(ReplicaSet), convert(obj, ReplicaSet))
+            )
+    for kind in KEPT_WHOLE:
+        stored = [obj for obj in world.all(kind) if not world.is_sketch(obj)]
+        if not stored or (kind in KINDS and kind not in later.whole and later.objects.list_kind(kind)):
+            continue
+        names = {(namespace_of(obj), obj["metadata"]["name"]) for obj in stored}
+        rest = [obj for obj in later.whole.get(kind, ()) if (namespace_of(obj), obj["metadata"]["name"]) not in names]
+        later.whole[kind] = [*rest, *stored]
+
+
+def _add_replica_set(there: Sequence[ReplicaSet], new: ReplicaSet) -> list[ReplicaSet]:
+    return [*(one for one in there if (one.namespace, one.name) != (new.namespace, new.name)), new]
+
+
+_OF_NODES = re.compile(r"0/\d+ nodes are available: ")
+_NUMBER = re.compile(r"(?:^|, )\d+ ")
+
+
+def totals(placements: Sequence[Placement], cluster: Cluster) -> Totals:
+    """Count ``placements`` that have led to this ``cluster``."""
+    outcomes = Counter(placement.outcome for placement in placements)
+    causes = Counter(cause(placement.reason) for placement in placements if not placement.good)
+    pools: dict[str, list[int]] = {}
+    for row, node in enumerate(cluster.columns.nodes):
+        pools.setdefault(pool_of(node), []).append(row)
+    ranked = sorted(causes.items(), key=lambda entry: (-entry[1], entry[0]))
+    return Totals(
+        pods=len(placements),
+        placed=outcomes["placed"],
+        autoscaled=outcomes["autoscaled"],
+        skipped=outcomes["skipped"],
+        unplaced=sum(causes.values()),
+        causes=tuple(Cause(reason=reason, pods=number) for reason, number in ranked),
+        pools=tuple(_pool(name, np.array(rows, np.intp), cluster) for name, rows in sorted(pools.items())),
+    )
+
+
+def cause(reason: str) -> str:
+    """What a failure message says of nodes without their numbers, which differ from pod to pod; else the reason itself.
+
+    ``0/6 nodes are available: 2 Insufficient cpu, 4 node(s) were unschedulable.`` is ``Insufficient cpu, node(s) were
+    unschedulable``.
+    """
+    found = _OF_NODES.match(reason)
+    if found is None:
+        return reason
+    # What preemption says comes after a full stop.
+    reasons = reason[found.end() :].partition(". ")[0].removesuffix(".")
+    return ", ".join(sorted(filter(None, _NUMBER.split(reasons))))
+
+
+def _pool(name: str, rows: IntpArray, cluster: Cluster) -> Pool:
+    columns, pods = cluster.columns, int(cluster.pod_count[rows].sum())
+    amounts = [
+        (resource, int(columns.allocatable[rows, column].sum()), int(cluster.requested[rows, column].sum()))
+        for column, resource in enumerate(cluster.shapes.resources.names)
+    ]
+    amounts.append(("pods", int(columns.allowed_pods[rows].sum()), pods))
+    return Pool(
+        pool=name,
+        nodes=len(rows),
+        pods=pods,
+        resources=tuple(
+            Allocation(resource=resource, allocatable=has, requested=asked)
+            for resource, has, asked in amounts
+            if has or asked
+        ),
+    )

@@ -1,0 +1,274 @@
+"""Pods placed one after the other, each in a scheduling cycle of its own, and what became of them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.progress import track
+from kwhatif.results.place import Placement
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.describe import devices_of, scores_at, victims_of
+from kwhatif.simulation.placement.afterwards import pending_pod_of as as_left
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.workloads.volumes import provision_claim
+
+MOST_TIED = 10
+"""So many names of tied nodes are kept."""
+
+
+def skip_reason_of(session: Session, asked: PodToSchedule) -> str:
+    """Why the scheduler would not take the pod up at all."""
+    pod = asked.pod
+    if session.driver.scheduler(pod.spec.scheduler_name) is None:
+        return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
+    if pod.metadata.deletion_timestamp:
+        return "the pod is being deleted"
+    found = session.running(pod)
+    if found is not None:
+        return f"it runs on {session.cluster.columns.names[found[1]]} already"
+    if pod.spec.node_name:
+        session.cluster.add(session.info(asked, bound=True), pod.spec.node_name)
+        return f"spec.nodeName binds it to {pod.spec.node_name} without the scheduler"
+    return ""
+
+
+@dataclass
+class AttemptedPod:
+    """A pod that was taken up by itself (without ``info`` if it was skipped), its place among the placements, and how
+    many pods had ``left`` by then.
+    """
+
+    asked: PodToSchedule
+    info: PodInfo | None
+    index: int
+    placement: Placement
+    departed: int
+
+
+class NodeProvider(Protocol):
+    """Somebody who may add nodes for pods that found none."""
+
+    def provide_nodes(self, session: Session, waiting: Sequence[Pod]) -> bool:
+        """Whether nodes came for any of them, which are there then."""
+
+
+class PlacementRun:
+    """Placements so far; waiting pods keep their place in the list until they come to an end.
+
+    ``taken`` are the last attempts by pod (``namespace/name``), ``removed`` the pods that had to go for others. With
+    autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
+    """
+
+    def __init__(self, session: Session, helper: NodeProvider | None = None) -> None:
+        self._session, self._helper = session, helper
+        self._without: dict[int, AttemptedPod] = {}
+        self._asked_at: tuple[int, tuple[str, ...]] | None = None
+        self._waiting: list[tuple[int, PodToSchedule, list[Attempt]]] = []
+        self.placements: list[Placement] = []
+        self.evicted: list[PodInfo] = []
+        self.removed: set[str] = set()
+        self.taken: dict[str, Attempt] = {}
+        self.left = 0
+        self._uids: dict[str, str] = {}
+
+    def take_up(self, asked: PodToSchedule) -> PodInfo | None:
+        """The pod; None if it was skipped, since no scheduler here takes it up."""
+        reason = skip_reason_of(self._session, asked)
+        if reason:
+            self.placements.append(skip_pod(self._session, asked, reason))
+            return None
+        return self._session.info(asked)
+
+    def schedule_all(self, asked: Sequence[PodToSchedule]) -> None:
+        """Schedule pods in the scheduler's order, and wait for permits."""
+        queue = [(item, info) for item in asked if (info := self.take_up(item)) is not None]
+        in_order = self._session.driver.in_order(queue, lambda entry: entry[1])
+        for item, info in track(in_order, "Placing", "pods"):
+            self.schedule(item, info)
+        self.wait()
+        self.help()
+
+    def help(self) -> None:
+        """While the helper adds nodes for pods that have none, these pods are tried again, in the scheduler's order.
+
+        He is not asked again where nothing has changed since.
+        """
+        helper, driver, session = self._helper, self._session.driver, self._session
+        while helper is not None and self._without:
+            self.explain_futile()
+            waiting = tuple(taken.asked.pod.key for taken in self._without.values())
+            if self._asked_at == (self.left, waiting):
+                return
+            self._asked_at = self.left, waiting
+            if not helper.provide_nodes(session, [as_left(self.taken[key]) for key in waiting]):
+                return
+            queue = [(taken, taken.info) for taken in self._without.values() if taken.info is not None]
+            in_order = driver.in_order(queue, lambda entry: entry[1])
+            for taken, _ in track(in_order, "Placing", "pods on new nodes"):
+                self._try_again(taken)
+                if taken.placement.outcome == "placed":
+                    taken.placement = replace(taken.placement, outcome="autoscaled")
+                    self.placements[taken.index] = taken.placement
+
+    def take(self, asked: PodToSchedule, *, told_later: bool = False) -> AttemptedPod:
+        """What becomes of one more pod, by itself; permits are waited for.
+
+        Why it fails where it cannot but fail may be ``told_later``, by ``tell``.
+        """
+        info = self.take_up(asked)
+        if info is None:
+            return AttemptedPod(asked, info, len(self.placements) - 1, self.placements[-1], self.left)
+        if told_later and self._session.driver.is_futile(info):
+            return self._came_to(asked, info, [Attempt(info)])
+        taken = self.schedule(asked, info)
+        self.wait()
+        taken.placement = self.placements[taken.index]
+        return taken
+
+    def retry(self, taken: AttemptedPod) -> None:
+        """Try a pod once more that found no node; what it comes to takes the place of what it came to before."""
+        taken.departed = self.left
+        if not taken.placement.good and taken.info is not None:
+            self._try_again(taken)
+
+    def retry_all(self, waiting: Iterable[AttemptedPod]) -> None:
+        """Try these pods once more, in this order, but for those for which that is in vain: ``tell`` says why."""
+        journal, changes, in_vain = self._session.cluster.journal, -1, set[int]()
+        for taken in waiting:
+            info = taken.info
+            if info is None:
+                continue
+            if len(journal) != changes:
+                changes, in_vain = len(journal), set()
+            if info.shape.index in in_vain:
+                continue
+            if self._session.driver.is_futile(info):
+                in_vain.add(info.shape.index)
+            else:
+                self.retry(taken)
+
+    def explain_futile(self) -> None:
+        """Why pods find no node that were not tried since that was in vain, as things are now."""
+        for taken in self._without.values():
+            info = taken.info
+            attempt = None if info is None else self._session.driver.futile_attempt(info)
+            if info is not None and attempt is not None:
+                self.taken[info.key] = attempt
+                taken.placement = placement_of(self._session, taken.asked, [attempt])
+                self.placements[taken.index] = taken.placement
+
+    def _try_again(self, taken: AttemptedPod) -> None:
+        assert taken.info is not None
+        again = self.schedule(taken.asked, taken.info)
+        self.wait()
+        self._without.pop(again.index, None)
+        taken.placement = self.placements[taken.index] = self.placements.pop()
+        if taken.placement.outcome != "unschedulable":
+            self._without.pop(taken.index, None)
+
+    def homes(self) -> dict[str, str]:
+        """The nodes of the pods that have found one: pod -> node."""
+        return {placement.pod: placement.node for placement in self.placements if placement.good and placement.node}
+
+    def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
+        """A claim comes into being."""
+        if isinstance(claim, ResourceClaim):
+            self._session.cluster.devices.put(claim)
+        else:
+            provision_claim(self._session.cluster.storage, claim)
+
+    def remove(self, key: str) -> None:
+        """A pod leaves, and its node if it has one."""
+        self.removed.add(key)
+        uid = self._uids.get(key) or self._session.uid_of(key)
+        if uid is not None and self._session.cluster.find(uid) is not None:
+            self._session.cluster.remove_pod(uid)
+            self.left += 1
+
+    def schedule(self, asked: PodToSchedule, info: PodInfo) -> AttemptedPod:
+        """One more pod; it may have to wait for its permit."""
+        return self._came_to(asked, info, self._session.driver.schedule_with_preemption(info))
+
+    def _came_to(self, asked: PodToSchedule, info: PodInfo, attempts: list[Attempt]) -> AttemptedPod:
+        index = len(self.placements)
+        self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
+        self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
+        if attempts[-1].waiting:
+            self._waiting.append((index, asked, attempts))
+        self.placements.append(placement_of(self._session, asked, attempts))
+        self._session.driver.settle()
+        self._hear()
+        taken = AttemptedPod(asked, info, index, self.placements[index], self.left)
+        if self.placements[index].outcome == "unschedulable":
+            self._without[index] = taken
+        return taken
+
+    def wait(self) -> None:
+        """Let simulated time pass until no pod waits for a permit any more."""
+        self._session.driver.wait()
+        self._hear()
+
+    def _hear(self) -> None:
+        """What became of pods that wait no more."""
+        for index, asked, attempts in self._waiting:
+            if not attempts[-1].waiting:
+                self.placements[index] = placement_of(self._session, asked, attempts)
+        self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
+
+
+def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
+    """A pod that the scheduler does not take up, since there is no need to or since it is none of its own."""
+    pod = asked.pod
+    return Placement(
+        pod=pod.key,
+        outcome="unclaimed" if session.driver.scheduler(pod.spec.scheduler_name) is None else "skip_pod",
+        priority=pod.spec.priority or 0,
+        scheduler=pod.spec.scheduler_name or "",
+        message=reason,
+        origin=asked.origin,
+        defaults=asked.defaults,
+    )
+
+
+def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Attempt]) -> Placement:
+    """What the last of a pod's attempts came to, in words and numbers, and whom all of them evicted for it."""
+    attempt = attempts[-1]
+    preemptions = [each for each in attempts if each.nominated]
+    columns = session.cluster.columns
+    names = columns.names
+    message, outcome = attempt.message, "unschedulable"
+    if attempt.gated is not None:
+        outcome, message = "gated", attempt.gated.message
+    elif attempt.waiting:
+        outcome = "waiting"
+    elif attempt.is_placed:
+        outcome = "placed"
+    in_order = attempt.best[np.argsort(columns.name_rank[attempt.best])].tolist()
+    return Placement(
+        pod=asked.pod.key,
+        outcome=outcome,
+        priority=attempt.pod.priority,
+        scheduler=asked.pod.spec.scheduler_name or "",
+        node="" if attempt.row is None else names[attempt.row],
+        score=attempt.score,
+        feasible=len(attempt.sampled),
+        evaluated=attempt.evaluated,
+        ties=max(len(attempt.best), 1) if attempt.is_placed else 0,
+        tied=tuple(names[row] for row in in_order[:MOST_TIED]) if len(in_order) > 1 else (),
+        scores=scores_at(attempt),
+        message=message,
+        victims=tuple(victim for each in preemptions for victim in victims_of(each, session.budgets)),
+        criterion=preemptions[-1].criterion if preemptions else "",
+        origin=asked.origin,
+        defaults=asked.defaults,
+        devices=devices_of(session.cluster, attempt.pod) if attempt.is_placed or attempt.waiting else (),
+    )

@@ -1,0 +1,209 @@
+"""Questions about single pods: which ones words mean, be it all those of manifests, or one by its name.
+
+What a word that is no file means: one pod, or the pods of a workload, by name, as kubectl has it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kwhatif.api.core import Pod
+from kwhatif.api.kinds import TEMPLATES, is_kind, parse_kind
+from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.errors import InputError, UsageError
+from kwhatif.results.base import Result
+from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
+from kwhatif.simulation.inputs import Files
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.question import Question, Scenario
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.read.files import display_path
+
+FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class PodReference:
+    """``NAME``, ``NAMESPACE/NAME``, ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``; the kind is ``pod`` or a workload's.
+
+    ``namespace`` is that of words which say none; empty is any. Where a word may mean either, a workload goes before a
+    pod in a namespace that is called like the kind.
+    """
+
+    text: str
+    namespace: str = ""
+
+    def means(self, pod: Pod, owners: Owners) -> bool:
+        """Whether it may mean this pod."""
+        return any(_is(pod, reading, owners) for reading in self._readings())
+
+    def select(self, among: Iterable[Pod], owners: Owners) -> list[Pod]:
+        """The pods that it means of those there are. Raises UsageError if they are in several namespaces."""
+        there = list(among)
+        for reading in self._readings():
+            found = [pod for pod in there if _is(pod, reading, owners)]
+            places = {pod.namespace for pod in found}
+            if len(places) > 1 and "default" not in places:
+                what = "pod " + reading[2] if is_kind(reading[0], "Pod") else self.text
+                named = f"{'' if len(self.text.split('/')) == 1 else reading[0] + '/'}NAMESPACE/NAME"
+                places_ = ", ".join(sorted(places))
+                raise UsageError(f"{what} is in several namespaces ({places_}): name one with -n or as {named}")
+            if found:
+                return [pod for pod in found if len(places) == 1 or pod.namespace == "default"]
+        return []
+
+    @property
+    def several(self) -> bool:
+        """Whether it says of which kind its pods are, and that kind makes several."""
+        kind, slash, _ = self.text.partition("/")
+        return bool(slash) and any(is_kind(kind, each) for each in TEMPLATES)
+
+    def unknown(self, among: Sequence[Pod], owners: Owners, where: str = "the snapshot") -> InputError | UsageError:
+        """The error for a word that means nothing."""
+        if self.text.endswith(FILE_SUFFIXES) or self.text.startswith((".", "/")):
+            return InputError("no such file or directory", source=display_path(self.text))
+        if self.several:
+            kind, _, name = self.text.partition("/")
+            known = {_workload_name_of(owners, pod, kind, name) for pod in among} - {""}
+            return UsageError(f"{self.text} has no pods in {where}{suggest_spelling(name, known)}")
+        kind, slash, rest = self.text.partition("/")
+        name = self.text.removeprefix("pod/")
+        hint = suggest_spelling(name, [pod.key if "/" in name else pod.name for pod in among])
+        if not hint and slash:
+            kinds = (each for known in ("Pod", *TEMPLATES) for each in parse_kind(known))
+            hint = suggest_spelling(kind, kinds).replace("?", f"/{rest}?")
+        return UsageError(f"{self.text} is neither a file nor a pod of {where}{hint}")
+
+    def _readings(self) -> Iterator[tuple[str, str, str]]:
+        """Kind, namespace (or nothing) and name."""
+        first, *rest = self.text.split("/")
+        if 1 <= len(rest) <= 2:
+            yield first, rest[0] if len(rest) == 2 else self.namespace, rest[-1]
+        if len(rest) <= 1:
+            yield "pod", first if rest else self.namespace, rest[0] if rest else first
+
+
+def _is(pod: Pod, reading: tuple[str, str, str], owners: Owners) -> bool:
+    kind, namespace, name = reading
+    if namespace and pod.namespace != namespace:
+        return False
+    if is_kind(kind, "Pod"):
+        return pod.name == name
+    return any(each == name and is_kind(kind, of) for of, each in _above(pod, owners))
+
+
+def _above(pod: Pod, owners: Owners) -> Iterator[tuple[str, str]]:
+    """Kind and name of who made a pod, and of the workload at the top."""
+    if pod.controller is not None:
+        yield pod.controller.kind or "", pod.controller.name or ""
+        top = owners.workload_of(pod)
+        yield top.kind, top.name
+
+
+def _workload_name_of(owners: Owners, pod: Pod, kind: str, name: str) -> str:
+    """The name of the workload of this kind that a pod belongs to, written as ``name`` is; nothing if there is none."""
+    found = next((each for of, each in _above(pod, owners) if is_kind(kind, of)), "")
+    return f"{pod.namespace}/{found}" if found and "/" in name else found
+
+
+R_co = TypeVar("R_co", bound=Result, covariant=True)
+
+
+@dataclass(frozen=True)
+class PodQuestion(Question[R_co]):
+    """The pods that are meant, each once.
+
+    One of ``words`` that is the path of a file means its pods, one for each workload: the others are like it. Any other
+    word means pods by a name, their own or that of their workload: of the files ``offered``, else of the snapshot, in
+    any namespace if none is said.
+    Without words those files are meant; without either, the pods that edits took their node from.
+    """
+
+    words: Files = ()
+    offered: Files = ()
+    namespace: str | None = None
+
+    def load(self, case: Scenario) -> None:
+        namespace = self.namespace or "default"
+        case.manifests = load_manifests(self._files, namespace)
+        case.supporting_manifests = load_manifests(self.offered, namespace)
+
+    def expand(self, case: Scenario) -> None:
+        for files, manifests in ((self._files, case.manifests), (self.offered, case.supporting_manifests)):
+            require_pods(files, manifests, case.inputs.manifest_options)
+        case.expanded, more = (
+            expand_manifests(
+                case.snapshot, manifests, case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+            )
+            for manifests in (case.manifests, case.supporting_manifests)
+        )
+        own, choice = list(case.expanded.all_pods()), list(more.all_pods())
+        case.expanded.add(more)
+        if self.words or self.offered:
+            case.pods_to_schedule = self._select_own(own, choice, case)
+        else:
+            case.pods_to_schedule = distinct_pods(case.edited.waiting_pods)
+            if not case.pods_to_schedule:
+                raise self.nothing
+
+    def pods(self, case: Scenario) -> list[PodToSchedule]:
+        return case.pods_to_schedule
+
+    @property
+    @abstractmethod
+    def nothing(self) -> UsageError:
+        """The error for nobody to ask about."""
+
+    @property
+    def _files(self) -> Files:
+        return split_words(self.words)[0]
+
+    def _select_own(
+        self, own: Sequence[PodToSchedule], choice: Sequence[PodToSchedule], case: Scenario
+    ) -> list[PodToSchedule]:
+        asked = distinct_pods(own if self.words else choice)
+        names = split_words(self.words)[1]
+        if names:
+            there = [PodToSchedule(pod, case.snapshot.source) for pod in case.snapshot.objects.list_all(Pod)]
+            for name in names:
+                asked += find_pods(PodReference(name, self.namespace or ""), (choice, there), Owners(case.snapshot))
+        once: dict[str, PodToSchedule] = {}
+        for item in asked:
+            once.setdefault(item.pod.key, item)
+        return list(once.values())
+
+
+def split_words(words: Files) -> tuple[Files, list[str]]:
+    """The words that are manifests, and those that are names."""
+    names = [word for word in words if isinstance(word, str) and word != "-" and not os.path.exists(word)]
+    return [word for word in words if word not in names], names
+
+
+def find_pods(word: PodReference, where: Sequence[Sequence[PodToSchedule]], owners: Owners) -> list[PodToSchedule]:
+    """The pods that a word means, of the first of these lists that has any. Those of a workload know whose they are.
+
+    Raises UsageError or InputError if none has.
+    """
+    for among in where:
+        meant = {id(pod) for pod in word.select((item.pod for item in among), owners)}
+        if meant:
+            mine = [item for item in among if id(item.pod) in meant]
+            return [dataclasses.replace(item, owner=word.text) for item in mine] if word.several else mine
+    raise word.unknown([item.pod for among in where for item in among], owners)
+
+
+def distinct_pods(asked: Sequence[PodToSchedule]) -> list[PodToSchedule]:
+    """All pods that stand for themselves, and the first of each workload."""
+    seen: set[str] = set()
+    first = []
+    for item in asked:
+        if not item.owner or item.owner not in seen:
+            first.append(item)
+        seen.add(item.owner)
+    return first

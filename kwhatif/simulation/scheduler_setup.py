@@ -1,0 +1,109 @@
+"""Who decides: the rules of a Kubernetes, a configuration, the plugins from outside and the extenders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwhatif.errors import UsageError
+from kwhatif.policy.configuration_file import default_configuration, load_configuration
+from kwhatif.policy.legacy_formats import legacy_format
+from kwhatif.scheduling.driver import Setup
+from kwhatif.simulation.inputs import Notes, SchedulerOptions
+from kwhatif.simulation.policy_file import read_policy
+from kwhatif.simulation.version_options import choose_minor, minors_of_kubelets
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.versions.minors import LEGACY_MINOR, nearest_minor
+
+DEFAULT_POLICY = "default"
+"""What ``--policy`` calls kube-scheduler's defaults."""
+
+
+def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setup:
+    """Everything about the scheduler that was asked for, and of its extenders those that are to be called.
+
+    Unless ``engine`` says otherwise, the rules are those of the Kubernetes that the snapshot was taken from (guessed by
+    its kubelets where nothing says which), and the configuration is that of its scheduler, if the snapshot has it. A
+    Policy, and a configuration older than v1beta2, brings the rules of the last Kubernetes that read it.
+    """
+    cluster_says = snapshot.kubernetes_version
+    told = snapshot.scheduler.feature_gates if snapshot.scheduler else None
+    chosen = _policy(engine, snapshot, notes)
+    legacy = chosen is not None and bool(legacy_format(chosen[0]))
+    if legacy:
+        cluster_says, told = LEGACY_MINOR, None
+        if not engine.kubernetes_version:
+            notes.note(
+                f"the rules are those of Kubernetes {LEGACY_MINOR}, the last that read such a policy; "
+                "--kubernetes-version translates it"
+            )
+    elif not cluster_says and not engine.kubernetes_version:
+        cluster_says = _by_kubelets(snapshot, notes)
+    features = choose_minor(
+        engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told, legacy=legacy
+    )
+    if chosen is None:
+        configuration = default_configuration(features)
+    else:
+        document, source = chosen
+        configuration = load_configuration(document, source=source, features=features)
+    for text in configuration.warnings:
+        notes.warn(text)
+    outside = {}
+    if chosen is not None or engine.plugin:
+        # No default configuration enables a plugin from outside, so only then may there be one to look for.
+        from kwhatif.framework.outside import load_outside
+
+        outside = load_outside(engine.plugin or ())
+    extenders = None
+    if engine.call_extender_bind and not engine.call_extenders:
+        raise UsageError("--call-extender-bind is about --call-extenders: without it no extender is called")
+    if engine.call_extenders and not configuration.extenders:
+        notes.warn("the configuration has no extenders: --call-extenders changes nothing")
+    elif engine.call_extenders:
+        from kwhatif.scheduling.extenders.extender_cycle import Extenders
+
+        extenders = Extenders(configuration.extenders, bind=engine.call_extender_bind)
+    return Setup(
+        configuration,
+        features,
+        outside,
+        skip_unknown=engine.skip_unknown_plugins,
+        all_nodes=engine.all_nodes,
+        extenders=extenders,
+    )
+
+
+def _by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
+    """The newest minor among the kubelets, none of which may be newer than the API server. Notes that it is a guess."""
+    found = minors_of_kubelets(snapshot)
+    if not found:
+        return None
+    newest, *older = found
+    beside = f", the newest of {', '.join(reversed(found))}" if older else ""
+    near = (
+        ""
+        if nearest_minor(newest) == newest
+        else f"; using the rules of {nearest_minor(newest)}, the nearest supported version"
+    )
+    notes.warn(
+        f"the snapshot does not say which Kubernetes it is of: taken to be {newest}, as its nodes' kubelets are "
+        f"({found[newest]}{beside}){near}; --kubernetes-version says otherwise"
+    )
+    return newest
+
+
+def _policy(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> tuple[Any, str] | None:
+    """The configuration to read and what to call it; None for kube-scheduler's defaults."""
+    policy, own = engine.policy, snapshot.scheduler
+    if policy is None and own is not None and own.configuration is not None:
+        source = own.source or snapshot.source
+        notes.note(f"policy: the cluster's own, from {source}; --policy {DEFAULT_POLICY} is kube-scheduler's default")
+        return own.configuration, source
+    if policy is None or policy == DEFAULT_POLICY:
+        return None
+    if not isinstance(policy, str):
+        return policy, "policy"
+    document, file, warnings = read_policy(policy)
+    for text in warnings:
+        notes.warn(text)
+    return document, file

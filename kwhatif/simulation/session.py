@@ -1,0 +1,190 @@
+"""A cluster, a configuration and the pods asked about: what every question starts from."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Unpack
+
+from msgspec.structs import replace
+
+from kwhatif.admission.response import Doubts
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.meta import Resource
+from kwhatif.api.selectors import SelectorError
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.errors import InputError
+from kwhatif.framework.interface import Dependency
+from kwhatif.scheduling.controllers import with_claims
+from kwhatif.scheduling.driver import Driver, DriverOptions, Setup
+from kwhatif.scheduling.preemption_candidates import Budgets
+from kwhatif.snapshot.format.model import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PodToSchedule:
+    """A pod asked about: where it stands, what was filled in, a PriorityClass it names in vain, and who made it.
+
+    ``edited``: it is there because of a what-if edit, so its workload need not be known. ``again``: its like ran
+    before, so the API server takes it. ``account`` is the service account that it runs as, where a manifest tells.
+    """
+
+    pod: Pod
+    origin: str = ""
+    defaults: tuple[str, ...] = ()
+    unknown_class: str = ""
+    owner: str = ""
+    edited: bool = False
+    ran_before: bool = False
+    service_account: str = ""
+
+
+def pending_pods(snapshot: Snapshot) -> list[PodToSchedule]:
+    """The snapshot's own pods that wait for a node, the oldest first."""
+    waiting = [
+        pod
+        for pod in snapshot.objects.list_all(Pod)
+        if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
+    ]
+    waiting.sort(key=lambda pod: pod.metadata.creation_timestamp or "")
+    return [PodToSchedule(pod, snapshot.source) for pod in waiting]
+
+
+def is_unattempted(pod: Pod) -> bool:
+    """Whether the scheduler has yet to take up a pod that waits: of one that it tried it says why there was no node.
+
+    Upstream: handleSchedulingFailure of pkg/scheduler/schedule_one.go sets the condition; that of a pod with gates is
+    the API server's.
+    """
+    tried = any(one.type == "PodScheduled" and one.reason != "SchedulingGated" for one in pod.status.conditions or ())
+    return not (tried or pod.status.nominated_node_name or pod.metadata.deletion_timestamp)
+
+
+class Session:
+    """A cluster and the scheduler process that is asked about it.
+
+    ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
+    earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
+    that led to the pods asked about. The other ``options`` are those of the process.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        setup: Setup,
+        *,
+        covered: Collection[str] | None = None,
+        shapes: ShapeTable | None = None,
+        doubts: Sequence[Doubts] = (),
+        **options: Unpack[DriverOptions],
+    ) -> None:
+        self.snapshot = snapshot
+        self.setup = setup
+        self.covered = snapshot.covered_kinds() if covered is None else frozenset(covered)
+        self.doubts = doubts
+        self._uids: dict[str, str] | None = None
+        try:
+            self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
+        except (SelectorError, ValueError) as error:
+            raise InputError(str(error), source=snapshot.source) from error
+        self.driver = Driver(self.cluster, setup, **options)
+
+    @cached_property
+    def budgets(self) -> Budgets:
+        return Budgets(self.cluster)
+
+    def dependencies_by_kind(self) -> Mapping[str, Mapping[str, Dependency]]:
+        """Kinds besides Node and Pod that the plugins in use read -> the plugins, by name, and what for."""
+        found: dict[str, dict[str, Dependency]] = {}
+        for plugin in self.driver.plugins():
+            for kind, reading in plugin.dependencies.items():
+                found.setdefault(kind, {})[plugin.name] = reading
+        return found
+
+    def info(self, asked: PodToSchedule, *, bound: bool = False) -> PodInfo:
+        """Wrap a pod for this cluster; claims of its ephemeral volumes and of device templates are made, as their
+        controllers would.
+
+        Raises InputError for a selector that cannot be parsed.
+        """
+        pod = with_claims(asked.pod, self.cluster)
+        try:
+            info = self.cluster.shapes.info(pod, bound=bound)
+        except (SelectorError, ValueError) as error:
+            raise InputError(f"pod {asked.pod.key}: {error}", source=asked.origin) from error
+        if any(other.uid == info.uid for other in self.cluster.nominated.get(info.nominated, ())):
+            # From now on the nomination is this one's to lose.
+            self.cluster.nominate(info, info.nominated)
+        return info
+
+    def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
+        """The pod of the cluster that this one is, or whose name it has, and the row of its node."""
+        found = self.cluster.find(pod.identity)
+        if found is None:
+            uid = self.uid_of(pod.key)
+            found = None if uid is None else self.cluster.find(uid)
+        return found
+
+    def uid_of(self, key: str) -> str | None:
+        """The uid of a pod that ran when this was first asked, by ``namespace/name``."""
+        if self._uids is None:
+            self._uids = {info.key: info.uid for info, _ in self.cluster.pods()}
+        return self._uids.get(key)
+
+    def before_binding(self, asked: PodToSchedule) -> tuple[Session, PodToSchedule]:
+        """The pod as it was before it got its node, and a session of the same cluster where it does not run yet."""
+        pod = asked.pod
+        found = self.running(pod)
+        if pod.spec.node_name:
+            asked = dataclasses.replace(asked, pod=replace(pod, spec=replace(pod.spec, node_name=None)))
+        if found is None:
+            return self, asked
+        earlier = self.sandbox()
+        earlier.cluster.remove_pod(found[0].uid, deleted=False)
+        return earlier, asked
+
+    def join(self, nodes: Sequence[Node], pods: Sequence[Pod] = (), others: Sequence[Resource] = ()) -> None:
+        """New nodes are there from now on, with the pods that are bound to them and what else came with them."""
+        self.snapshot = self.snapshot.copy()
+        for each in (*nodes, *others):
+            self.snapshot.objects.add(each)
+        self.cluster.objects = self.snapshot.objects
+        self.driver.add_nodes(nodes, pods)
+
+    def with_snapshot(
+        self,
+        snapshot: Snapshot,
+        *,
+        covered: Collection[str] | None = None,
+        shapes: ShapeTable | None = None,
+        **options: Unpack[DriverOptions],
+    ) -> Session:
+        """A session of another snapshot for the same scheduler: of what became of this one, or might have.
+
+        It is trusted to know what this one knows, unless ``covered`` says otherwise.
+        """
+        known = self.covered if covered is None else covered
+        return Session(snapshot, self.setup, covered=known, shapes=shapes, doubts=self.doubts, **options)
+
+    def fork(self, setup: Setup | None = None, **options: Unpack[DriverOptions]) -> Session:
+        """A session of a copy of the cluster as it is, with a scheduler process that has done nothing yet."""
+        other = copy.copy(self)
+        other.__dict__.pop("budgets", None)
+        other.setup, other._uids = setup or self.setup, None
+        other.cluster = self.cluster.fork()
+        other.driver = Driver(other.cluster, other.setup, **options)
+        return other
+
+    def sandbox(self) -> Session:
+        """A session of a copy of the cluster, to try something in."""
+        other = copy.copy(self)
+        # What was worked out of the cluster is about that one.
+        other.__dict__.pop("budgets", None)
+        other.driver, other._uids = self.driver.sandbox(), None
+        other.cluster = other.driver.cluster
+        return other

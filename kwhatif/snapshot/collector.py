@@ -1,0 +1,297 @@
+"""What several files hold, brought together in one snapshot; an object may be there once."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import describe_value
+from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, is_kept_whole, struct_for
+from kwhatif.api.meta import Resource
+from kwhatif.errors import InputError
+from kwhatif.progress import report_progress, report_start
+from kwhatif.snapshot.foreign.directory_dump import FEWEST_NAMESPACES, DirectoryDump, describe_namespaces, partial
+from kwhatif.snapshot.foreign.exports import (
+    LEFT_OUT,
+    SimulatorExport,
+    convert_internal_list,
+    is_recorded,
+    simulator_export,
+)
+from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, ConfigMap, with_config_map
+from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, is_snapshot, read_envelope
+from kwhatif.snapshot.read.files import Text, display_path
+from kwhatif.snapshot.read.objects import (
+    Document,
+    Item,
+    decode,
+    head_of,
+    inside,
+    items_of,
+    list_meta,
+    plain_of,
+    put_in_namespace,
+    read_documents,
+    resource_of,
+)
+from kwhatif.snapshot.recording import Moment, RecordedState, Recording, rfc3339, state_at
+from kwhatif.snapshot.recording_lines import KIND_OF_PATH, RecordingReader, is_recording, lines_of
+
+# Where the objects of one namespace are read: /apis/apps/v1/namespaces/shop/deployments.
+_OF_NAMESPACE = re.compile(r".*/namespaces/([^/]+)/[^/]+")
+T = TypeVar("T")
+_OWN_NAMESPACE = "kube-system"
+"""A cluster on which nobody runs anything yet has pods here and nowhere else."""
+
+
+class SnapshotCollector:
+    """A snapshot in the making, and where each of its objects was found.
+
+    ``names`` are what its sources are called; ``nothing`` says that none of them held a document.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self.snapshot = Snapshot()
+        self.names: list[str] = []
+        self._doing = ""
+        self.nothing = True
+        self._namespace = namespace
+        self._tree: DirectoryDump | None = None
+        self._pods_of_lists: list[set[str]] = []
+        self._seen: dict[tuple[str, ...], tuple[str, DirectoryDump | None, int]] = {}
+
+    def begin(self, path: str, tree: DirectoryDump | None) -> None:
+        """What comes next is from this path, and if there is a ``tree``, from the dump there."""
+        mine, self._tree = self.snapshot, tree
+        self.names.append(display_path(path))
+        self._doing = f"Loading {display_path(path)}"
+        report_start(self._doing)
+        if tree is None:
+            return
+        self._note_layout(tree.layout)
+        mine.taken_at = mine.taken_at or tree.taken_at
+        mine.kubernetes_version = mine.kubernetes_version or tree.kubernetes_version
+        for sort, count in tree.skipped.items():
+            self._ignore(sort, count)
+        mine.unreadable |= {kind: why for kind, why in tree.unreadable.items() if kind not in mine.unreadable}
+        if tree.namespaces is not None and (said := partial(tree.namespaces)):
+            mine.unreadable["Pod"] = said
+
+    def add_text(self, text: Text, head: tuple[str, str] = ("", "")) -> None:
+        """All documents of one text; ``head`` is apiVersion and kind where they do not say so. Raises InputError."""
+        if is_recording(text.data):
+            self.add_moment(state_at(lines_of(text), Moment()))
+            return
+        pod_lists = 0
+        documents = read_documents(text)
+        for document in map(convert_internal_list, documents):
+            self.nothing = False
+            pod_lists += self._add_document(document, head, alone=not self._tree and not text.logs) == "PodList"
+        if self._tree and not documents:
+            raise InputError("empty: the dump was not written to its end", source=text.name)
+        if text.logs:
+            self._note_layout("kubectl cluster-info dump")
+            self._ignore("log", text.logs)
+            if pod_lists < FEWEST_NAMESPACES:
+                said = f"the dump holds those of {pod_lists} namespace{'' if pod_lists == 1 else 's'} alone"
+                self.snapshot.unreadable["Pod"] = said
+
+    def add_recording(self, recording: Recording, version: float = math.inf) -> None:
+        """The objects of a recording as they are once all changes up to a version are made. Raises InputError."""
+        self._add_recording_metadata(recording)
+        for change in recording.until(version):
+            self._add_item(change.item)
+
+    def add_moment(self, state: RecordedState) -> None:
+        """The objects of a recording as they are at one moment. Raises InputError."""
+        self.nothing = False
+        mine = self.snapshot
+        self._add_recording_metadata(state)
+        mine.taken_at = mine.taken_at or rfc3339(state.at)
+        for path, missing in state.about.open.items():
+            kind = KIND_OF_PATH.get(path)
+            if kind in state.kinds:
+                said = f"{path} were not followed from {rfc3339(missing.since)} on: {missing.why}"
+                mine.inconsistencies.append(said)
+        if state.cut:
+            mine.inconsistencies.append(f"the recording breaks off after {rfc3339(state.at)}")
+        for item in state.items():
+            self._add_item(item)
+
+    def _add_recording_metadata(self, recorded: RecordingReader[Any]) -> None:
+        """What a recording says besides its objects."""
+        self._note_layout("recording")
+        mine, told = self.snapshot, recorded.about.cluster
+        mine.kubernetes_version = mine.kubernetes_version or told.kubernetes_version
+        mine.scheduler, mine.autoscaler = mine.scheduler or told.scheduler, mine.autoscaler or told.autoscaler
+        mine.unreadable |= {kind: why for kind, why in (told.unreadable or {}).items() if kind not in mine.unreadable}
+        mine.dropped = sorted({*mine.dropped, *(told.dropped or ())})
+        mine.redacted = mine.redacted or bool(told.redacted)
+        for kind in recorded.kinds:
+            self._cover(kind.api_version(), kind.name)
+        for stranger, count in recorded.strangers.items():
+            self._ignore(stranger, count)
+
+    def _note_layout(self, layout: str) -> None:
+        """Say of what is being read whose dump it is."""
+        self.names[-1] = f"{self.names[-1].removesuffix(f' ({layout})')} ({layout})"
+
+    def _add_document(self, document: Document, head: tuple[str, str], *, alone: bool) -> str:
+        """Add what a document holds; its kind. One that stands ``alone`` is of no dump."""
+        api_version, kind = head_of(document, head)
+        if is_snapshot(document, api_version, kind):
+            self._add_snapshot(document)
+        elif api_version or kind:
+            self._cover(api_version, kind.removesuffix("List") if kind.endswith("List") or any(head) else "")
+            pods = len(self.snapshot.objects.list_all(Pod))
+            for item in items_of(document, head):
+                self._add_item(item)
+            if kind.endswith("List") and alone:
+                self._look_at_list(document, kind.removesuffix("List"), self.snapshot.objects.list_all(Pod)[pods:])
+        elif export := simulator_export(document):
+            self._add_export(export)
+        elif self._tree:
+            self._ignore("other document")
+        else:
+            # Neither is known, so this raises what is to be said of that.
+            list(items_of(document))
+        return kind
+
+    def _look_at_list(self, document: Document, kind: str, pods: Sequence[Pod]) -> None:
+        """A list may hold a part of what the cluster has, and say so or show it."""
+        meta, unreadable = list_meta(document), self.snapshot.unreadable
+        of_namespace = _OF_NAMESPACE.fullmatch(meta.self_link or "")
+        if kind in GROUPS and meta.continue_:
+            unreadable[kind] = f"the list in {document.source} was cut off, more follow"
+        elif kind in GROUPS and of_namespace:
+            unreadable[kind] = describe_namespaces([of_namespace[1]], "list")
+        elif pods:
+            self._pods_of_lists.append({pod.namespace for pod in pods} if not meta.self_link else set())
+
+    def finish(self) -> Snapshot:
+        """The snapshot, when all is read. Pods of one namespace a list are what kubectl prints without ``-A``."""
+        snapshot = self.snapshot
+        lists = self._pods_of_lists
+        if lists and all(len(names) == 1 for names in lists) and "Pod" not in snapshot.unreadable:
+            there = set[str]().union(*lists)
+            if _OWN_NAMESPACE not in there and all(pod.namespace in there for pod in snapshot.objects.list_all(Pod)):
+                snapshot.unreadable["Pod"] = describe_namespaces(there, "list" if len(lists) == 1 else "lists")
+        accounts = snapshot.whole.get("ServiceAccount")
+        homes = {account["metadata"]["namespace"] for account in accounts or ()}
+        if accounts is not None and _OWN_NAMESPACE not in homes:
+            # Every namespace has an account, and every cluster this namespace.
+            why = describe_namespaces(homes, "list") if homes else "the list is empty, which it is in no cluster"
+            snapshot.unreadable.setdefault("ServiceAccount", why)
+        snapshot.source = snapshot.source or ", ".join(self.names)
+        return snapshot
+
+    def _add_export(self, export: SimulatorExport) -> None:
+        mine = self.snapshot
+        self._note_layout("kube-scheduler-simulator")
+        for api_version, kind in export.kinds:
+            self._cover(api_version, kind)
+        for item in export.items():
+            self._add_item(item)
+        for name in export.unknown:
+            self._ignore(name)
+        configuration = export.configuration()
+        if configuration and not mine.scheduler:
+            source = f"{export.document.source}: schedulerConfig"
+            mine.scheduler = SchedulerInfo(configuration=configuration, source=source)
+        mine.unreadable |= {kind: why for kind, why in LEFT_OUT.items() if kind not in mine.unreadable}
+
+    def _cover(self, api_version: str, kind: str) -> None:
+        """There is a list of this kind: that it may be empty is worth knowing."""
+        if struct := struct_for(api_version, kind):
+            self.snapshot.objects.extend(struct, [])
+        if is_kept_whole(api_version, kind):
+            self.snapshot.whole.setdefault(kind, [])
+
+    def _ignore(self, kind: str, count: int = 1) -> None:
+        self.snapshot.ignored[kind] = self.snapshot.ignored.get(kind, 0) + count
+
+    def _add_snapshot(self, document: Document) -> None:
+        try:
+            other = read_envelope(document.value)
+        except InputError as error:
+            raise inside(error, document.source, "$") from None
+        mine = self.snapshot
+        mine.source = ", ".join(part for part in (mine.source, other.source) if part)
+        mine.kubernetes_version = mine.kubernetes_version or other.kubernetes_version
+        mine.taken_at = mine.taken_at or other.taken_at
+        mine.unreadable.update(other.unreadable)
+        mine.resource_versions.update(other.resource_versions)
+        mine.inconsistencies += other.inconsistencies
+        mine.dropped = sorted({*mine.dropped, *other.dropped})
+        mine.redacted = mine.redacted or other.redacted
+        mine.edits += other.edits
+        mine.scheduler = mine.scheduler or other.scheduler
+        mine.autoscaler = mine.autoscaler or other.autoscaler
+        for kind, count in other.ignored.items():
+            self._ignore(kind, count)
+        for kind, listed in other.objects.by_kind().items():
+            mine.objects.extend(KINDS[kind], [])
+            for i, obj in enumerate(listed):
+                self._add(obj, f"{document.source} $.objects.{kind}[{i}]")
+        for kind, objects in other.whole.items():
+            mine.whole.setdefault(kind, [])
+            for i, whole in enumerate(objects):
+                self._keep(whole, kind, f"{document.source} $.objects.{kind}[{i}]")
+
+    def _add_item(self, item: Item) -> None:
+        """Add one object, or count it if nobody reads its kind. Raises InputError."""
+        struct, whole = struct_for(item.api_version, item.kind), is_kept_whole(item.api_version, item.kind)
+        if is_recorded(item.api_version, item.kind):
+            self._ignore(item.kind)
+            return
+        obj = resource_of(item, struct or Resource)
+        if not whole and struct is None:
+            if item.kind == "ConfigMap" and obj.name in CONFIG_MAPS:
+                mine = self.snapshot
+                mine.autoscaler = with_config_map(mine.autoscaler, decode(item.value, ConfigMap))
+            self._ignore(item.kind)
+            return
+        if struct is not None:
+            self.snapshot.objects.extend(struct, [])
+            self._add(obj, f"{item.source} {item.place}")
+        if whole:
+            self._keep(plain_of(item, checked=True), item.kind, f"{item.source} {item.place}")
+
+    def _add(self, obj: Resource, place: str) -> None:
+        """Keep an object as it is decoded; there is a list of its kind already."""
+        kind = type(obj).__name__
+        if kind in NAMESPACED:
+            put_in_namespace(obj, self._namespace)
+        self._put(self.snapshot.objects.list_kind(kind), obj, (kind, obj.namespace, obj.name), place)
+
+    def _keep(self, whole: dict[str, Any], kind: str, place: str) -> None:
+        """Keep an object as plain values."""
+        metadata: dict[str, Any] = whole["metadata"]
+        whole["kind"] = kind
+        if kind in NAMESPACED:
+            metadata["namespace"] = metadata.get("namespace") or self._namespace
+        key = (kind, metadata.get("namespace") or "", metadata["name"], "whole")
+        self._put(self.snapshot.whole.setdefault(kind, []), whole, key, place)
+
+    def _put(self, listed: list[T], obj: T, key: tuple[str, ...], place: str) -> None:
+        """Put an object into a list of its kind. Of those of one name the last counts, but of one dump the first."""
+        report_progress(self._doing, "objects", len(self._seen))
+        here = (place, self._tree, len(listed))
+        first = self._seen.setdefault(key, here)
+        if first is here:
+            listed.append(obj)
+        elif (self._tree is None or first[1] is not self._tree) and listed[first[2]] != obj:
+            listed[first[2]] = obj
+            said = describe_conflict(key, place, first[0])
+            if said not in self.snapshot.inconsistencies:
+                self.snapshot.inconsistencies.append(said)
+
+
+def describe_conflict(key: tuple[str, ...], place: str, first: str) -> str:
+    """What is to be said of two objects of one kind, namespace and name that differ, of which the later one counts."""
+    kind, namespace, name, *_ = key
+    what = f"{kind} {describe_value(f'{namespace}/{name}' if namespace else name)}"
+    return f"{what} is there twice, and not alike: {place} counts, not {first}"

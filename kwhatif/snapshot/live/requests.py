@@ -1,0 +1,208 @@
+"""Asking an API server until it answers: what is repeated, how long to wait, and what each refusal means.
+
+Upstream: the same answers are repeated as k8s.io/client-go/rest/with_retry.go does, and some more: whoever takes a
+snapshot would rather wait than begin again.
+
+Which versions of which groups a server serves. There may be more later: definitions come with their users.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import msgspec
+
+from kwhatif.api.decode import decode_json
+from kwhatif.errors import ClusterError, InputError
+from kwhatif.snapshot.live.live_cluster import ConnectionLost, LiveCluster, Reply, UnexpectedReply
+
+ATTEMPTS = 6
+"""So often the same thing is asked."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+_LONGEST_MESSAGE = 1000
+_BUSY = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class RequestRefused(Exception):
+    """The server will not answer: 403, or 404 for what it does not have. ``reason`` is for the snapshot's file."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+        super().__init__(reason)
+
+
+class ListExpired(Exception):
+    """410: the version that a list was being read at has been forgotten."""
+
+
+class Cancelled(Exception):
+    """Somebody else has given up."""
+
+
+class _Status(msgspec.Struct):
+    message: str | None = None
+    kind: str | None = None
+
+
+class RetryingClient:
+    """Asks one server, from any number of threads, and repeats what may come right.
+
+    ``tell`` hears of every repetition. Setting ``stop`` ends all waiting.
+    """
+
+    def __init__(self, cluster: LiveCluster, tell: Callable[[str], None] = lambda text: None) -> None:
+        self.stop = threading.Event()
+        self.tell = tell
+        self._cluster = cluster
+        self._met = False
+
+    def get(self, path: str, params: Mapping[str, str | int] | None = None, *, what: str) -> bytes:
+        """The body of a good answer. ``what`` is asked for, in words.
+
+        Raises ClusterError, Refused, Gone or Stopped.
+        """
+        problem = ""
+        for attempt in range(ATTEMPTS):
+            if self.stop.is_set():
+                raise Cancelled
+            try:
+                reply = self._cluster.get(path, params)
+            except ConnectionLost as error:
+                # Where nobody ever answered, nobody lives.
+                if error.final or not self._met:
+                    raise ClusterError(f"{self._cluster.name}: cannot be reached: {error}") from None
+                problem, pause = str(error), pause_after(None, attempt)
+            else:
+                self._met = True
+                if reply.status not in _BUSY:
+                    return self._check_reply(reply, what)
+                problem, pause = f"the server answers {_describe_reply(reply)}", pause_after(reply, attempt)
+            if attempt + 1 < ATTEMPTS and not self.stop.is_set():
+                self.tell(f"{what}: {problem}; asking again")
+                wait(self.stop, pause)
+        raise ClusterError(f"{self._cluster.name}: {what}: {problem}; asked {ATTEMPTS} times")
+
+    def watch(self, path: str, params: Mapping[str, str | int], silence: float, *, what: str) -> Iterator[bytes]:
+        """An empty line once the server is willing, then what a watch tells, line by line, to its end.
+
+        It is asked for once. Raises ClusterError, Refused or Gone.
+        """
+        try:
+            yield from self._cluster.lines(path, params, silence)
+        except ConnectionLost as error:
+            raise ClusterError(f"{self._cluster.name}: {what}: {error}") from None
+        except UnexpectedReply as unwilling:
+            reply = unwilling.reply
+            if reply.status in _BUSY:
+                wait(self.stop, pause_after(reply, 0))
+            self._check_reply(reply, what)
+
+    def _check_reply(self, reply: Reply, what: str) -> bytes:
+        if reply.status == 200:
+            return reply.body
+        if reply.status == 401:
+            why = self._cluster.complaint or "the credentials are missing, wrong or expired"
+            raise ClusterError(f"{self._cluster.name}: {what}: unauthorized (401): {why}")
+        if reply.status in (403, 404):
+            raise RequestRefused(reply.status, _describe_reply(reply))
+        if reply.status == 410:
+            raise ListExpired
+        raise ClusterError(f"{self._cluster.name}: {what}: the server answers {_describe_reply(reply)}")
+
+    def build_protocol_error(self, what: str, problem: str) -> ClusterError:
+        """The error for an answer that no API server gives."""
+        return ClusterError(f"{self._cluster.name}: {what}: {problem}")
+
+
+def pause_after(reply: Reply | None, attempt: int) -> float:
+    """How many seconds to wait before asking again: what the server says, else twice as long each time."""
+    pause = _FIRST_PAUSE * 2.0**attempt
+    told = (reply.headers.get("Retry-After") or "").strip() if reply is not None else ""
+    if told.isdecimal():
+        pause = float(told)
+    elif told:
+        with contextlib.suppress(TypeError, ValueError):
+            pause = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+    return min(max(pause, 0.0), _LONGEST_PAUSE)
+
+
+def wait(stop: threading.Event, seconds: float) -> None:
+    """Wait, or not even that if all has been stopped."""
+    stop.wait(seconds)
+
+
+def _describe_reply(reply: Reply) -> str:
+    """``403: pods is forbidden: ...``; of an answer that is no Status only the number."""
+    try:
+        status = decode_json(reply.body, _Status)
+    except InputError:
+        status = _Status()
+    told = (status.message or "")[:_LONGEST_MESSAGE] if status.kind == "Status" else ""
+    return f"{reply.status}: {told}" if told else str(reply.status)
+
+
+LOOK_AGAIN = 30.0
+"""So many seconds later is looked again for what is not served, or when a definition has changed."""
+
+
+class _Version(msgspec.Struct):
+    version: str = ""
+
+
+class _Group(msgspec.Struct):
+    name: str = ""
+    versions: list[_Version] | None = None
+
+
+class _Groups(msgspec.Struct):
+    groups: list[_Group] | None = None
+
+
+class Discovery:
+    """Whether a version of a group is worth asking for; if the server does not tell, every one is."""
+
+    def __init__(self, asker: RetryingClient) -> None:
+        self._asker = asker
+        self.begun = threading.Event()
+        """Set once all is read that is served at first: nobody looks again before."""
+        self._news = threading.Condition()
+        self._changes = 0
+        self._asked = 0.0
+        self._there: set[tuple[str, str]] | None = None
+        self._ask()
+
+    def __call__(self, group: str, version: str) -> bool:
+        return self._there is None or not group or (group, version) in self._there
+
+    def invalidate(self) -> None:
+        """A definition has changed: whoever waits looks again."""
+        with self._news:
+            self._changes += 1
+            self._news.notify_all()
+
+    def wait(self, known: int) -> int:
+        """Until more definitions have changed than is ``known``, or some time has passed; how many have by then.
+
+        The server has been asked since.
+        """
+        self.begun.wait()
+        began = time.monotonic()
+        with self._news:
+            self._news.wait_for(lambda: self._changes > known, LOOK_AGAIN)
+            if self._asked <= began:
+                self._ask()
+            return self._changes
+
+    def _ask(self) -> None:
+        self._asked = time.monotonic()
+        try:
+            groups = decode_json(self._asker.get("/apis", what="API groups"), _Groups).groups or []
+        except (InputError, RequestRefused):
+            return
+        self._there = {(group.name, one.version) for group in groups for one in group.versions or ()}

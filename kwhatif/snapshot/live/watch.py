@@ -1,0 +1,393 @@
+"""One kind of objects, followed: its list, then every change as a watch tells it, without a break if possible.
+
+A watch that ends goes on from the last version it told. If that is forgotten (410) the kind is listed again, and what
+differs is told as if a watch had: what happened in between is lost.
+
+Upstream: Reflector in k8s.io/client-go/tools/cache/reflector.go.
+
+Of Events only what schedulers say of pods: bindings, refusals and preemptions; and of those what is compared.
+
+Upstream: pkg/scheduler/schedule_one.go and framework/preemption/executor.go say them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from kwhatif.api.core import Pod
+from kwhatif.api.decode import decode_json
+from kwhatif.api.kinds import Kind
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.errors import ClusterError, InputError
+from kwhatif.snapshot.live import requests as asker
+from kwhatif.snapshot.live.listing import Listing, ListReader
+from kwhatif.snapshot.live.pruning import prune_object
+from kwhatif.snapshot.live.requests import Cancelled, Discovery, ListExpired, RequestRefused, RetryingClient
+from kwhatif.snapshot.read.objects import check_name
+
+REASONS = frozenset({"FailedScheduling", "Preempted", "Scheduled"})
+
+
+class _Meta(msgspec.Struct, rename="camel", omit_defaults=True):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: str | None = None
+
+
+class _Reference(msgspec.Struct, rename="camel", omit_defaults=True):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    resource_version: str = ""
+
+
+class _Source(msgspec.Struct, omit_defaults=True):
+    component: str = ""
+
+
+class _Series(msgspec.Struct, rename="camel", omit_defaults=True):
+    count: int = 0
+    last_observed_time: str | None = None
+
+
+class _Event(msgspec.Struct, rename="camel", omit_defaults=True):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+    involved_object: _Reference = msgspec.field(default_factory=_Reference)
+    reason: str = ""
+    message: str = ""
+    type: str = ""
+    source: _Source = msgspec.field(default_factory=_Source)
+    first_timestamp: str | None = None
+    last_timestamp: str | None = None
+    count: int = 0
+    event_time: str | None = None
+    series: _Series | None = None
+    reporting_component: str = ""
+
+
+def prune_event(raw: msgspec.Raw) -> bytes | None:
+    """The text of an Event, with its version, or None if no scheduler says it of a pod. Raises InputError."""
+    event = decode_json(raw, _Event)
+    if event.reason not in REASONS or event.involved_object.kind != "Pod":
+        return None
+    return msgspec.json.encode(event)
+
+
+WATCHED = 300
+"""After so many seconds, and up to as many more, the server ends a watch, so that none hangs for ever."""
+
+SILENCE = 150.0
+"""So many seconds without a word, when bookmarks come about every minute, and a connection is taken to be dead."""
+
+_DEFINITION = "CustomResourceDefinition"
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_EVENT_TYPES = frozenset({"ADDED", "MODIFIED", "DELETED"})
+
+
+class RecordingSink(Protocol):
+    """Where it is written down. ``kind`` is an API path such as ``apps/v1/replicasets``, ``text`` JSON."""
+
+    def list(self, kind: str, text: bytes) -> None: ...
+
+    def event(self, kind: str, type: str, text: bytes) -> None: ...
+
+    def missing(self, kind: str, since: float, why: str, *, until: float | None = None, lost: bool = True) -> None: ...
+
+    def now(self) -> float: ...
+
+    def count_bound_pod(self) -> None: ...
+
+
+_NONE_OF_IT = b'{"metadata":{"resourceVersion":"0"},"items":[]}'
+
+
+class _WatchedMeta(msgspec.Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Head(msgspec.Struct):
+    metadata: _WatchedMeta = msgspec.field(default_factory=_WatchedMeta)
+
+
+class _WatchEvent(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Failure(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+
+
+class Expired(Exception):
+    """The version that a watch was to go on from has been forgotten."""
+
+
+@dataclass
+class KindWatch:
+    """The way of one kind. ``refused`` is why it cannot be read at all, ``broken`` why it is not followed right now.
+
+    ``known`` has version, uid and whether there is a node of every object, by namespace and name. ``_since`` is when
+    the kind was last in step.
+    """
+
+    kind: Kind
+    asker: RetryingClient
+    lists: ListReader
+    served: Discovery
+    tape: RecordingSink
+    refused: str = ""
+    missing: bool = False
+    broken: str = ""
+    dropped: set[str] = field(default_factory=set)
+    known: dict[tuple[str, str], tuple[str, str, bool]] = field(default_factory=dict)
+    _form: Kind = field(init=False)
+    _version: str = ""
+    _at: str = ""
+    _since: float = 0.0
+    _expired: bool = False
+    _failures: int = 0
+    _definitions: int = 0
+
+    def __post_init__(self) -> None:
+        self._form, self._version = self.kind, self.kind.versions[0]
+
+    @property
+    def path(self) -> str:
+        return f"{self._form.api_version(self._version)}/{self.kind.plural}"
+
+    def begin(self) -> None:
+        """List the kind and write that down. Raises ClusterError and InputError as a dump does."""
+        listing = self.lists.read(self.kind)
+        self.refused, self.missing = listing.unreadable, listing.missing
+        self._form, self._version = listing.form or self._form, listing.version or self._version
+        self.dropped |= listing.dropped
+        if listing.unreadable:
+            if self.kind.rare and listing.missing:
+                # Where it is not served, there are none.
+                self.tape.list(self.path, _NONE_OF_IT)
+            elif not listing.missing:
+                self.tape.missing(self.path, self.tape.now(), listing.unreadable)
+            return
+        texts = []
+        for key, version, uid, node, text in self._entries(listing):
+            self.known[key] = (version, uid, node)
+            texts.append(text)
+        head = msgspec.json.encode({"resourceVersion": listing.resource_version})
+        self.tape.list(self.path, b'{"metadata":%b,"items":[%b]}' % (head, b",".join(texts)))
+        self._at, self._since = listing.resource_version, self.tape.now()
+
+    def follow(self) -> None:
+        """Write down every change until all is stopped; whatever goes wrong meanwhile is tried again."""
+        while not self.asker.stop.is_set():
+            try:
+                if self.missing:
+                    self._look_again()
+                elif self._expired:
+                    self._list_again()
+                else:
+                    self._watch()
+            except Cancelled:
+                return
+            except (Expired, ListExpired):
+                self._expired = True
+                self._begin_gap("the version to go on from was forgotten (410)")
+            except RequestRefused as refused:
+                self._begin_gap(f"forbidden ({refused.reason})" if refused.status == 403 else refused.reason)
+            except (ClusterError, InputError) as error:
+                self._begin_gap(str(error))
+            except Exception as error:
+                # A mistake of ours. The other kinds go on, and this one says that it does not.
+                self._begin_gap(f"internal error: {type(error).__name__}: {error}")
+
+    def _look_again(self) -> None:
+        """A kind that is not served may be after a while: its objects are then told as if a watch had."""
+        self._definitions = self.served.wait(self._definitions)
+        if self.asker.stop.is_set():
+            raise Cancelled
+        listing = self.lists.read(self.kind)
+        if listing.missing:
+            return
+        if listing.unreadable:
+            # It stays so: what may not be read when it is first asked for is not followed.
+            self.refused, self.missing = listing.unreadable, False
+            self.tape.missing(self.path, self.tape.now(), listing.unreadable)
+            raise Cancelled
+        if not self.kind.rare:
+            self.tape.list(self.path, _NONE_OF_IT)
+        self._form, self._version = listing.form or self._form, listing.version or self._version
+        self.refused, self.missing = "", False
+        self.dropped |= listing.dropped
+        for key, version, uid, node, text in self._entries(listing):
+            self._record_event("ADDED", _WatchedMeta(key[1], key[0], uid, version), (text, node))
+        self._at, self._since = listing.resource_version, self.tape.now()
+        self.asker.tell(f"{self.kind.plural}: served by now; followed from here on")
+
+    # --- the watch
+
+    def _watch(self) -> None:
+        """One watch, from the last version on to its end."""
+        params: dict[str, str | int] = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._at,
+            "timeoutSeconds": WATCHED + random.randrange(WATCHED),  # so that not all end at once
+        }
+        told = False
+        what = f"watch of {self.kind.plural}"
+        for line in self.asker.watch(self._form.path(self._version), params, SILENCE, what=what):
+            if self.asker.stop.is_set():
+                raise Cancelled
+            if self.broken:
+                self._end_gap(lost=False)
+            if line:
+                told = True
+                self._take(line)
+            self._since = self.tape.now()
+        if not told:
+            self._pause()
+
+    def _take(self, line: bytes) -> None:
+        """What one line of a watch tells."""
+        event = decode_json(line, _WatchEvent)
+        if event.type == "ERROR":
+            failure = decode_json(event.object, _Failure)
+            if failure.code == 410:
+                raise Expired
+            raise ClusterError(f"watch of {self.kind.plural}: {failure.code}: {failure.message}")
+        meta = decode_json(event.object, _Head).metadata
+        if event.type in _EVENT_TYPES:
+            try:
+                pruned = self._prune(event.object, meta.resource_version)
+            except InputError as error:
+                # It would come again for ever.
+                now = self.tape.now()
+                self.tape.missing(self.path, now, f"an object that cannot be read: {error}", until=now)
+                self.asker.tell(f"{self.kind.plural}: an object that cannot be read: {error}")
+            else:
+                self._record_event(event.type, meta, pruned)
+        if meta.resource_version:
+            self._at = meta.resource_version
+        self._failures = 0
+
+    def _record_event(self, type_: str, meta: _WatchedMeta, pruned: tuple[bytes, bool] | None) -> None:
+        """Write down a change, and remember what is there now."""
+        if pruned is None:
+            return
+        text, node = pruned
+        key = (meta.namespace, meta.name)
+        if self.kind.idle:
+            # The old ones of a list are nobody's business, so none are missed in another.
+            pass
+        elif type_ == "DELETED":
+            self.known.pop(key, None)
+        else:
+            before = self.known.get(key)
+            if node and before is not None and not before[2] and before[1] == meta.uid:
+                self.tape.count_bound_pod()
+            self.known[key] = (meta.resource_version, meta.uid, node)
+        self.tape.event(self.path, type_, text)
+        if self.kind.name == _DEFINITION:
+            self.served.invalidate()
+
+    def _prune(self, raw: msgspec.Raw, version: str) -> tuple[bytes, bool] | None:
+        """The text of an object without what nobody reads, and whether it is a pod with a node."""
+        if self.kind.idle:
+            text = prune_event(raw)
+            return None if text is None else (text, False)
+        if self.kind.whole:
+            whole = self.lists.whole(decode_json(raw, dict[str, Any]), self._form, self._version, self.dropped)
+            return _text(whole, version), False
+        assert self.kind.struct is not None
+        obj = decode_json(raw, self.kind.struct)
+        check_name(obj)
+        prune_object(obj)
+        return _text(obj, version), isinstance(obj, Pod) and bool(obj.spec.node_name)
+
+    # --- what goes wrong
+
+    def _begin_gap(self, why: str) -> None:
+        """Say that the kind is not followed since the last time something was told, and wait."""
+        if self.asker.stop.is_set():
+            return
+        if not self.broken:
+            self.tape.missing(self.path, self._since, why)
+            self.asker.tell(f"{self.kind.plural}: {why}; trying again")
+        self.broken = why
+        self._pause()
+
+    def _pause(self) -> None:
+        """Twice as long each time, until something is told again."""
+        asker.wait(self.asker.stop, min(_FIRST_PAUSE * 2.0**self._failures, _LONGEST_PAUSE))
+        self._failures = min(self._failures + 1, 16)
+
+    def _end_gap(self, *, lost: bool) -> None:
+        """Say that the kind is followed again, and whether something was lost meanwhile."""
+        self.tape.missing(self.path, self._since, self.broken, until=self.tape.now(), lost=lost)
+        self.broken = ""
+
+    def _list_again(self) -> None:
+        """Tell what differs from what was known as if a watch had told it."""
+        listing = self.lists.read(self.kind)
+        if listing.unreadable:
+            raise ClusterError(listing.unreadable)
+        there = set()
+        for key, version, uid, node, text in self._entries(listing):
+            there.add(key)
+            before = self.known.get(key)
+            if before is not None and before[1] != uid:
+                # Gone before the new one came, so not of a later version.
+                self._record_deletion(key, version)
+                before = None
+            if before is None or before[0] != version:
+                meta = _WatchedMeta(key[1], key[0], uid, version)
+                self._record_event("ADDED" if before is None else "MODIFIED", meta, (text, node))
+        for key in [key for key in self.known if key not in there]:
+            self._record_deletion(key, listing.resource_version)
+        self._at = listing.resource_version
+        self._expired = False
+        self._end_gap(lost=True)
+
+    def _record_deletion(self, key: tuple[str, str], version: str) -> None:
+        uid = self.known[key][1]
+        meta = {"namespace": key[0], "name": key[1], "uid": uid, "resourceVersion": version}
+        text = msgspec.json.encode({"metadata": {name: value for name, value in meta.items() if value}})
+        self._record_event("DELETED", _WatchedMeta(key[1], key[0], uid, version), (text, False))
+
+    def _entries(self, listing: Listing) -> Iterator[tuple[tuple[str, str], str, str, bool, bytes]]:
+        """Key, version, uid, whether it is a pod with a node, and text of each object; old Events are left out."""
+        if self.kind.idle:
+            return
+        if self.kind.whole:
+            for whole, version in zip(listing.whole, listing.versions, strict=True):
+                meta = whole["metadata"]
+                key = (meta.get("namespace") or "", meta.get("name") or "")
+                yield key, version, meta.get("uid") or "", False, _text(whole, version)
+            return
+        for obj, version in zip(listing.objects, listing.versions, strict=True):
+            node = isinstance(obj, Pod) and bool(obj.spec.node_name)
+            yield (obj.namespace, obj.name), version, obj.metadata.uid or "", node, _text(obj, version)
+
+
+_encode: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=plain_quantity).encode
+
+
+def _text(obj: Any, version: str) -> bytes:
+    """An object as JSON with its version, which no Struct has: there metadata comes first, and has at least a name."""
+    if isinstance(obj, dict):
+        obj["metadata"]["resourceVersion"] = version
+        return _encode(obj)
+    told = b'"metadata":{"resourceVersion":%b,' % msgspec.json.encode(version)
+    return _encode(obj).replace(b'"metadata":{', told, 1)

@@ -1,0 +1,104 @@
+"""A snapshot of a live cluster that is kept for a while, so that a series of questions takes one dump.
+
+Below the user's cache directory, in files that only the user can read, each named by who asked whom for what. Two runs
+at once take two dumps, and the one that is later ready replaces the other's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from kwhatif import bounds
+from kwhatif.api.kinds import READ_KINDS
+from kwhatif.errors import InputError
+from kwhatif.snapshot.format.model import Snapshot, write_snapshot
+from kwhatif.snapshot.live.dump import DumpOptions, dump
+from kwhatif.snapshot.live.listing import Progress
+from kwhatif.snapshot.live.live_cluster import IN_CLUSTER, SERVICE_ACCOUNT, Connection
+from kwhatif.snapshot.load import load_snapshot
+from kwhatif.snapshot.read.files import read_paths
+
+CACHE_LIFETIME_SECONDS = 600.0
+"""What is so many seconds old is removed when something newer is kept."""
+
+
+def cached_snapshot(
+    connection: Connection,
+    max_age: float,
+    *,
+    progress: Progress = lambda kind, count, total: None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> tuple[Snapshot, list[str]]:
+    """A snapshot of a live cluster that is at most ``max_age`` seconds old, and what is worth a word about a new one.
+
+    Raises ClusterError and InputError as ``dump`` does; that nothing can be kept is only worth a word.
+    """
+    wanted = DumpOptions()
+    file = directory() / f"live-{_key(connection, wanted)}.json"
+    found = _read_cached(file, max_age)
+    if found is not None:
+        return found, []
+    dumped = dump(connection, wanted, progress=progress, tell=tell)
+    if not max_age:
+        return dumped.snapshot, dumped.notes
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _forget(file.parent, max(max_age, CACHE_LIFETIME_SECONDS))
+        write_snapshot(dumped.snapshot, str(file))
+    except (OSError, InputError) as error:
+        return dumped.snapshot, [*dumped.notes, f"the snapshot is not kept for the next question: {error}"]
+    return dumped.snapshot, dumped.notes
+
+
+def directory() -> Path:
+    """Where snapshots of live clusters are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.join("~", ".cache")
+    return Path(base).expanduser() / "kwhatif"
+
+
+def _key(connection: Connection, wanted: DumpOptions) -> str:
+    """Who asks whom for what. The kubeconfig says server and user, and may say another tomorrow."""
+    files = connection.files()
+    pod = [] if files else [os.environ.get(IN_CLUSTER, ""), *_texts([SERVICE_ACCOUNT])]
+    asked = [(kind.name, kind.versions) for kind in READ_KINDS]
+    who = [connection.context, connection.user, list(connection.groups), connection.insecure]
+    told = msgspec.json.encode([_texts(files), pod, who, asked, wanted])
+    return hashlib.sha256(told).hexdigest()
+
+
+def _texts(files: list[str]) -> list[str]:
+    """What is in the files that can be read: of the others, whoever asks will hear."""
+    found = []
+    for file in files:
+        with contextlib.suppress(InputError):
+            found += [text.data.decode() for text in read_paths([file], max_bytes=bounds.SETTINGS_BYTES)]
+    return found
+
+
+def _read_cached(file: Path, max_age: float) -> Snapshot | None:
+    """The snapshot of a file, if it is young enough, nobody else's and not damaged."""
+    try:
+        about = file.lstat()
+        mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+        if not stat.S_ISREG(about.st_mode) or not mine or not 0 <= time.time() - about.st_mtime < max_age:
+            return None
+        return load_snapshot([str(file)])
+    except (OSError, InputError):
+        return None
+
+
+def _forget(directory: Path, age: float) -> None:
+    """Remove what is too old for everybody, and what a run that was killed left behind."""
+    for pattern in ("live-*.json", ".kwhatif-*.tmp"):
+        for file in directory.glob(pattern):
+            with contextlib.suppress(OSError):
+                if time.time() - file.lstat().st_mtime > age:
+                    file.unlink()

@@ -1,0 +1,368 @@
+"""Documents become objects: lists are taken apart, kinds told, and each object decoded into its Struct.
+
+Texts become documents: the values of a JSON or YAML stream, each with the place it came from.
+
+What manifests are made of, and no object of a cluster yet: templates, charts and kustomizations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from kwhatif.api.decode import convert, decode_json, decode_list
+from kwhatif.api.field_types import check
+from kwhatif.api.kinds import KINDS, Objects, struct_for
+from kwhatif.api.meta import Resource
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.json_reader import check_keys, read_json
+from kwhatif.snapshot.read.yaml_reader import read_yaml
+
+TEMPLATE = "a template that was not rendered: render it first, as helm template does"
+_CHART = "a chart, which is no object of a cluster: render it first, as helm template does"
+_KUSTOMIZE = "kustomize.config.k8s.io/"
+# What Go's templates have between two pairs of braces, and a mapping of YAML does not.
+_IN_BRACES = re.compile(
+    rb"\{\{-?\s*(?:[.$(]|/\*|(?:if|else|end|range|with|define|include|template|tpl|toYaml|block)\b)"
+)
+# One of these is in every kustomization; it need not say its kind.
+_OF_KUSTOMIZATIONS = frozenset(
+    {
+        *("bases", "components", "configMapGenerator", "generators", "helmCharts", "images", "patches"),
+        *("patchesJson6902", "patchesStrategicMerge", "resources", "secretGenerator", "transformers"),
+    }
+)
+
+
+def is_template(text: bytes) -> bool:
+    """Whether there is something in a text that a template's engine would replace."""
+    return _IN_BRACES.search(text) is not None
+
+
+def source_of_objects(api_version: str, kind: str, keys: Collection[str]) -> str:
+    """What is to be said of a document that others are made of; nothing if it is something else.
+
+    ``keys`` are its fields, which tell if it says neither apiVersion nor kind.
+    """
+    if api_version.startswith(_KUSTOMIZE) or (not api_version and not kind and _OF_KUSTOMIZATIONS & set(keys)):
+        what = kind or "Kustomization"
+        return f"a {what}, which is no object of a cluster: render it first, as kubectl kustomize does"
+    return _CHART if not kind and {"apiVersion", "name", "version"} <= set(keys) else ""
+
+
+_LOOKS_LIKE_JSON = re.compile(rb"[ \t\r\n]*+[\[{]")
+_JSON_NAME = re.compile(r"\.json(\.gz|\.zst)?$")
+_YAML_NAME = re.compile(r"\.ya?ml(\.gz|\.zst)?$")
+_TRY_YAML_UP_TO = 8 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an object came from: file, number and line of the document (from 1), index in a list (from 0).
+
+    For an object in a YAML list ``line`` is its own. Prints like ``web.yaml document 2 (line 14)``; where
+    nothing stands before the object, like ``web.yaml``.
+    """
+
+    file: str
+    document: int = 1
+    line: int = 1
+    index: int | None = None
+
+    def __str__(self) -> str:
+        first = (self.document, self.line) == (1, 1)
+        where = self.file if first else f"{self.file} document {self.document} (line {self.line})"
+        return where if self.index is None else f"{where} items[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON document as its raw text, or a YAML document as plain Python values."""
+
+    origin: Origin
+    value: msgspec.Raw | Any
+    item_lines: tuple[int, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """What messages call this document."""
+        return str(self.origin)
+
+
+def read_documents(text: Text, *, strictly: bool = False) -> list[Document]:
+    """All documents of a text that hold something. Raises InputError; ``strictly``, also for a key that comes twice.
+
+    YAML in which one does is always refused.
+
+    What begins with a bracket is JSON, as kubectl has it; if it is not sound JSON it may still be YAML that
+    begins with one, unless its name ends in .json.
+    """
+    if not _LOOKS_LIKE_JSON.match(text.data):
+        return _yaml(text)
+    try:
+        documents = list(read_json(text.data, text.name))
+    except InputError as error:
+        if _JSON_NAME.search(text.name) or len(text.data) > _TRY_YAML_UP_TO:
+            raise
+        try:
+            return _yaml(text)
+        except InputError:
+            if _YAML_NAME.search(text.name):
+                raise
+            raise error from None
+    for document in documents if strictly else ():
+        check_keys(document.value, text.name)
+    return [Document(Origin(text.name, d.number, d.line), d.value) for d in documents]
+
+
+def _yaml(text: Text) -> list[Document]:
+    try:
+        read = list(read_yaml(text.data, text.name))
+    except InputError as error:
+        if not is_template(text.data):
+            raise
+        raise InputError(TEMPLATE, source=error.source, place=error.place) from None
+    return [Document(Origin(text.name, d.number, d.line), d.value, d.item_lines) for d in read]
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Resource)
+
+
+_NO_ITEMS = msgspec.Raw()
+
+
+class _JsonHead(msgspec.Struct, rename="camel"):
+    """What has to be known of a JSON object before its Struct is."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    items: msgspec.Raw = _NO_ITEMS
+
+
+class _ValueHead(msgspec.Struct, rename="camel"):
+    """The same of an object that is plain Python values."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    items: Any = msgspec.UNSET
+
+
+class ListMeta(msgspec.Struct, rename="camel"):
+    """What a list says of itself: where it was read, which newer servers do not tell, and whether more follow."""
+
+    self_link: str | None = None
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class _List(msgspec.Struct):
+    metadata: ListMeta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One object, not yet decoded. ``place`` is where it stands in its document, ``$`` or ``$.items[3]``."""
+
+    value: Any
+    api_version: str
+    kind: str
+    origin: Origin
+    source: str
+    place: str
+
+
+def decode(value: Any, type_: type[T]) -> T:
+    """Raw JSON or plain Python values into ``type_``. Raises InputError."""
+    return decode_json(value, type_) if isinstance(value, msgspec.Raw) else convert(value, type_)
+
+
+def decoded_list(listed: Any, type_: type[T]) -> list[T]:
+    """A list of such, raw or as plain Python values; null is an empty one. Raises InputError."""
+    if isinstance(listed, msgspec.Raw):
+        return decode_list(listed, type_)
+    return convert(listed if listed is not None else [], list[type_])  # type: ignore[valid-type]
+
+
+def inside(error: InputError, source: str, place: str) -> InputError:
+    """An error about a part, said of the whole: ``place`` is where the part stands in ``source``."""
+    rest = error.place.removeprefix("$") if error.place.startswith("$") else ""
+    return InputError(error.problem, source=error.source or source, place=place + rest)
+
+
+def items_of(document: Document, head: tuple[str, str] = ("", "")) -> Iterator[Item]:
+    """The objects of a document in order: itself, or the elements of a ``List``, ``PodList`` and so on.
+
+    Elements of a typed list take apiVersion and kind from it where they have none. ``head`` are those of a document
+    that says nothing of itself, and of the elements of one that is an array. Raises InputError.
+    """
+    _check_object(document)
+    if any(head) and _is_array(document):
+        yield from items_at(document, document.value, "$", *head)
+    else:
+        yield from _items(document, document.value, "$", document.origin, *head)
+
+
+def _is_array(document: Document) -> bool:
+    value = document.value
+    return bytes(memoryview(value)[:1]) == b"[" if isinstance(value, msgspec.Raw) else isinstance(value, list)
+
+
+def _items(document: Document, value: Any, place: str, origin: Origin, api_version: str, kind: str) -> Iterator[Item]:
+    source = document.source
+    try:
+        head = _head(value)
+        elements = _elements(head)
+    except InputError as error:
+        raise inside(error, source, place) from None
+    api_version, kind = head.api_version or api_version, head.kind or kind
+    keys = () if api_version and kind else decode(value, dict[str, Any])
+    if problem := source_of_objects(api_version, kind, keys):
+        raise InputError(problem, source=source, place=place)
+    for field, found, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod")):
+        if not found:
+            problem = f'expected a string such as "{example}", found none'
+            raise InputError(problem, source=source, place=f"{place}.{field}")
+    if elements is None:
+        yield Item(value, api_version, kind, origin, source, place)
+        return
+    inherited = (api_version, kind.removesuffix("List")) if kind != "List" else ("", "")
+    lines = document.item_lines if place == "$" else ()
+    yield from _elements_of(document, elements, f"{place}.items", origin, lines, *inherited)
+
+
+def items_at(document: Document, value: Any, place: str, api_version: str, kind: str) -> Iterator[Item]:
+    """The objects of the list that stands at ``place`` in a document, and that may go without apiVersion and kind.
+
+    Raises InputError.
+    """
+    try:
+        elements = decoded_list(value, msgspec.Raw if isinstance(value, msgspec.Raw) else Any)
+    except InputError as error:
+        raise inside(error, document.source, place) from None
+    yield from _elements_of(document, elements, place, document.origin, (), api_version, kind)
+
+
+def _elements_of(
+    document: Document,
+    elements: list[Any],
+    place: str,
+    origin: Origin,
+    lines: tuple[int, ...],
+    api_version: str,
+    kind: str,
+) -> Iterator[Item]:
+    for i, element in enumerate(elements):
+        line = lines[i] if i < len(lines) else origin.line
+        of_element = Origin(origin.file, origin.document, line, i)
+        yield from _items(document, element, f"{place}[{i}]", of_element, api_version, kind)
+
+
+def head_of(document: Document, otherwise: tuple[str, str] = ("", "")) -> tuple[str, str]:
+    """The apiVersion and kind of a document; those given, or empty ones, if it has none. Raises InputError."""
+    if any(otherwise) and _is_array(document):
+        return otherwise
+    _check_object(document)
+    try:
+        head = _head(document.value)
+    except InputError as error:
+        raise inside(error, document.source, "$") from None
+    return (head.api_version or "", head.kind or "") if head.api_version or head.kind else otherwise
+
+
+def _check_object(document: Document) -> None:
+    """Raises InputError, without a word of what it holds, for a document that is text: the file may be anything."""
+    value = document.value
+    if memoryview(value)[0] == ord('"') if isinstance(value, msgspec.Raw) else isinstance(value, str):
+        raise InputError("expected an object, found text", source=document.source, place="$")
+
+
+def list_meta(document: Document) -> ListMeta:
+    """The metadata of a document that is a list. Raises InputError."""
+    try:
+        return decode(document.value, _List).metadata or ListMeta()
+    except InputError as error:
+        raise inside(error, document.source, "$") from None
+
+
+def _head(value: Any) -> _JsonHead | _ValueHead:
+    return decode(value, _JsonHead) if isinstance(value, msgspec.Raw) else convert(value, _ValueHead)
+
+
+def _elements(head: _JsonHead | _ValueHead) -> list[Any] | None:
+    """The elements of a list kind, or None if this is not one."""
+    kind = head.kind or ""
+    if not kind.endswith("List"):
+        return None
+    try:
+        if isinstance(head, _ValueHead):
+            if head.items is not msgspec.UNSET:
+                return [] if head.items is None else convert(head.items, list[Any])
+        elif head.items is not _NO_ITEMS:
+            return decode_list(head.items, msgspec.Raw)
+    except InputError as error:
+        raise inside(error, "", "$.items") from None
+    return [] if kind == "List" or kind.removesuffix("List") in KINDS else None
+
+
+def resource_of(item: Item, struct: type[R], *, generated_names: bool = False) -> R:
+    """Decode an object into its Struct. Raises InputError, also if it has no name.
+
+    ``generated_names``: ``metadata.generateName`` will do for a name, as for something yet to be created.
+    """
+    try:
+        obj = decode(item.value, struct)
+        check_name(obj, generated_names=generated_names)
+    except InputError as error:
+        raise inside(error, item.source, item.place) from None
+    # Frozen for everybody else: nobody has seen this object yet.
+    if not obj.api_version:
+        force_setattr(obj, "api_version", item.api_version)
+    if not obj.kind:
+        force_setattr(obj, "kind", item.kind)
+    return obj
+
+
+def plain_of(item: Item, *, checked: bool = False) -> dict[str, Any]:
+    """An object as plain values, with apiVersion and kind. Raises InputError; if ``checked``, for any misfit in it."""
+    try:
+        plain = {"apiVersion": item.api_version, "kind": item.kind, **decode(item.value, dict[str, Any])}
+        if checked:
+            check(plain, item.api_version.rpartition("/")[0], item.kind)
+    except InputError as error:
+        raise inside(error, item.source, item.place) from None
+    return plain
+
+
+def check_name(obj: Resource, *, generated_names: bool = False) -> None:
+    """Raises InputError if the object has no name, or none yet."""
+    if not obj.metadata.name and not (generated_names and obj.metadata.generate_name):
+        raise InputError("expected a name, found none", place="$.metadata.name")
+    if "{{" in obj.name and is_template(obj.name.encode()):
+        raise InputError(TEMPLATE, place="$.metadata.name")
+
+
+def put_in_namespace(obj: Resource, namespace: str) -> None:
+    """Give a namespace to an object that was just decoded and has none."""
+    if not obj.metadata.namespace:
+        force_setattr(obj.metadata, "namespace", namespace)
+
+
+def decode_objects(raws: Iterable[msgspec.Raw | dict[str, Any]]) -> Objects:
+    """The objects of a list in memory, as the API server has them: nothing is filled in or counted.
+
+    Kinds that scheduling does not read are left out. Raises InputError with a place such as
+    ``$[3].spec.priority``.
+    """
+    objects, nowhere = Objects(), Origin("")
+    for i, raw in enumerate(raws):
+        for item in _items(Document(nowhere, raw), raw, f"$[{i}]", nowhere, "", ""):
+            struct = struct_for(item.api_version, item.kind)
+            if struct is not None:
+                objects.add(resource_of(item, struct))
+    return objects

@@ -1,1 +1,0 @@
-"""The questions: one file each, each returning a result object."""

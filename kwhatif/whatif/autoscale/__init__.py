@@ -1,1 +1,0 @@
-"""What would cluster-autoscaler do?"""

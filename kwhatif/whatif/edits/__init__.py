@@ -1,1 +1,0 @@
-"""What if the cluster were another one? One file an edit."""

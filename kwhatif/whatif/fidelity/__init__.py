@@ -1,1 +1,0 @@
-"""What does an answer stand on, and what does it lack?"""

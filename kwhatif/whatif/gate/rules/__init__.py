@@ -1,1 +1,0 @@
-"""The rules that come with the gate, one file each. ``whatif/gate/registry.py`` finds them by walking through here."""

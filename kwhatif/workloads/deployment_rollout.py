@@ -1,0 +1,243 @@
+"""Updates of a Deployment: a new replica set grows while the old ones shrink, within surge and unavailability.
+
+Upstream: pkg/controller/deployment/{deployment_controller,sync,rolling,recreate}.go.
+
+How the replica sets of a deployment share a change of its size in the middle of an update.
+
+Upstream: pkg/controller/deployment/sync.go (scale), util/deployment_util.go (GetReplicaSetProportion).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from kwhatif.admission.response import Object
+from kwhatif.workloads.deployment import (
+    ReplicaSets,
+    SizedReplicaSet,
+    find_replica_sets,
+    members_of,
+    replica_set_name,
+    resolve_fenceposts,
+    template_with_hash,
+)
+from kwhatif.workloads.object_creation import template_hash
+from kwhatif.workloads.objects import integer, is_over, section
+from kwhatif.workloads.replica_set import adjust
+from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod
+
+
+class ReplicaShare(Protocol):
+    replicas: int
+    maximum: int | None
+
+
+def proportional(active: Sequence[ReplicaShare], replicas: int, surge: int, pods: int) -> list[int]:
+    """The new sizes of the replica sets, given oldest first. The largest takes what rounding leaves.
+
+    A replica set that does not know how many pods the deployment could have before is measured by its ``pods``.
+    """
+    allowed = replicas + surge if replicas > 0 else 0
+    change = allowed - sum(one.replicas for one in active)
+    sizes = [one.replicas for one in active]
+    if change == 0:
+        return sizes
+    # Of equals the newest grows first, and the oldest shrinks first.
+    order = sorted(range(len(active)), key=lambda i: (-active[i].replicas, -i if change > 0 else i))
+    given = 0
+    for i in order:
+        left = change - given
+        fraction = _fraction(active[i], replicas, surge, pods) if left else 0
+        part = min(fraction, left) if change > 0 else max(fraction, left)
+        sizes[i] += part
+        given += part
+    sizes[order[0]] = max(0, sizes[order[0]] + change - given)
+    return sizes
+
+
+def _fraction(one: ReplicaShare, replicas: int, surge: int, pods: int) -> int:
+    """By how much a replica set would change if it kept its share exactly, rounded half away from zero."""
+    if replicas == 0:
+        return -one.replicas
+    before = one.maximum or pods
+    if before == 0:
+        return 0
+    size = one.replicas * (replicas + surge) / before
+    return int(size + 0.5) - one.replicas
+
+
+@dataclass
+class DeploymentRollout(Rollout):
+    """``sets`` are the replica sets, oldest first; ``new_set`` the one whose template is the deployment's."""
+
+    deployment: Object
+    sets: list[SizedReplicaSet]
+    new_set: SizedReplicaSet | None
+    counts_as_new: bool
+    now: datetime | None
+
+    @classmethod
+    def from_objects(
+        cls,
+        old: Object,
+        new: Object,
+        pods: Sequence[Object],
+        replica_sets: Sequence[Object],
+        admit: Admit,
+        now: datetime | None = None,
+    ) -> DeploymentRollout:
+        found: ReplicaSets = find_replica_sets(old, new, pods, replica_sets)
+        changed = found.current is None or any(s is not found.current and s.replicas for s in found.sets)
+        return cls(members_of(found, pods), admit, new, found.sets, found.current, changed, now)
+
+    @property
+    def replica_sets(self) -> tuple[Object, ...]:
+        """All of them as the API server would have them."""
+        return tuple(one.as_object(self.deployment) for one in self.sets)
+
+    # --- what the spec says
+
+    @property
+    def replicas(self) -> int:
+        return integer(section(self.deployment, "spec").get("replicas"), 1)
+
+    @property
+    def surge(self) -> int:
+        return resolve_fenceposts(self.deployment)[0]
+
+    @property
+    def unavailable(self) -> int:
+        return resolve_fenceposts(self.deployment)[1]
+
+    @property
+    def recreates(self) -> bool:
+        return section(self.deployment, "spec", "strategy").get("type") == "Recreate"
+
+    # --- one pass of the deployment controller and of the replica set controller
+
+    def sync(self) -> bool:
+        changed = self._sync_deployment()
+        for one in self.sets:
+            mine = self._members_of(one)
+            changed |= adjust(
+                self, mine, one.replicas, one.owner, one.template, one.name, related=self.members, now=self.now
+            )
+        return changed
+
+    def _sync_deployment(self) -> bool:
+        sizes = [one for one in self.sets if one.replicas > 0]
+        resized = any(one.desired not in (None, self.replicas) for one in sizes)
+        if section(self.deployment, "spec").get("paused") or resized:
+            return self._scale()
+        return self._recreate() if self.recreates else self._roll()
+
+    def _roll(self) -> bool:
+        if self.new_set is None:
+            self._new_set(0)
+            self._grow()
+            return True
+        return self._grow() or self._shrink()
+
+    def _grow(self) -> bool:
+        """The new replica set takes what room there is."""
+        assert self.new_set is not None
+        room = self.replicas + self.surge - sum(one.replicas for one in self.sets)
+        size = self.new_set.replicas
+        if size > self.replicas:
+            return self._resize(self.new_set, self.replicas)
+        return self._resize(self.new_set, size + max(0, min(room, self.replicas - size)))
+
+    def _shrink(self) -> bool:
+        """The old replica sets give up first what is not available, then what may become so."""
+        assert self.new_set is not None
+        old = [one for one in self.sets if one is not self.new_set and one.replicas > 0]
+        if not old:
+            return False
+        least = self.replicas - self.unavailable
+        missing = self.new_set.replicas - self._available(self.new_set)
+        budget = sum(one.replicas for one in self.sets) - least - missing
+        if budget <= 0:
+            return False
+        changed, cleaned = False, 0
+        available = {one.name: self._available(one) for one in self.sets}
+        for one in old:
+            broken = max(0, min(budget - cleaned, one.replicas - available[one.name]))
+            cleaned += broken
+            changed |= self._resize(one, one.replicas - broken)
+        spare = sum(available.values()) - least
+        for one in old:
+            going = max(0, min(one.replicas, spare))
+            spare -= going
+            changed |= self._resize(one, one.replicas - going)
+        return changed
+
+    def _recreate(self) -> bool:
+        old = [one for one in self.sets if one is not self.new_set]
+        if self._resize_all((one, 0) for one in old):
+            return True
+        if any(not is_over(member.pod) for one in old for member in self._members_of(one)):
+            return False
+        if self.new_set is None:
+            self._new_set(self.replicas)
+            return True
+        return self._resize(self.new_set, self.replicas)
+
+    def _scale(self) -> bool:
+        """The deployment was resized or is paused: all its replica sets change in proportion."""
+        active = [one for one in self.sets if one.replicas > 0]
+        if len(active) <= 1:
+            last = active or ([self.new_set] if self.new_set else self.sets[-1:])
+            return self._resize_all((one, self.replicas) for one in last)
+        new = self.new_set
+        if new and new.replicas == new.desired == self._available(new) == self.replicas:
+            return self._resize_all((one, 0) for one in active if one is not new)
+        if self.recreates:
+            return False
+        sizes = proportional(active, self.replicas, self.surge, sum(member.active for member in self.members))
+        return self._resize_all(zip(active, sizes, strict=True), note=True)
+
+    # --- small parts
+
+    def _resize(self, one: SizedReplicaSet, replicas: int, *, note: bool = False) -> bool:
+        """Give a replica set a size; it then knows the size of the whole deployment."""
+        maximum = self.replicas + self.surge
+        noted = one.desired == self.replicas and one.maximum == maximum
+        if one.replicas == replicas and (noted or not note):
+            return False
+        one.replicas, one.desired, one.maximum = replicas, self.replicas, maximum
+        return True
+
+    def _resize_all(self, sizes: Iterable[tuple[SizedReplicaSet, int]], *, note: bool = False) -> bool:
+        changes = [self._resize(one, size, note=note) for one, size in sizes]
+        return any(changes)
+
+    def _new_set(self, replicas: int) -> None:
+        template = section(self.deployment, "spec", "template")
+        body = template_with_hash(template, template_hash(template))
+        self.new_set = SizedReplicaSet.new(replica_set_name(self.deployment), self.deployment, body, replicas)
+        self.new_set.desired, self.new_set.maximum = self.replicas, self.replicas + self.surge
+        self.sets.append(self.new_set)
+
+    def _members_of(self, one: SizedReplicaSet) -> list[RolloutPod]:
+        name = one.name
+        return [member for member in self.members if member.revision == name]
+
+    def _available(self, one: SizedReplicaSet) -> int:
+        return sum(member.available for member in self._members_of(one))
+
+    def is_new(self, member: RolloutPod) -> bool:
+        return self.counts_as_new and self.new_set is not None and member.revision == self.new_set.name
+
+    def remaining_work(self) -> str:
+        if section(self.deployment, "spec").get("paused") and self.counts_as_new:
+            return "the deployment is paused"
+        of_new = self._members_of(self.new_set) if self.new_set else []
+        updated = sum(member.available for member in of_new)
+        older = sum(member.active for member in self.members) - sum(member.active for member in of_new)
+        if updated >= self.replicas and not older:
+            return ""
+        remain = "1 old pod remains" if older == 1 else f"{older} old pods remain"
+        return f"{updated} of {self.replicas} updated pods are available, {remain}"

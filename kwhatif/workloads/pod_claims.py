@@ -1,0 +1,109 @@
+"""The claims that the resource claim controller makes for a pod from templates.
+
+Upstream: pkg/controller/resourceclaim/controller.go (handleClaim). Names end in random letters there; here they end
+where those begin, and are numbered if that name is taken.
+
+The claims that the ephemeral volume controller makes for a pod.
+
+Upstream: pkg/controller/volume/ephemeral/controller.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.response import Object
+from kwhatif.api.core import Pod, PodResourceClaimStatus
+from kwhatif.api.decode import convert
+from kwhatif.api.devices import ClaimStatus, ResourceClaim, ResourceClaimTemplate
+from kwhatif.api.meta import ObjectMeta, OwnerReference
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, VolumePhase
+
+POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+
+
+def device_claims(
+    pod: Pod, template: Callable[[str], ResourceClaimTemplate | None], taken: Callable[[str], bool]
+) -> Iterator[tuple[PodResourceClaimStatus, ResourceClaim]]:
+    """A claim for each of the pod's that names a template and has none yet, with what the pod's status says of it.
+
+    ``template`` finds one in the pod's namespace; nothing is made of a template that is not there.
+    """
+    made = {status.name for status in pod.status.resource_claim_statuses or ()}
+    names: set[str] = set()
+    for each in pod.spec.resource_claims or ():
+        if each.resource_claim_template_name is None or each.name in made:
+            continue
+        found = template(each.resource_claim_template_name)
+        if found is None:
+            continue
+        name = base = f"{pod.metadata.name}-{each.name}"
+        number = 0
+        while name in names or taken(name):
+            number += 1
+            name = f"{base}-{number}"
+        names.add(name)
+        meta = found.spec.metadata or ObjectMeta()
+        owner = OwnerReference(
+            api_version="v1",
+            kind="Pod",
+            name=pod.metadata.name,
+            uid=pod.identity,
+            controller=True,
+        )
+        namespace = pod.metadata.namespace or "default"
+        claim = ResourceClaim(
+            api_version="resource.k8s.io/v1",
+            kind="ResourceClaim",
+            metadata=ObjectMeta(
+                name=name,
+                namespace=namespace,
+                uid=f"{namespace}/{name}",
+                labels=meta.labels,
+                annotations={**(meta.annotations or {}), POD_CLAIM_NAME: each.name},
+                owner_references=[owner],
+            ),
+            spec=found.spec.spec,
+            status=ClaimStatus(),
+        )
+        yield PodResourceClaimStatus(name=each.name, resource_claim_name=name), claim
+
+
+def plain_device_claims(
+    pod: Object, template: Callable[[str], Object | None], taken: Callable[[str], bool]
+) -> Iterator[Object]:
+    """The same for a pod as the API server stores it, whose status is completed."""
+    if not any(each.get("resourceClaimTemplateName") for each in (pod.get("spec") or {}).get("resourceClaims") or ()):
+        return
+
+    def typed_template_of(name: str) -> ResourceClaimTemplate | None:
+        found = template(name)
+        return None if found is None else convert(found, ResourceClaimTemplate)
+
+    for status, claim in device_claims(convert(pod, Pod), typed_template_of, taken):
+        statuses = pod.setdefault("status", {}).setdefault("resourceClaimStatuses", [])
+        statuses.append({"name": status.name, "resourceClaimName": status.resource_claim_name})
+        body: Object = msgspec.to_builtins(claim, enc_hook=plain_quantity)
+        yield body
+
+
+def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
+    """A claim for each generic ephemeral volume, named after pod and volume and owned by the pod."""
+    for volume in pod.spec.volumes or ():
+        template = volume.ephemeral.volume_claim_template if volume.ephemeral else None
+        if template is None:
+            continue
+        owner = OwnerReference(
+            api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True
+        )
+        metadata = replace(
+            template.metadata,
+            name=f"{pod.metadata.name}-{volume.name}",
+            namespace=pod.metadata.namespace or "default",
+            owner_references=[owner],
+        )
+        yield PersistentVolumeClaim(metadata=metadata, spec=template.spec, status=VolumePhase(phase="Pending"))
