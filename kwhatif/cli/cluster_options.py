@@ -166,7 +166,7 @@ class ClusterFlags(ConnectionFlags, _SnapshotFlags):
 
 
 def _of_rules_file() -> Sequence[str]:
-    from kwhatif.commands.gate.gate_policy import find_policy, read_policy
+    from kwhatif.simulation.repository_policy import find_policy, read_policy
 
     path = find_policy(os.curdir)
     return read_policy(path).policy.snapshot or () if path else ()

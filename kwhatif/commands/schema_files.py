@@ -16,7 +16,6 @@ from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesEx
 from kwhatif.commands.backtest.diff_result import BacktestDiff
 from kwhatif.commands.backtest.result import BacktestResult
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
-from kwhatif.commands.gate import gate_policy
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
 from kwhatif.commands.sweep import space_document
 from kwhatif.commands.sweep.result import SweepResult
@@ -24,6 +23,7 @@ from kwhatif.redaction import translation as translation_file
 from kwhatif.results.base import Result
 from kwhatif.results.gate import GateResult
 from kwhatif.results.place import PlaceResult
+from kwhatif.simulation import repository_policy
 from kwhatif.simulation.autoscalers import instance_types_document, node_groups_document
 from kwhatif.simulation.edits import document
 from kwhatif.snapshot.format.atomic_files import draft_of
@@ -54,7 +54,7 @@ def gate_policy_schema() -> Schema:
     """Rules that nobody here knows may come from outside."""
     rules = in_tree()
     (_, _, *parameters), definitions = components(
-        gate_policy.GatePolicy, Parameters, *(rule.parameters for rule in rules.values())
+        repository_policy.GatePolicy, Parameters, *(rule.parameters for rule in rules.values())
     )
     properties = definitions.pop("GatePolicy")["properties"]
     for definition in definitions.values():
@@ -72,7 +72,7 @@ def gate_policy_schema() -> Schema:
     }
     purpose = "The rules of kwhatif gate: .kwhatif.yaml."
     return document_schema(
-        "gate-policy", API_VERSION, gate_policy.KIND, purpose, _without_head(properties), definitions=definitions
+        "gate-policy", API_VERSION, repository_policy.KIND, purpose, _without_head(properties), definitions=definitions
     )
 
 

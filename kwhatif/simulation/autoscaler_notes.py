@@ -41,7 +41,7 @@ def note_autoscalers(snapshot: Snapshot, notes: Notes) -> None:
         notes.note("the cluster has Karpenter: --autoscale FILE, with a catalogue, tells for whom nodes come")
     # A rules file that is wrong is no matter of an answer that does not go by it.
     with contextlib.suppress(KwhatifError):
-        from kwhatif.commands.gate.gate_policy import find_policy, read_policy
+        from kwhatif.simulation.repository_policy import find_policy, read_policy
 
         path = find_policy(os.curdir)
         told = read_policy(path).policy.autoscale if path else None

@@ -8,13 +8,11 @@ from functools import partial
 from kwhatif import bounds
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import describe_value
-from kwhatif.commands.autoscale.groups_plan import warn_of
-from kwhatif.commands.autoscale.karpenter_plan import pools_of
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers import instance_types_document as catalogues
 from kwhatif.simulation.autoscalers import node_groups_document as node_groups
-from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, moment_of, observation_time_of
-from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler
+from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, moment_of, observation_time_of, warn_of
+from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
 from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run

@@ -47,6 +47,7 @@ from kwhatif.simulation.autoscalers.node_groups import (
     chance,
     moment_of,
     observation_time_of,
+    warn_of,
 )
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups, read_groups
 from kwhatif.simulation.inputs import Notes
@@ -227,14 +228,6 @@ def groups_of(path: str, snapshot: Snapshot, notes: Notes, now: datetime | None 
     known = read_groups(path, snapshot.objects.list_all(Node), moment_of(snapshot, now))
     warn_of(known, notes)
     return known
-
-
-def warn_of(known: ConfiguredGroups, notes: Notes) -> None:
-    """What the groups lack."""
-    if known.incomplete:
-        notes.warn(f"{known.source}: {known.incomplete}")
-    for name in known.unlimited:
-        notes.warn(f"group {name}: nobody knows its maximum, so it does not grow")
 
 
 def _cost(resize: Resize) -> float | None:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from random import Random
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
-from kwhatif.api.core import Condition, Pod
-from kwhatif.api.node_provisioning import NodePool, NodePoolStatus
+from kwhatif.api.core import Pod
+from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.spelling_hints import suggest_spelling
-from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, Command, consolidate, consolidate_each
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot, Offer
@@ -27,7 +25,6 @@ from kwhatif.autoscaling.karpenter.pod_data import PodData
 from kwhatif.autoscaling.karpenter.requirements import INSTANCE_TYPE, NODE_POOL, Requirements, merge_requirements
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 from kwhatif.autoscaling.karpenter.state import StateNode, explain_untolerated_taints
-from kwhatif.cluster.shapes import start_time
 from kwhatif.commands.autoscale.karpenter_result import (
     Consolidation,
     KarpenterResult,
@@ -39,12 +36,12 @@ from kwhatif.commands.autoscale.karpenter_result import (
 )
 from kwhatif.errors import UsageError
 from kwhatif.progress import track
-from kwhatif.results.amounts import format_amount, format_count
+from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement
 from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
+from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, format_exactly
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.load import load_snapshot
 
 
 def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisioning, orders: int) -> KarpenterResult:
@@ -106,9 +103,6 @@ def _command(command: Command | None) -> Hashable:
     return frozenset(each.name for each in command.nodes), replaced
 
 
-_READY = NodePoolStatus(conditions=[Condition(type="Ready", status="True")])
-
-
 def karpenter(
     later: Snapshot,
     placements: Sequence[Placement],
@@ -145,39 +139,6 @@ def karpenter(
     return add_chance(whole, world, found, orders) if orders else whole
 
 
-def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:
-    """The NodePools of the files, or of the snapshot where no file is named. One of which no condition is known is
-    taken to be ready. Raises InputError, and UsageError if there is none.
-    """
-    pools = (load_snapshot(files) if files else snapshot).objects.list_all(NodePool)
-    if not pools:
-        where = ", ".join(files) or snapshot.source or "the snapshot"
-        raise UsageError(f"{where}: expected NodePools, found none (--node-pools FILE reads some)")
-    return [pool if pool.status.conditions else replace(pool, status=_READY) for pool in pools]
-
-
-def build_karpenter_snapshot(
-    later: Snapshot,
-    known: OfferedCatalogue,
-    pools: Sequence[NodePool],
-    now: datetime | None = None,
-    waiting: Sequence[Pod] | None = None,
-) -> KarpenterSnapshot:
-    """What Karpenter sees of a cluster in which the scheduler has given up on all pods that wait, or on those given."""
-    seen = now.astimezone(UTC).isoformat() if now else later.taken_at or datetime.now(UTC).isoformat()
-    return KarpenterSnapshot(
-        start_time(seen.replace("+00:00", "Z")),
-        later.objects,
-        [pod for pod in later.objects.list_all(Pod) if not pod.spec.node_name] if waiting is None else waiting,
-        pools,
-        known.catalogue,
-        known.offered,
-        known.settings,
-        later.whole.get("DaemonSet", ()),
-        [to_builtins(each) for each in later.objects.list_all(PodDisruptionBudget)],
-    )
-
-
 def _round_price(price: float | None) -> float | None:
     return None if price is None else round(price, 6)
 
@@ -206,11 +167,6 @@ def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
 
 def _format_requests(requests: Mapping[str, int]) -> dict[str, str]:
     return {name: format_exactly(name, amount) for name, amount in sorted(requests.items())}
-
-
-def format_exactly(name: str, thousandths: int) -> str:
-    """An amount of a resource that is known in thousandths."""
-    return format_amount(name, thousandths if name == "cpu" else -(-thousandths // 1000))
 
 
 # --- pods

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.node_provisioning import NodeClaim
 from kwhatif.autoscaling.karpenter.requirements import NODE_POOL
-from kwhatif.commands.autoscale.karpenter_plan import karpenter, pools_of
+from kwhatif.commands.autoscale.karpenter_plan import karpenter
 from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, MachineCount, PodMove, PodPlan, PoolsDiff
 from kwhatif.commands.autoscale.run import AfterPlacing, answer_after_placing, snapshot_after
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.results.place import HOURS_A_MONTH, Placement
 from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
+from kwhatif.simulation.autoscalers.node_pools import pools_of
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import PlacementOutcome
 from kwhatif.simulation.question import PendingResult, Scenario

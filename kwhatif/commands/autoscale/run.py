@@ -105,8 +105,9 @@ class Karpenter(AfterPlacing[KarpenterResult]):
 
     def after(self, case: Scenario, run: PlacementOutcome, fidelity: Fidelity) -> KarpenterResult:
         """Once the scheduler has placed what it could."""
-        from kwhatif.commands.autoscale.karpenter_plan import karpenter, pools_of
+        from kwhatif.commands.autoscale.karpenter_plan import karpenter
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
+        from kwhatif.simulation.autoscalers.node_pools import pools_of
 
         pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
         return karpenter(
@@ -130,8 +131,9 @@ class ExplainNodes(AfterPlacing[NodesExplained]):
     node_pools: Sequence[str] = ()
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[NodesExplained]:
-        from kwhatif.commands.autoscale.karpenter_plan import build_karpenter_snapshot, explain_nodes, pools_of
+        from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
+        from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, pools_of
 
         (case,) = cases
         pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)

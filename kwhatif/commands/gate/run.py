@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import cast
 
 from kwhatif.commands.gate.excerpts import with_excerpts
-from kwhatif.commands.gate.gate_policy import ReadPolicy, find_policy, read_policy, rules_of
+from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, gate
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.errors import UsageError
@@ -20,6 +20,7 @@ from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.files import gather_files
 

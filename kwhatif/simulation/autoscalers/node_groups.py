@@ -21,6 +21,7 @@ from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult,
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
 from kwhatif.progress import track
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
+from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -179,3 +180,11 @@ def _why_not(pod: str, loop: LoopResult) -> dict[str, Sequence[str]]:
         group: status.reasons or [status.plugin] for group, status in remaining.rejected.items()
     }
     return {**why, **remaining.skipped} or {"": [found.why_not(pod) or found.error or found.result]}
+
+
+def warn_of(known: ConfiguredGroups, notes: Notes) -> None:
+    """What the groups lack."""
+    if known.incomplete:
+        notes.warn(f"{known.source}: {known.incomplete}")
+    for name in known.unlimited:
+        notes.warn(f"group {name}: nobody knows its maximum, so it does not grow")

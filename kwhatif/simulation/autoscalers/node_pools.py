@@ -5,14 +5,18 @@ A cloud chooses among the types of a NodeClaim; here each is of the cheapest, in
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, NodeSpec, NodeStatus, Pod
 from kwhatif.api.meta import ObjectMeta
-from kwhatif.api.node_provisioning import NodeClaim, NodeClaimStatus, NodePool
+from kwhatif.api.node_provisioning import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
 from kwhatif.api.quantity import Quantity
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.pod_data import Amounts, amounts, subtract, total
@@ -28,14 +32,18 @@ from kwhatif.autoscaling.karpenter.requirements import (
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 from kwhatif.autoscaling.karpenter.state import NODES
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
-from kwhatif.commands.autoscale.karpenter_plan import build_karpenter_snapshot, format_exactly
+from kwhatif.cluster.shapes import start_time
+from kwhatif.errors import UsageError
+from kwhatif.results.amounts import format_amount
 from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
 from kwhatif.simulation.edits.daemon_pods import start_daemons
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import load_snapshot
 
 _READY = Condition(type="Ready", status="True")
+_READY_POOL = NodePoolStatus(conditions=[Condition(type="Ready", status="True")])
 _INITIALIZED = Condition(type="Initialized", status="True")
 
 
@@ -137,7 +145,7 @@ def _with_daemons(nodes: Sequence[UpcomingNode], later: Snapshot) -> list[Upcomi
         start_daemons(draft, [each.node for each in nodes if each.group == group], next(like, Node()), "")
         for pod in draft.pods[before:]:
             pods.setdefault(pod.spec.node_name or "", []).append(pod)
-    return [replace(each, pods=pods.get(each.node.name, ())) for each in nodes]
+    return [dataclasses.replace(each, pods=pods.get(each.node.name, ())) for each in nodes]
 
 
 def _why_not(keys: set[str], found: Provisioning) -> dict[str, Mapping[str, Sequence[str]]]:
@@ -158,3 +166,41 @@ def _quantities(some: Amounts) -> dict[str, Quantity]:
         name: Quantity.from_milli(amount) if amount % 1000 else Quantity.from_units(amount // 1000)
         for name, amount in some.items()
     }
+
+
+def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:
+    """The NodePools of the files, or of the snapshot where no file is named. One of which no condition is known is
+    taken to be ready. Raises InputError, and UsageError if there is none.
+    """
+    pools = (load_snapshot(files) if files else snapshot).objects.list_all(NodePool)
+    if not pools:
+        where = ", ".join(files) or snapshot.source or "the snapshot"
+        raise UsageError(f"{where}: expected NodePools, found none (--node-pools FILE reads some)")
+    return [pool if pool.status.conditions else replace(pool, status=_READY_POOL) for pool in pools]
+
+
+def build_karpenter_snapshot(
+    later: Snapshot,
+    known: OfferedCatalogue,
+    pools: Sequence[NodePool],
+    now: datetime | None = None,
+    waiting: Sequence[Pod] | None = None,
+) -> KarpenterSnapshot:
+    """What Karpenter sees of a cluster in which the scheduler has given up on all pods that wait, or on those given."""
+    seen = now.astimezone(UTC).isoformat() if now else later.taken_at or datetime.now(UTC).isoformat()
+    return KarpenterSnapshot(
+        start_time(seen.replace("+00:00", "Z")),
+        later.objects,
+        [pod for pod in later.objects.list_all(Pod) if not pod.spec.node_name] if waiting is None else waiting,
+        pools,
+        known.catalogue,
+        known.offered,
+        known.settings,
+        later.whole.get("DaemonSet", ()),
+        [to_builtins(each) for each in later.objects.list_all(PodDisruptionBudget)],
+    )
+
+
+def format_exactly(name: str, thousandths: int) -> str:
+    """An amount of a resource that is known in thousandths."""
+    return format_amount(name, thousandths if name == "cpu" else -(-thousandths // 1000))

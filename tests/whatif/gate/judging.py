@@ -11,7 +11,7 @@ from typing import Any
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
-from kwhatif.commands.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
+from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings
 from kwhatif.commands.gate.rule import in_tree
 from kwhatif.commands.gate.run import Gate
@@ -19,6 +19,7 @@ from kwhatif.results.gate import Finding, GateResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.repository_policy import GatePolicy, ReadPolicy
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.objects import Origin

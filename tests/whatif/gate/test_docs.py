@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from kwhatif.cli.main import COMMANDS
-from kwhatif.commands.gate.gate_policy import DEFAULT_RULES, GatePolicy, read_policy, rules_of
+from kwhatif.commands.gate.gate_policy import DEFAULT_RULES, rules_of
 from kwhatif.commands.gate.rule import Parameters, in_tree, register
+from kwhatif.simulation.repository_policy import GatePolicy, read_policy
 from tests.console import blocks
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -9,10 +9,11 @@ import jsonschema
 import pytest
 import yaml
 
-from kwhatif.commands.gate.gate_policy import DEFAULT_RULES, ReadPolicy, find_policy, read_policy, rules_of
+from kwhatif.commands.gate.gate_policy import DEFAULT_RULES, rules_of
 from kwhatif.commands.gate.rule import in_tree
 from kwhatif.commands.schema_files import gate_policy_schema
 from kwhatif.errors import InputError, UsageError
+from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
 
 ROOT = Path(__file__).parents[3]
 SCHEMA_FILE = ROOT / "schemas" / "gate-policy.schema.json"

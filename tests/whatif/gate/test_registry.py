@@ -12,13 +12,14 @@ import pytest
 
 from kwhatif.commands.gate import rule as registry
 from kwhatif.commands.gate.context import Context
-from kwhatif.commands.gate.gate_policy import GatePolicy, ReadPolicy, rules_of
+from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings
 from kwhatif.commands.gate.rule import Parameters, Rule, all_rules, in_tree, register
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results.gate import Finding, GateResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.repository_policy import GatePolicy, ReadPolicy
 from tests.builders import node
 from tests.whatif.gate.judging import NOON, Given, manifests, new, snapshot_of
 

@@ -1,0 +1,106 @@
+"""The rules file of a repository: a GatePolicy document, ``.kwhatif.yaml`` by name.
+
+    apiVersion: kwhatif.dev/v1
+    kind: GatePolicy
+    snapshot: [cluster.json.zst]
+    rules:
+      unschedulable: {level: error}
+      headroom: {level: warn, percent: 15}
+      single-node:
+      - {level: error, namespaces: [shop]}
+      - {level: warn, namespaces: ["team-*"]}
+
+Every command looks here for the snapshot; what the gate makes of ``rules`` is in ``commands/gate/gate_policy.py``. The
+schema of the format is ``schemas/gate-policy.schema.json``.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from kwhatif.errors import InputError, UsageError
+from kwhatif.snapshot.format.documents import read_only
+from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.snapshot.read.files import STDIN
+from kwhatif.versions import minor_of
+
+KIND = "GatePolicy"
+FILE_NAME = ".kwhatif.yaml"
+
+
+class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a file may say. Paths in it are relative to its directory."""
+
+    api_version: str = API_VERSION
+    kind: str = KIND
+    metadata: dict[str, Any] | None = None
+    snapshot: Annotated[list[str] | None, Meta(description="What --snapshot names.")] = None
+    policy: Annotated[str | None, Meta(description="What --policy names: a KubeSchedulerConfiguration.")] = None
+    autoscale: Annotated[
+        str | list[str] | None, Meta(description="What --autoscale names: NodeGroups, InstanceTypes, or both.")
+    ] = None
+    kubernetes_version: Annotated[str | None, Meta(description="What --kubernetes-version says.")] = None
+    exemptions: Annotated[
+        Literal["allowed", "forbidden"], Meta(description="Whether annotations may exempt workloads from rules.")
+    ] = "allowed"
+    rules: Annotated[dict[str, Any] | None, Meta(description="Settings by rule, or a list of them.")] = None
+
+
+@dataclass(frozen=True)
+class ReadPolicy:
+    """A policy and where it was read: ``source`` is empty if there is no file."""
+
+    policy: GatePolicy
+    source: str = ""
+
+    @property
+    def description(self) -> str:
+        """Where the rules come from, in words."""
+        if not self.source:
+            return "kwhatif's own defaults"
+        return self.source if self.policy.rules is not None else f"{self.source} and kwhatif's own defaults"
+
+
+def find_policy(directory: str) -> str | None:
+    """``.kwhatif.yaml`` of this directory or one above, as far as the top of the git repository."""
+    here = os.path.abspath(directory)
+    while True:
+        path = os.path.join(here, FILE_NAME)
+        if os.path.isfile(path):
+            return os.path.relpath(path, directory)
+        above = os.path.dirname(here)
+        if above == here or os.path.exists(os.path.join(here, ".git")):
+            return None
+        here = above
+
+
+def read_policy(path: str | None) -> ReadPolicy:
+    """The policy of a file; of none, one that says nothing. Raises InputError with the place of a mistake."""
+    if path is None:
+        return ReadPolicy(GatePolicy())
+    policy, source = read_only(path, KIND, GatePolicy)
+    try:
+        if policy.kubernetes_version:
+            minor_of(policy.kubernetes_version)
+    except UsageError as error:
+        raise InputError(str(error), source=source, place="$.kubernetesVersion") from None
+    return ReadPolicy(_beside(policy, source), source)
+
+
+def _beside(policy: GatePolicy, source: str) -> GatePolicy:
+    """The policy with its paths seen from here, not from the file."""
+    folder = "" if source in (STDIN, "standard input") else os.path.dirname(source)
+    scheduler = policy.policy
+    autoscalers = [policy.autoscale] if isinstance(policy.autoscale, str) else policy.autoscale
+    return replace(
+        policy,
+        autoscale=None if autoscalers is None else [os.path.join(folder, path) for path in autoscalers],
+        snapshot=None if policy.snapshot is None else [os.path.join(folder, path) for path in policy.snapshot],
+        policy=scheduler if scheduler in (None, "default") else os.path.join(folder, scheduler or ""),
+    )
