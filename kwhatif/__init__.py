@@ -26,30 +26,24 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained, PoolsDiff
     from kwhatif.commands.autoscale.result import AutoscaleResult
+    from kwhatif.commands.autoscale.run import autoscale, diff_node_pools, explain_consolidation, karpenter
     from kwhatif.commands.backtest.diff_result import BacktestDiff
     from kwhatif.commands.backtest.result import BacktestResult
+    from kwhatif.commands.backtest.run import backtest, backtest_diff
     from kwhatif.commands.capacity.result import CapacityResult
+    from kwhatif.commands.capacity.run import capacity
     from kwhatif.commands.chances.result import ChancesResult
-    from kwhatif.commands.questions import (
-        autoscale,
-        backtest,
-        backtest_diff,
-        capacity,
-        chances,
-        diff,
-        diff_node_pools,
-        drain,
-        expand,
-        explain,
-        explain_consolidation,
-        gate,
-        karpenter,
-        live,
-        outage,
-        place,
-        sweep,
-    )
+    from kwhatif.commands.chances.run import chances
+    from kwhatif.commands.diff.run import diff
+    from kwhatif.commands.drain.run import drain
+    from kwhatif.commands.expand.run import expand
+    from kwhatif.commands.explain.run import explain
+    from kwhatif.commands.gate.run import gate
+    from kwhatif.commands.live_cluster import live
+    from kwhatif.commands.outage.run import outage
+    from kwhatif.commands.place.run import place
     from kwhatif.commands.sweep.result import SweepResult
+    from kwhatif.commands.sweep.run import sweep
     from kwhatif.errors import KwhatifError
     from kwhatif.framework.interface import Plugin
     from kwhatif.results.diff import DecisionDiff
@@ -108,30 +102,32 @@ _HOMES = {
         "PoolsDiff",
     ),
     "commands.autoscale.result": ("AutoscaleResult",),
+    "commands.autoscale.run": (
+        "autoscale",
+        "diff_node_pools",
+        "explain_consolidation",
+        "karpenter",
+    ),
     "commands.backtest.diff_result": ("BacktestDiff",),
     "commands.backtest.result": ("BacktestResult",),
-    "commands.capacity.result": ("CapacityResult",),
-    "commands.chances.result": ("ChancesResult",),
-    "commands.questions": (
-        "autoscale",
+    "commands.backtest.run": (
         "backtest",
         "backtest_diff",
-        "capacity",
-        "chances",
-        "diff",
-        "diff_node_pools",
-        "drain",
-        "expand",
-        "explain",
-        "explain_consolidation",
-        "gate",
-        "karpenter",
-        "live",
-        "outage",
-        "place",
-        "sweep",
     ),
+    "commands.capacity.result": ("CapacityResult",),
+    "commands.capacity.run": ("capacity",),
+    "commands.chances.result": ("ChancesResult",),
+    "commands.chances.run": ("chances",),
+    "commands.diff.run": ("diff",),
+    "commands.drain.run": ("drain",),
+    "commands.expand.run": ("expand",),
+    "commands.explain.run": ("explain",),
+    "commands.gate.run": ("gate",),
+    "commands.live_cluster": ("live",),
+    "commands.outage.run": ("outage",),
+    "commands.place.run": ("place",),
     "commands.sweep.result": ("SweepResult",),
+    "commands.sweep.run": ("sweep",),
     "errors": ("KwhatifError",),
     "framework.interface": ("Plugin",),
     "results.diff": ("DecisionDiff",),

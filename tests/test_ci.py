@@ -18,9 +18,9 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from kwhatif.cli.main import COMMANDS
 from kwhatif.commands.gate.formats.formats import FORMATS
 from kwhatif.commands.gate.formats.markdown import MARKER
+from kwhatif.commands.spec import commands_of
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "samples" / "gate"
@@ -300,7 +300,7 @@ def test_the_hook_runs_once_for_all_files_and_its_command_exists() -> None:
     assert (hook["pass_filenames"], hook["language"]) == (False, "python")
     program, command = hook["entry"].split()
     assert program == "kwhatif"
-    assert command in COMMANDS
+    assert command in commands_of("")
 
 
 def test_the_image_has_every_package_of_the_build() -> None:

@@ -43,6 +43,6 @@ def test_a_program_runs(program: str) -> None:
 
 
 def test_the_page_shows_every_command_of_the_tool() -> None:
-    from kwhatif.cli.main import COMMANDS
+    from kwhatif.commands.spec import commands_of
 
-    assert {example.arguments[0] for example in examples(TEXT)} == set(COMMANDS)
+    assert {example.arguments[0] for example in examples(TEXT)} == set(commands_of(""))

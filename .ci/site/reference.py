@@ -10,8 +10,6 @@ import msgspec
 import typer
 from repository import ROOT
 
-from kwhatif.cli.examples import EXAMPLES
-
 MADE = "*Made from the code.*"
 
 
@@ -34,16 +32,18 @@ def _commands() -> Iterator[str]:
 
 
 def _command(command: Any, path: str, above: Any) -> Iterator[str]:
-    from kwhatif.cli.common import TAKING_FILES, TAKING_MANIFESTS, sections
+    from kwhatif.cli.common import sections
+    from kwhatif.commands.spec import specs_by_name
 
     name = path.removeprefix("kwhatif").strip()
+    spec = specs_by_name().get(name)
     context = command.make_context(path.split()[-1], [], parent=above, resilient_parsing=True)
     yield from (f"## {path}", "", command.help or "", "")
-    for title, rows in sections(command, name in TAKING_MANIFESTS | TAKING_FILES, context):
+    for title, rows in sections(command, bool(spec and spec.takes), context):
         yield from ("", f"**{title}**", "", "| | |", "| --- | --- |")
         yield from (f"| `{_code(written)}` | {_cell(said)} |" for written, said in rows)
-    if examples := EXAMPLES.get(name):
-        yield from ("", "```sh", *(f"kwhatif {name} {words}" for words in examples), "```")
+    if spec and spec.examples:
+        yield from ("", "```sh", *(f"kwhatif {name} {words}" for words in spec.examples), "```")
     yield ""
     for each in getattr(command, "list_commands", lambda _: [])(context):
         yield from _command(command.get_command(context, each), f"{path} {each}", context)

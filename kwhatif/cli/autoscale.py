@@ -8,20 +8,12 @@ import typer
 
 from kwhatif.cli.common import LazyGroup
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "plan": ("autoscale_plan", "Which nodes would it add or remove? What is done where no command is named."),
-    "catalogue": ("autoscale_catalogue", "What does a cloud offer to Karpenter? Prints a catalogue from files."),
-    "groups": ("autoscale_groups", "Which node groups does a snapshot show? Prints a document to be completed."),
-}
-"""Command -> (module in this room, one line of help)."""
-
 
 class _Autoscale(LazyGroup):
-    commands_by_name = COMMANDS
     path = "autoscale"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*COMMANDS, "-h", "--help"):
+        if args and args[0] not in (*self.commands_by_name, "-h", "--help"):
             args = ["plan", *args]
         return super().parse_args(ctx, args)
 

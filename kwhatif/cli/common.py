@@ -1,19 +1,15 @@
-"""What all commands have in common on the command line: options that each has, the order in which help tells them, and
-examples.
+"""What all commands have in common on the command line: groups that import a command when it is called, options that
+every command has, the order in which help lists them, and examples.
 
-A command is completed when it is asked for (see ``lazy.py``), so that none of them has to say any of this.
-
-Groups of commands whose modules are imported only when a command of theirs is asked for.
-
-Words that are what they mean already, and options that nobody gives, without what typer makes of all others.
-
-Before it looks at a word, typer 0.29 has pydantic make an adapter for the parameter: to import that and to make sixty
-adapters takes a fifth of a short command's time. A text needs none, nor does a switch, a choice or a default.
+A command is completed when it is asked for, so that none of them has to say any of this. Words that are what they mean
+already, and options that nobody gives, go without what typer makes of all others: before it looks at a word, typer
+0.29 has pydantic make an adapter for the parameter, and to import that and to make sixty adapters takes a fifth of a
+short command's time. A text needs none, nor does a switch, a choice or a default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from importlib import import_module
@@ -26,6 +22,7 @@ from typer.core import TyperGroup
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cli.options import option
 from kwhatif.cli.output import ColorMode, answer_is_always_good, remember
+from kwhatif.commands.spec import CommandSpec, commands_of, specs_by_name
 
 
 def plain(params: Any) -> Any:
@@ -87,22 +84,6 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Title -> parameters, in the order in which every command's help has them. A command's own options come before."""
 
-ANSWERING = frozenset(
-    {
-        *("place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "backtest", "conformance"),
-        *("chances", "autoscale plan", "autoscale groups", "autoscale catalogue"),
-        *("policy validate", "snapshot validate", "snapshot diff"),
-    }
-)
-"""Commands whose answer may be "no"."""
-
-TAKING_FILES = frozenset({"snapshot info", "snapshot convert", "snapshot validate", "snapshot redact", "conformance"})
-"""Commands that take other files, which ``-f`` names as well. Directories of these are read to their ends anyway."""
-
-TAKING_MANIFESTS = frozenset(
-    {"place", "explain", "diff", "gate", "capacity", "drain", "outage", "chances", "expand", "sweep", "autoscale plan"}
-)
-
 
 def _remember_exit(wanted: bool) -> None:
     answer_is_always_good(wanted)
@@ -134,9 +115,10 @@ def complete_command(command: Any, path: str) -> Any:
     app.command()(_common_options)
     shared = {each.name: each for each in typer.main.get_command(app).params}
     own = {each.name for each in command.params}
-    wanted = ["color", *(["exit_zero"] if path in ANSWERING else [])]
-    if path in TAKING_MANIFESTS | TAKING_FILES:
-        offered = ("filename", "recursive") if path in TAKING_MANIFESTS else ("filename",)
+    spec = specs_by_name()[path]
+    wanted = ["color", *(["exit_zero"] if spec.may_be_no else [])]
+    if spec.takes:
+        offered = ("filename", "recursive") if spec.takes == "manifests" else ("filename",)
         added = [name for name in offered if name not in own]
         wanted += added
         files = next((each for each in command.params if each.name == "files"), None)
@@ -146,8 +128,8 @@ def complete_command(command: Any, path: str) -> Any:
         command.callback = partial(_with_files, command.callback, frozenset(added), needed)
     command.params += [shared[name] for name in wanted if name not in own]
     command.get_params = partial(_plain_params, command.get_params)
-    command.format_options = partial(_format_options, command, path in TAKING_MANIFESTS | TAKING_FILES)
-    command.format_epilog = partial(_format_examples, path)
+    command.format_options = partial(_format_options, command, bool(spec.takes))
+    command.format_epilog = partial(_format_examples, spec)
     return command
 
 
@@ -220,24 +202,24 @@ def _record(param: Any, ctx: Any) -> tuple[str, str] | None:
     return (f"[{metavar}]{many}" if optional else f"{metavar}{many}"), record[1]
 
 
-def _format_examples(path: str, ctx: Any, formatter: Any) -> None:
-    from kwhatif.cli.examples import EXAMPLES
-
-    lines = EXAMPLES.get(path, ())
-    if lines:
+def _format_examples(spec: CommandSpec, ctx: Any, formatter: Any) -> None:
+    if spec.examples:
         with formatter.section("Examples"):
             room = formatter.width - 8
-            for words in lines:
-                told = wrap(f"kwhatif {path} {words}", room, break_on_hyphens=False, break_long_words=False)
+            for words in spec.examples:
+                told = wrap(f"kwhatif {spec.name} {words}", room, break_on_hyphens=False, break_long_words=False)
                 formatter.write("  " + " \\\n      ".join(told) + "\n")
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows its commands by a table: command -> (module in this room, one line of help)."""
+    """A group whose commands are those that have a spec; their modules are imported when one is called."""
 
-    commands_by_name: ClassVar[Mapping[str, tuple[str, str]]]
     path: ClassVar[str] = ""
     """What the group itself is called by, behind the program; nothing for that of all commands."""
+
+    @property
+    def commands_by_name(self) -> dict[str, CommandSpec]:
+        return commands_of(self.path)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands_by_name)
@@ -245,7 +227,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands_by_name:
             return None
-        module = import_module(f"kwhatif.cli.{self.commands_by_name[cmd_name][0]}")
+        module = import_module(f"kwhatif.cli.{self.commands_by_name[cmd_name].module}")
         command = typer.main.get_command(module.app)
         command.name = cmd_name
         return (
@@ -263,4 +245,4 @@ class LazyGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         if self.commands_by_name:
             with formatter.section("Commands"):
-                formatter.write_dl([(name, text) for name, (_, text) in self.commands_by_name.items()])
+                formatter.write_dl([(name, spec.purpose) for name, spec in self.commands_by_name.items()])

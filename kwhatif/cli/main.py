@@ -22,28 +22,9 @@ from kwhatif.cli.progress_line import progress
 from kwhatif.errors import KwhatifError, UnreadError
 from kwhatif.progress import use_listener
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "place": ("place", "Where would these pods go?"),
-    "explain": ("explain", "Why does a pod go where it goes, or nowhere?"),
-    "diff": ("diff", "What would change with another policy, version, cluster or manifests?"),
-    "gate": ("gate", "May this change go into the cluster?"),
-    "capacity": ("capacity", "How many more of these would fit?"),
-    "drain": ("drain", "What would draining nodes do?"),
-    "chances": ("chances", "How likely is it that these pods go where they may go?"),
-    "outage": ("outage", "What happens when nodes, zones or pools are gone?"),
-    "sweep": ("sweep", "Which scheduler policy is best for these clusters?"),
-    "autoscale": ("autoscale", "Which nodes would cluster-autoscaler add or remove?"),
-    "expand": ("expand", "What pods do manifests become?"),
-    "snapshot": ("snapshot", "Take, convert, look at and compare snapshots."),
-    "policy": ("policy", "Look at a KubeSchedulerConfiguration."),
-    "backtest": ("backtest", "Do the decisions of a recorded day come out again?"),
-    "conformance": ("conformance", "Replay recorded decisions of a real kube-scheduler and compare."),
-}
-"""Command -> (module in this room, one line of help)."""
-
 
 class _Commands(LazyGroup):
-    commands_by_name = COMMANDS
+    path = ""
 
 
 app = typer.Typer(

@@ -23,7 +23,7 @@ Path: TypeAlias = str | os.PathLike[str]
 Manifests: TypeAlias = Path | Mapping[str, Any] | Sequence[Path | Mapping[str, Any]]
 """Files or directories by their paths, objects as plain values, or several of either."""
 
-Source: TypeAlias = "Path | Sequence[Path] | Snapshot | LiveSource"
+ClusterSource: TypeAlias = "Path | Sequence[Path] | Snapshot | LiveSource"
 """A cluster: a snapshot, the files that make one up, or the ``live`` one."""
 
 
@@ -104,7 +104,7 @@ class _PlainEdits:
 
 def build_scenario(
     manifests: Manifests,
-    snapshot: Source,
+    snapshot: ClusterSource,
     options: Mapping[str, Any],
     now: datetime | None = None,
 ) -> Scenario:
@@ -150,7 +150,7 @@ def files_of(given: Manifests) -> Files:
     return [each if isinstance(each, Mapping) else os.fspath(each) for each in several]
 
 
-def cluster_of(given: Source) -> Any:
+def cluster_of(given: ClusterSource) -> Any:
     return files_of(given) if isinstance(given, str | os.PathLike | Sequence) else given
 
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from kwhatif.commands.pages import PAGES, fidelity_data, findings_data, plain_blocks, sections_of, tables_of, verdict_of
+from kwhatif.commands.spec import all_specs, load
+from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict, flatten_blocks
 from kwhatif.render.html.drawings import (
     drained_nodes,
     json_in_page,
@@ -20,8 +24,9 @@ from kwhatif.render.html.drawings import (
     pods_data,
     story_data,
 )
+from kwhatif.render.page_spec import PageSpec
+from kwhatif.render.sections import describe_edits, describe_fidelity, fidelity_blocks
 from kwhatif.results.base import Result
-from kwhatif.results.gate import GateResult
 
 APP = (
     "data",
@@ -55,7 +60,7 @@ def html_page(result: Result) -> str:
     scripts = [text("vendor/echarts.min.js"), f"(() => {{\n'use strict';\n{''.join(parts)}}})();\n"]
     style = text("style.css")
     return assets.get_template("page.html").render(
-        question=PAGES[type(result)].name,
+        question=page_of(result).name,
         style=style,
         style_hash=_hash(style),
         scripts=scripts,
@@ -66,7 +71,7 @@ def html_page(result: Result) -> str:
 
 def page_data(result: Result) -> dict[str, Any]:
     """Everything that a page shows, as plain values."""
-    question = PAGES[type(result)]
+    question = page_of(result)
     blocks = question.blocks(result)
     sections = sections_of(result, blocks)
     found = result.cluster_map
@@ -97,9 +102,118 @@ def page_data(result: Result) -> dict[str, Any]:
         "pods": pods_data(result, nodes),
         "drained": drained_nodes(result),
         "matrices": matrices_of(result),
-        "findings": findings_data(result) if isinstance(result, GateResult) else None,
+        "findings": question.findings(result) if question.findings else None,
         "story": story_data(result),
     }
+
+
+def page_of(result: Result) -> PageSpec:
+    """How a page tells this result: what the spec of its command names. Raises KeyError if it has no page."""
+    return _pages()[type(result)]
+
+
+@cache
+def _pages() -> Mapping[type[Result], PageSpec]:
+    specs = [(spec.package, each) for spec in all_specs() for each in spec.results if each.page]
+    return {load(package, each.type): load(package, each.page) for package, each in specs}
+
+
+MOST_PODS_OF_A_GAP = 50
+
+
+def verdict_of(result: Result, blocks: Iterable[Block]) -> dict[str, str]:
+    """The answer: its tone, a few words, and the sentence that every report of it begins with."""
+    question = page_of(result)
+    told = next((block.text for block in blocks if isinstance(block, Verdict)), "") or question.verdict(result)
+    tone, words = question.answer(result)
+    return {"tone": tone, "words": words, "text": told}
+
+
+def fidelity_data(result: Result) -> list[dict[str, Any]]:
+    """The rules and the snapshot, of each side where they differ, and the gaps, those first that touch a pod."""
+    told = list(dict.fromkeys(result.fidelities))
+    return [
+        {
+            "side": side if len(told) > 1 else "",
+            "lines": [describe_fidelity(each), *describe_edits(each.edits)],
+            "gaps": [
+                {
+                    "what": gap.what,
+                    "effect": gap.consequence,
+                    "pods": gap.pods[:MOST_PODS_OF_A_GAP],
+                    "number": len(gap.pods),
+                }
+                for gap in sorted(each.gaps, key=lambda gap: not gap.pods)
+            ],
+        }
+        for side, each in zip(("A", "B"), told, strict=False)
+    ]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: a title of ours, and what stands under it."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
+    """The report's blocks under their headings, but for the verdict and what it stands on, which have their places."""
+    elsewhere = [block for each in result.fidelities for block in fidelity_blocks(each)]
+    elsewhere += [Heading("A STANDS ON"), Heading("B STANDS ON")]
+    found: list[tuple[str, list[Block]]] = []
+    for block in flatten_blocks(blocks):
+        if isinstance(block, Verdict) or block in elsewhere:
+            continue
+        section = block.section if isinstance(block, Heading) else ""
+        if section and found and found[-1][0] == section:
+            found[-1][1].append(block)
+        elif section:
+            found.append((section, [block]))
+        elif isinstance(block, Heading):
+            found.append((sentence(block.text), []))
+        elif not found:
+            found.append((page_of(result).title, [block]))
+        else:
+            found[-1][1].append(block)
+    return [Section(title, told) for title, told in found]
+
+
+def sentence(heading: str) -> str:
+    """``VICTIMS of urgent`` as ``Victims of urgent``: words in capitals are ours, and are not shouted here."""
+    words = heading.split(" ")
+    # A and B alone are sides; in the middle of words in capitals an A is an article.
+    article = [
+        word == "A" and place > 0 and "".join(words[place + 1 :][:1]).isupper() for place, word in enumerate(words)
+    ]
+    plain = [
+        word.lower() if word.isupper() and (len(word) > 1 or alone) else word
+        for word, alone in zip(words, article, strict=True)
+    ]
+    text = " ".join(plain)
+    return text[:1].upper() + text[1:]
+
+
+def tables_of(sections: Iterable[Section]) -> Iterator[Table]:
+    return (block for section in sections for block in section.blocks if isinstance(block, Table))
+
+
+def plain_blocks(blocks: Iterable[Block], first_table: int) -> Iterator[dict[str, Any]]:
+    """Blocks as plain values; tables by their number in the page, from ``first_table`` on."""
+    for block in blocks:
+        match block:
+            case Facts(pairs):
+                yield {"facts": pairs}
+            case Heading(text=text):
+                yield {"heading": sentence(text)}
+            case Lines(texts, listed):
+                yield {"lines": texts, "listed": listed}
+            case Commands(texts):
+                yield {"lines": texts, "listed": True}
+            case Table():
+                yield {"table": first_table}
+                first_table += 1
 
 
 def _hash(text: str) -> str:

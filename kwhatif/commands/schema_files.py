@@ -8,21 +8,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kwhatif.api.json_schema import components, document_schema
-from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained, PoolsDiff
-from kwhatif.commands.backtest.diff_result import BacktestDiff
-from kwhatif.commands.backtest.result import BacktestResult
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
+from kwhatif.commands.spec import all_specs, load
 from kwhatif.commands.sweep import space_document
-from kwhatif.commands.sweep.result import SweepResult
 from kwhatif.redaction import translation as translation_file
 from kwhatif.results.base import Result
-from kwhatif.results.gate import GateResult
-from kwhatif.results.place import PlaceResult
 from kwhatif.simulation import repository_policy
 from kwhatif.simulation.autoscalers import instance_types_document, node_groups_document
 from kwhatif.simulation.edits import document
@@ -82,38 +78,9 @@ def _settings(reference: Schema) -> Schema:
     return {"anyOf": [reference, {"enum": _LEVELS}, several, {"type": "null"}]}
 
 
-def gate_report_schema() -> Schema:
-    return _result_schema("gate-report", GateResult, "What kwhatif gate says of a change")
-
-
-def backtest_result_schema() -> Schema:
-    return _result_schema("backtest-result", BacktestResult, "How far the decisions of a recording come out again")
-
-
-def backtest_diff_schema() -> Schema:
-    return _result_schema("backtest-diff", BacktestDiff, "What another configuration would have made of a recorded day")
-
-
-def place_result_schema() -> Schema:
-    return _result_schema("place-result", PlaceResult, "Where kwhatif place puts pods")
-
-
-def karpenter_result_schema() -> Schema:
-    return _result_schema("karpenter-result", KarpenterResult, "What Karpenter would do, by kwhatif autoscale")
-
-
-def pools_diff_schema() -> Schema:
-    return _result_schema("pools-diff", PoolsDiff, "What Karpenter buys with two sets of NodePools, by kwhatif diff")
-
-
-def nodes_explained_schema() -> Schema:
-    return _result_schema(
-        "nodes-explained", NodesExplained, "Why Karpenter gives nodes back or keeps them, by kwhatif explain"
-    )
-
-
-def _result_schema(name: str, result: type[Result], purpose: str) -> Schema:
+def _result_schema(name: str, package: str, path: str, purpose: str) -> Schema:
     """Every field is always there but those that may be unset; later versions may have more."""
+    result: type[Result] = load(package, path)
     _, definitions = components(result)
     for definition in definitions.values():
         given = definition.get("required", ())
@@ -176,10 +143,6 @@ def sweep_space_schema() -> Schema:
     )
 
 
-def sweep_result_schema() -> Schema:
-    return _result_schema("sweep-result", SweepResult, "The policies that kwhatif sweep compared")
-
-
 def scenario_schema() -> Schema:
     """Objects and pods are held to their kinds when they are read."""
     _, definitions = components(SchedulerScenario)
@@ -187,7 +150,7 @@ def scenario_schema() -> Schema:
     return document_schema(
         "scenario",
         "",
-        "SchedulerScenario",
+        "Scenario",
         "A cluster, a policy, pods that arrive one at a time, and what a scheduler did with them: a line of a file of "
         "recorded decisions.",
         scenario["properties"],
@@ -213,23 +176,22 @@ def _without_head(properties: Mapping[str, Schema]) -> dict[str, Schema]:
     return {name: schema for name, schema in properties.items() if name not in ("apiVersion", "kind")}
 
 
-SCHEMAS = {
-    "backtest-diff": backtest_diff_schema,
-    "backtest-result": backtest_result_schema,
+SCHEMAS: dict[str, Callable[[], Schema]] = {
     "cluster-edits": cluster_edits_schema,
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,
-    "gate-report": gate_report_schema,
     "instance-types": instance_types_schema,
-    "karpenter-result": karpenter_result_schema,
     "node-groups": node_groups_schema,
-    "nodes-explained": nodes_explained_schema,
-    "place-result": place_result_schema,
-    "pools-diff": pools_diff_schema,
     "scenario": scenario_schema,
-    "sweep-result": sweep_result_schema,
     "sweep-space": sweep_space_schema,
     "translation": translation_schema,
+}
+
+
+SCHEMAS |= {
+    each.schema: partial(_result_schema, each.schema, spec.package, each.type, each.about)
+    for spec in all_specs()
+    for each in spec.results
 }
 
 

@@ -13,9 +13,13 @@ NONE = "<none>"
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Opens a part of a report; stands directly over the block that follows."""
+    """Opens a part of a report; stands directly over the block that follows.
+
+    On a page, headings that follow each other and have one ``section`` stand below that in one part.
+    """
 
     text: str
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)

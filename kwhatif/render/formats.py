@@ -96,7 +96,7 @@ def _render_block(block: Block) -> str:
     match block:
         case Verdict(text):
             return escape_markdown(text)
-        case Heading(text):
+        case Heading(text=text):
             return f"### {escape_markdown(text)}"
         case Facts(pairs):
             return "\n".join(f"- **{label}:** {escape_markdown(value)}" for label, value in pairs)

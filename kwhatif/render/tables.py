@@ -106,7 +106,7 @@ def _render_block(block: Block, screen: Screen) -> list[str]:
     match block:
         case Verdict(text, good):
             return [screen.paint(line, "pass" if good else "fail") for line in screen.wrap(text)]
-        case Heading(text):
+        case Heading(text=text):
             return [screen.paint(line, "heading") for line in screen.wrap(text)]
         case Facts(pairs):
             width = max(len(label) for label, _ in pairs) + 2

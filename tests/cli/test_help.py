@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import typer
 
-from kwhatif.cli.common import ANSWERING, GROUPS, TAKING_MANIFESTS
+from kwhatif.cli.common import GROUPS
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.examples import EXAMPLES
 from kwhatif.cli.main import app
+from kwhatif.commands.spec import all_specs, specs_by_name
 from tests.cli.running import CLUSTER, TESTS, run
 
 
@@ -56,8 +56,8 @@ def test_shared_options_have_one_group_and_one_text() -> None:
 def test_who_may_answer_no_says_so_and_can_be_told_to_end_well() -> None:
     for path, command in COMMANDS.items():
         says = re.search(r"Exit\s+codes:.*\b1\b", command.help, re.DOTALL) is not None
-        assert (path in ANSWERING) == any(param.name == "exit_zero" for param in command.params)
-        assert says == (path in ANSWERING), path
+        assert (specs_by_name()[path].may_be_no) == any(param.name == "exit_zero" for param in command.params)
+        assert says == (specs_by_name()[path].may_be_no), path
     assert run("place", "data/pods.yaml", "--snapshot", CLUSTER).code == 1
     assert run("place", "data/pods.yaml", "--snapshot", CLUSTER, "--exit-zero").code == 0
     assert run("place", "data/pods.yaml", "--snapshot", CLUSTER).code == 1
@@ -118,7 +118,9 @@ def test_manifests_are_taken_as_kubectl_takes_them(tmp_path: Path) -> None:
     below = tmp_path / "below"
     below.mkdir()
     shutil.copy(TESTS / "data" / "small.yaml", below / "small.yaml")
-    for path in sorted(TAKING_MANIFESTS - {"gate", "autoscale plan", "diff", "sweep"}):
+    for path in sorted(
+        {spec.name for spec in all_specs() if spec.takes == "manifests"} - {"gate", "autoscale plan", "diff", "sweep"}
+    ):
         words = [*path.split(), *(["ant-1", "--ignore-daemonsets", "--force"] if path == "drain" else [])]
         ran = run(*words, "-f", str(tmp_path), "-R", "--snapshot", CLUSTER)
         assert ran.code in (0, 1), ran.err
@@ -152,8 +154,8 @@ def test_every_example_runs(path: str, tmp_path: Path) -> None:
     live = path in ("snapshot dump", "snapshot record")
     if path == "snapshot reveal":
         (tmp_path / "answer.txt").write_text("nothing of interest")
-        run(*shlex.split(f"snapshot redact {EXAMPLES['snapshot redact'][0]}"), folder=tmp_path)
-    for line in EXAMPLES[path]:
+        run(*shlex.split(f"snapshot redact {specs_by_name()['snapshot redact'].examples[0]}"), folder=tmp_path)
+    for line in specs_by_name()[path].examples:
         ran = run(*path.split(), *shlex.split(line), env={"KUBECONFIG": str(tmp_path / "nowhere")}, folder=tmp_path)
         assert ran.code in ((2,) if live else (0, 1)), ran.err
         assert not live or "kubeconfig" in ran.err.lower() or "nowhere" in ran.err

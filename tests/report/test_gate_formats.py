@@ -20,7 +20,7 @@ from kwhatif.commands.gate.formats.formats import FORMATS
 from kwhatif.commands.gate.formats.junit import gate_junit
 from kwhatif.commands.gate.formats.markdown import LONGEST, MARKER, gate_markdown
 from kwhatif.commands.gate.formats.table import WIDTH, gate_table
-from kwhatif.commands.schema_files import gate_report_schema
+from kwhatif.commands.schema_files import SCHEMAS
 from kwhatif.render.escape import clean
 from kwhatif.render.screen import Screen
 from kwhatif.results.gate import Finding, GateResult, Location, RuleOutcome, Subject
@@ -42,7 +42,7 @@ def nothing_else(schema: Any) -> Any:
     return {**inner, "additionalProperties": False} if isinstance(inner.get("properties"), dict) else inner
 
 
-OURS = jsonschema.Draft202012Validator(nothing_else(gate_report_schema()))
+OURS = jsonschema.Draft202012Validator(nothing_else(SCHEMAS["gate-report"]()))
 
 
 def check(name: str, text: str) -> None:

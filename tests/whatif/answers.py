@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from kwhatif.commands.capacity.capacity import capacity as capacity_of
+from kwhatif.commands.capacity.capacity import measure_capacity
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.diff.diff import Side, compare_sides
 from kwhatif.results.base import Result
@@ -13,7 +13,7 @@ from kwhatif.results.diff import DecisionDiff
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.place import PlaceResult
 from kwhatif.simulation.expansion.expand import ExpandedManifests
-from kwhatif.simulation.explanation.explain import explain as explained
+from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
@@ -40,11 +40,11 @@ def simulate(session: Session, asked: Sequence[PodToSchedule], **options: Any) -
 
 
 def explain(session: Session, asked: Sequence[PodToSchedule], *looking: Any, **options: Any) -> ExplainResult:
-    return concluded(explained(session, asked, *looking, **options))
+    return concluded(explain_pods(session, asked, *looking, **options))
 
 
 def capacity(session: Session, expanded: ExpandedManifests, **options: Any) -> CapacityResult:
-    found = concluded(capacity_of(session, expanded, **options))
+    found = concluded(measure_capacity(session, expanded, **options))
     return found.with_refusals(refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
 
 

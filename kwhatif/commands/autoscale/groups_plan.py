@@ -175,7 +175,7 @@ def _place(state: _State) -> None:
     state.waiting += [victim.pod for victim in run.evicted if state.session.cluster.find(victim.uid) is None]
 
 
-def autoscale(
+def plan_node_groups(
     session: Session,
     placements: Sequence[Placement],
     asked: Sequence[PodToSchedule],

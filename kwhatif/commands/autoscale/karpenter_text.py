@@ -15,7 +15,7 @@ from kwhatif.commands.autoscale.karpenter_result import (
     PodPlan,
     PoolsDiff,
 )
-from kwhatif.commands.autoscale.text import autoscale_blocks
+from kwhatif.commands.autoscale.text import answer_of, autoscale_blocks
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.render.blocks import (
     NONE,
@@ -29,6 +29,7 @@ from kwhatif.render.blocks import (
     format_part,
     join_texts,
 )
+from kwhatif.render.page_spec import PageSpec, PageVerdict, answer_in_words
 from kwhatif.render.sections import chance_blocks, fidelity_blocks
 from kwhatif.results.amounts import format_count, format_some
 
@@ -265,3 +266,43 @@ def _node(each: NodePlan) -> tuple[str, ...]:
         "goes" if each.goes else "stays",
         "; ".join(each.reasons) or NONE,
     )
+
+
+PAGE = PageSpec(
+    "autoscale",
+    answer_of,
+    karpenter_blocks,
+    "Karpenter",
+    lambda result: format_count(len(result.machines), "new NodeClaim"),
+)
+
+
+def _answer_of_both(result: AutoscalersResult) -> PageVerdict:
+    if not result.karpenter.pods:
+        return "plain", "No pod waits for a node"
+    return answer_in_words("Every pod gets a node", "Not every pod gets a node")(result)
+
+
+BOTH_PAGE = PageSpec(
+    "autoscale",
+    _answer_of_both,
+    autoscalers_blocks,
+    "Both autoscalers",
+    lambda result: (
+        f"{format_count(sum(each.to - each.size for each in result.cluster_autoscaler.plan), 'new node')} by"
+        f" cluster-autoscaler, {format_count(len(result.karpenter.machines), 'new NodeClaim')} by Karpenter"
+    ),
+)
+
+
+POOLS_PAGE = PageSpec(
+    "diff", answer_in_words("No difference", "They differ", "differs"), pools_diff_blocks, "What is compared"
+)
+
+
+NODES_PAGE = PageSpec(
+    "explain",
+    lambda result: ("plain", "What Karpenter makes of the nodes"),
+    nodes_explained_blocks,
+    "Nodes",
+)

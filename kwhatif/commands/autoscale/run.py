@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import (
+    ClusterSource,
+    Manifests,
+    Path,
+    ScenarioKeywords,
+    SchedulerKeywords,
+    build_scenario,
+    paths_of,
+)
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained, PoolsDiff
+    from kwhatif.commands.autoscale.result import AutoscaleResult
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from kwhatif.commands.autoscale.groups_plan import autoscale, groups_of
+from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups
 from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
 from kwhatif.commands.autoscale.result import AutoscaleResult
 from kwhatif.results.base import Fidelity, Result
@@ -72,7 +91,7 @@ class Autoscale(AfterPlacing[AutoscaleResult]):
         self, case: Scenario, known: ConfiguredGroups, run: PlacementOutcome, fidelity: Fidelity
     ) -> AutoscaleResult:
         """Once the scheduler has placed what it could."""
-        return autoscale(
+        return plan_node_groups(
             case.session,
             run.placements,
             case.pods_to_schedule,
@@ -167,3 +186,81 @@ class Autoscalers(AfterPlacing[AutoscalersResult]):
             return AutoscalersResult(cluster_autoscaler=grown, karpenter=bought)
 
         return answer_after_placing(case, after)
+
+
+def autoscale(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    groups: Path,
+    scale_down: bool = False,
+    orders: int = 6,
+    provision_seconds: int | None = None,
+    **options: Unpack[ScenarioKeywords],
+) -> AutoscaleResult:
+    """Which nodes would cluster-autoscaler add for these pods and those that wait in the snapshot, and which remove?
+
+    ``groups`` is a NodeGroups document by its path. ``scale_down`` also looks for unneeded nodes; ``orders`` is in how
+    many more orders nodes and pods are listed, to tell what is left to chance. With ``provision_seconds``, which a new
+    node takes to come up, scheduler and autoscaler take turns until nothing more happens.
+    """
+
+    question = Autoscale(os.fspath(groups), scale_down=scale_down, orders=orders, provision=provision_seconds)
+    return ask(question, build_scenario(manifests, snapshot, options))
+
+
+def karpenter(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    catalogue: Path,
+    node_pools: Path | Sequence[Path] = (),
+    consolidate: bool = False,
+    orders: int = 6,
+    **options: Unpack[ScenarioKeywords],
+) -> KarpenterResult:
+    """Which NodeClaims would Karpenter make for these pods and those that wait in the snapshot?
+
+    ``catalogue`` is an InstanceTypes document; ``node_pools`` are NodePools in place of the snapshot's. With
+    ``consolidate`` also: which nodes would it give back? ``orders`` is in how many more orders of Karpenter's maps is
+    looked, to tell what is left to chance.
+    """
+
+    question = Karpenter(os.fspath(catalogue), paths_of(node_pools), consolidate=consolidate, orders=orders)
+    return ask(question, build_scenario(manifests, snapshot, options))
+
+
+def diff_node_pools(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    catalogue: Path | Sequence[Path],
+    node_pools: Path | Sequence[Path] = (),
+    rebuild: bool = False,
+    **options: Unpack[ScenarioKeywords],
+) -> PoolsDiff:
+    """What does Karpenter buy with other NodePools, or with another catalogue, and what does that cost?
+
+    Of ``catalogue`` and ``node_pools`` there are one or two, for side A and B; one file of ``node_pools`` and one
+    ``catalogue`` are compared with the NodePools of the snapshot. With ``rebuild``, all of Karpenter's nodes are bought
+    anew.
+    """
+    from kwhatif.commands.autoscale.pools_diff import ComparePools
+
+    question = ComparePools(paths_of(catalogue), paths_of(node_pools), rebuild)
+    return ask(question, build_scenario(manifests, snapshot, options))
+
+
+def explain_consolidation(
+    nodes: str | Sequence[str],
+    *,
+    snapshot: ClusterSource,
+    catalogue: Path,
+    node_pools: Path | Sequence[Path] = (),
+    **options: Unpack[SchedulerKeywords],
+) -> NodesExplained:
+    """Does Karpenter give these nodes back, and why, or why not? They are named."""
+
+    names = [nodes] if isinstance(nodes, str) else list(nodes)
+    question = ExplainNodes(names, os.fspath(catalogue), paths_of(node_pools))
+    return ask(question, build_scenario((), snapshot, options))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kwhatif.commands.autoscale.karpenter_result import KarpenterResult
 from kwhatif.commands.autoscale.result import AutoscaleResult, NodeOutlook, PodOutlook, Rejection
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Verdict, build_table, format_part, join_texts
+from kwhatif.render.page_spec import PageSpec, PageVerdict, answer_in_words
 from kwhatif.render.sections import chance_blocks, fidelity_blocks
 from kwhatif.results.amounts import format_age, format_count, format_some
 
@@ -127,3 +129,19 @@ def _node(node: NodeOutlook) -> tuple[str, ...]:
         return (node.node, node.group, used, "unneeded, stays", node.reason or NONE)
     when = f"goes after {format_age(int(node.after))}" + ("" if node.first else ", not among the first")
     return (node.node, node.group, used, when, moves or "empty")
+
+
+def answer_of(result: AutoscaleResult | KarpenterResult) -> PageVerdict:
+    """The verdict of a page: whether every pod that waits gets a node."""
+    if not result.pods:
+        return "plain", "No pod waits for a node"
+    return answer_in_words("Every pod gets a node", "Not every pod gets a node")(result)
+
+
+PAGE = PageSpec(
+    "autoscale",
+    answer_of,
+    autoscale_blocks,
+    "cluster-autoscaler",
+    lambda result: f"{result.result}; {format_count(sum(each.to - each.size for each in result.plan), 'new node')}",
+)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kwhatif.commands.backtest.diff_result import BacktestDiff, DayMoment, DaySide, PendingTime, Reality
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, format_part
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_count
 from kwhatif.results.diff import ClusterUse
@@ -148,3 +149,11 @@ def _seconds(length: float) -> str:
 
 def _format_signed(number: float) -> str:
     return f"+{number}" if number > 0 else str(number)
+
+
+PAGE = PageSpec(
+    "backtest",
+    answer_in_words("The day goes the same way", "The day goes another way", "differs"),
+    lambda result: backtest_diff_blocks(result, everything=True),
+    "The day",
+)

@@ -7,6 +7,17 @@ What becomes of all decisions that are asked about, counted.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
+
+from kwhatif.commands.api_options import Path, SchedulerKeywords, build_scenario, policy_of
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.commands.backtest.diff_result import BacktestDiff
+    from kwhatif.commands.backtest.result import BacktestResult
+
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -205,3 +216,31 @@ def _verdict(at: str, attempt: Attempt, *, nodes: int, strangers: Sequence[str])
     if attempt.is_placed and attempt.evaluated < nodes:
         return judge.SAMPLED, f"{attempt.evaluated} of {nodes} nodes were looked at, and which ones is not known"
     return judge.MOVED, f"what has gone or changed since {at} is not in the snapshot"
+
+
+def backtest(recording: Path, *, need: float = 0, **options: Unpack[SchedulerKeywords]) -> BacktestResult:
+    """Do the decisions of a recording come out again? ``policy`` is that of the recorded scheduler.
+
+    Less than ``need`` percent of any sort of decision makes the exit code 1.
+    """
+    from kwhatif.snapshot.load import load_recording
+
+    recorded, start = load_recording(os.fspath(recording))
+    return ask(Backtest(recorded, need), build_scenario((), start, options))
+
+
+def backtest_diff(
+    recording: Path, *, other: Path | Mapping[str, Any], **options: Unpack[SchedulerKeywords]
+) -> BacktestDiff:
+    """What would another configuration have made of a recorded day? ``policy`` is that of the recorded scheduler.
+
+    ``other`` may name the Kubernetes whose rules hold, as in ``default@1.31``.
+    """
+    from kwhatif.commands.backtest.day_diff import DayDiff
+    from kwhatif.snapshot.load import load_recording
+
+    recorded, start = load_recording(os.fspath(recording))
+    policy = policy_of(other)
+    question = DayDiff(recorded, f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
+    case = build_scenario((), start, options)
+    return ask(question, *question.cases(case.inputs, case.scheduler_options, policy))

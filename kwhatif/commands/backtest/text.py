@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kwhatif.commands.backtest.result import Agreement, BacktestResult
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Table, Verdict, build_table, format_part
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import describe_fidelity
 from kwhatif.results.amounts import format_count
 
@@ -49,3 +50,11 @@ def _reach(share: float) -> str:
 def _texts(result: BacktestResult) -> str:
     texts = format_count(result.texts, "text")
     return f"{result.texts_agreeing} of {texts} of refusals came out word for word every time."
+
+
+PAGE = PageSpec(
+    "backtest",
+    lambda result: ("bad", "Less agrees than was asked for") if result.exit_code else ("plain", "How much agrees"),
+    backtest_blocks,
+    "Decisions",
+)

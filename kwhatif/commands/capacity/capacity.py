@@ -47,7 +47,7 @@ _ASKED_AT_LEAST = 10
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
 
-def capacity(
+def measure_capacity(
     session: Session,
     expanded: ExpandedManifests,
     *,

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, build_scenario
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.commands.capacity.result import CapacityResult
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kwhatif.commands.capacity.capacity import capacity
+from kwhatif.commands.capacity.capacity import measure_capacity
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Notes
@@ -28,7 +36,7 @@ class Capacity(Question[CapacityResult]):
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[CapacityResult]:
         (case,) = cases
-        return capacity(
+        return measure_capacity(
             case.session,
             case.expanded,
             release=self.release,
@@ -38,3 +46,21 @@ class Capacity(Question[CapacityResult]):
             first=case.edited.waiting_pods,
             scaler=case.scaler,
         )
+
+
+def capacity(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource,
+    release: bool = False,
+    at_least: int = 1,
+    limit: int | None = None,
+    **options: Unpack[AutoscaledKeywords],
+) -> CapacityResult:
+    """How many more of a pod fit, or with ``release`` of all pods of the manifests together?
+
+    ``limit`` ends the count; fewer than ``at_least`` make the exit code 1.
+    """
+
+    question = Capacity(release=release, at_least=at_least, limit=limit)
+    return ask(question, build_scenario(manifests, snapshot, options))

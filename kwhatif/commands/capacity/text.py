@@ -8,6 +8,7 @@ from itertools import repeat
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.render.blocks import Block, Facts, Grouping, Verdict, build_table, format_part, join_texts
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
 from kwhatif.results.amounts import format_column, format_count, format_some
 
@@ -78,3 +79,6 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
         for node, amounts in zip(result.nodes, told, strict=False)
     ]
     yield from build_table("NODES", headers, rows, None, Grouping("node", (len(headers) - 1,)), (0,))
+
+
+PAGE = PageSpec("capacity", answer_in_words("It fits", "Not enough fits"), capacity_blocks, "What ends it")

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, build_scenario
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.commands.chances.result import ChancesResult
+
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -109,3 +117,28 @@ def _left_to_chance(session: Session) -> Iterator[str]:
     if any(scheduler.samples for scheduler in session.driver.in_use):
         workers = format_count(session.setup.configuration.parallelism, "worker")
         yield f"above 100 nodes, where the first search begins: at any node; and which nodes {workers} of a search find"
+
+
+def chances(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource,
+    trials: int = 1000,
+    precision: float | None = None,
+    seed: int = 0,
+    max_skew: int = 1,
+    topology_key: str = "topology.kubernetes.io/zone",
+    workers: int | None = None,
+    on: str | None = None,
+    **options: Unpack[ScenarioKeywords],
+) -> ChancesResult:
+    """How likely is it that these pods go where they may go?
+
+    Up to ``trials`` are made by a ``seed``; fewer if no interval reaches further than ``precision`` to either side.
+    More than ``max_skew`` pods of difference over ``topology_key`` count as skewed. ``workers`` processes are asked, or
+    those of a cluster of machines (``on``).
+    """
+    from kwhatif.fleet.executors import executor_of
+
+    question = Chances(trials, seed, precision, max_skew, topology_key, executor_of(on, workers))
+    return ask(question, build_scenario(manifests, snapshot, options))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kwhatif.commands.chances.result import ChancesResult, PlaceChances, WorkloadChances
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Verdict, build_table
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_count
 
@@ -65,3 +66,11 @@ def _summary(result: ChancesResult) -> str:
         )
     early = f"; stopped early: all intervals are within {result.precision}" if result.trials < result.wanted else ""
     return text + (early if result.precision else "")
+
+
+PAGE = PageSpec(
+    "chances",
+    answer_in_words("Every pod finds a node in every trial", "In some trials a pod finds no node"),
+    lambda result: chances_blocks(result, everything=True),
+    "Workloads",
+)

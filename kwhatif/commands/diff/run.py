@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from kwhatif.commands.api_options import (
+    AutoscaledKeywords,
+    ClusterSource,
+    Manifests,
+    Path,
+    build_scenario,
+    cluster_of,
+    files_of,
+    policy_of,
+)
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.results.diff import DecisionDiff
+
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from kwhatif.commands.diff.diff import Side, compare_sides
 from kwhatif.errors import UsageError
@@ -105,3 +122,35 @@ def at_version(engine: SchedulerOptions, policy: Any) -> SchedulerOptions:
 
 def _value_of_side(given: Sequence[T], side: int) -> T:
     return given[side if len(given) > 1 else 0]
+
+
+def diff(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    snapshot_b: ClusterSource | None = None,
+    policy_b: Path | Mapping[str, Any] | None = None,
+    old: Manifests = (),
+    new: Manifests = (),
+    replay: Sequence[str] = (),
+    **options: Unpack[AutoscaledKeywords],
+) -> DecisionDiff:
+    """What would change with another policy, version, cluster or manifests?
+
+    ``snapshot_b`` and ``policy_b`` are what side B has instead; a policy may name the Kubernetes whose rules hold, as
+    in ``default@1.31``. ``old`` are manifests of side A alone, ``new`` of side B.
+    ``replay`` schedules pods of the snapshot, too: ``pending``, those of a ``namespace=NAME``, or ``all``.
+    """
+
+    policies = [] if policy_b is None and "policy" not in options else [options.get("policy")]
+    policies += [] if policy_b is None else [policy_b]
+    question = Diff(
+        [cluster_of(each) for each in (snapshot, snapshot_b) if each is not None],
+        [policy_of(policy) for policy in policies],
+        files_of(manifests),
+        files_of(old),
+        files_of(new),
+        [replay] if isinstance(replay, str) else replay,
+    )
+    common = build_scenario((), (), options)
+    return ask(question, *question.cases(common.inputs, common.scheduler_options))

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_column, format_count, format_some
 from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
@@ -124,7 +125,7 @@ def _scores(moved: Sequence[PodChange], everything: bool) -> Iterator[Block]:
         ]
         totals = [str(sum((of or {}).values())) for scores in change.scores for of in (scores.of_a, scores.of_b)]
         rows.append(("total", *totals, _format_signed(sum(turned.values()))))
-        yield Heading(f"WHY {change.pod} MOVED from {change.node_a} to {change.node_b}")
+        yield Heading(f"WHY {change.pod} MOVED from {change.node_a} to {change.node_b}", "Why they moved")
         yield Table(("plugin", "A: from", "A: to", "B: from", "B: to", "turned to B's"), tuple(rows), names_from=1)
 
 
@@ -201,3 +202,14 @@ def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
 
 def _format_signed(number: float) -> str:
     return f"+{number}" if number > 0 else str(number)
+
+
+MOST_MOVES_EXPLAINED = 30
+
+
+PAGE = PageSpec(
+    "diff",
+    answer_in_words("No difference", "They differ", "differs"),
+    lambda result: diff_blocks(result, everything=len(result.changes) <= MOST_MOVES_EXPLAINED),
+    "What is compared",
+)

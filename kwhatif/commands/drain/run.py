@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, build_scenario
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.results.disruption import DrainResult
+
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -58,3 +66,23 @@ class Drain(Question[DrainResult]):
         case.session = case.new_session()
         answer, case.session_after = drain_nodes(case.session, list(names), filters, scaler, earlier)
         return merge_placed(before, answer)
+
+
+def drain(
+    nodes: str | Sequence[str],
+    *,
+    snapshot: ClusterSource,
+    ignore_daemonsets: bool = False,
+    delete_emptydir_data: bool = False,
+    force: bool = False,
+    manifests: Manifests = (),
+    **options: Unpack[AutoscaledKeywords],
+) -> DrainResult:
+    """What would draining nodes do? They are names or label selectors, in this order; the flags are kubectl's.
+
+    Pods of ``manifests``, and those that edits leave without a node, are placed before.
+    """
+
+    names = [nodes] if isinstance(nodes, str) else list(nodes)
+    question = Drain(names, ignore_daemonsets, delete_emptydir_data, force)
+    return ask(question, build_scenario(manifests, snapshot, options))

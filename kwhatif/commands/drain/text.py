@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table, format_part
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
 from kwhatif.results.amounts import format_column, format_count, format_some
 from kwhatif.results.disruption import DrainedPod, DrainResult, Remaining
@@ -104,3 +105,11 @@ def _summary(result: DrainResult) -> str:
     if result.scale_up is not None and result.scale_up.nodes:
         text += f", {describe_scale_up(result.scale_up)}"
     return text
+
+
+PAGE = PageSpec(
+    "drain",
+    answer_in_words("The nodes can be drained", "The drain leaves something behind"),
+    drain_blocks,
+    "Nodes to drain",
+)

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import ClusterSource, ManifestKeywords, Manifests, build_scenario
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.results.expand import ExpandResult
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -49,3 +57,20 @@ class Expand(Question[ExpandResult]):
             require_no_gaps(gaps)
         result = replace(result, edits=tuple(case.snapshot.edits), gaps=tuple(gaps))
         return PendingResult((), lambda: result)
+
+
+def expand(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource = (),
+    verb: str = "",
+    strict: bool = False,
+    **options: Unpack[ManifestKeywords],
+) -> ExpandResult:
+    """What pods do manifests become, and what is filled in, changed or refused on the way?
+
+    They are sent with a ``verb``: ``create``, ``apply`` (which is server-side) or ``replace``, unsaid as ``kubectl
+    apply`` sends them.
+    """
+
+    return ask(Expand(), build_scenario(manifests, snapshot, {**options, "verb": verb, "strict": strict}))

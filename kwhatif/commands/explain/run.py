@@ -8,6 +8,15 @@ in the state in which it leaves the cluster.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, build_scenario, files_of
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Question
+
+if TYPE_CHECKING:
+    from kwhatif.results.explain import ExplainResult
+
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,12 +33,12 @@ from kwhatif.results.place import Placement
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.schedule_one import Observer
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
-from kwhatif.simulation.explanation.explain import DEFAULT_OPTIONS, ExplainOptions, explain
+from kwhatif.simulation.explanation.explain import DEFAULT_OPTIONS, ExplainOptions, explain_pods
 from kwhatif.simulation.explanation.observer import AttemptRecorder, reports_of
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, distinct_pods, find_pods, split_words
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import PendingResult, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest, load_manifests
 
@@ -53,7 +62,7 @@ class Explain(PodQuestion[ExplainResult]):
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExplainResult]:
         (case,) = cases
-        return explain(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
+        return explain_pods(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
 
 
 @dataclass(eq=False)
@@ -124,7 +133,7 @@ class ExplainRun(Question[ExplainResult]):
         placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
         state = f"after {placed} found a node"
         rest = (
-            explain(case.session_after, others, self.explain_options, state=state, others=case.unknown_kinds)
+            explain_pods(case.session_after, others, self.explain_options, state=state, others=case.unknown_kinds)
             if others
             else None
         )
@@ -181,3 +190,31 @@ def _both(fidelity: Fidelity, other: Fidelity | None) -> Fidelity:
         known = gaps.get((gap.what, gap.effect), gap)
         gaps[gap.what, gap.effect] = replace(known, pods=tuple(dict.fromkeys((*known.pods, *gap.pods))))
     return replace(fidelity, gaps=tuple(gaps.values()))
+
+
+def explain(
+    pods: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    files: Manifests = (),
+    after: Manifests = (),
+    node: str = "",
+    versus: str = "",
+    fixes: bool = True,
+    **options: Unpack[ScenarioKeywords],
+) -> ExplainResult:
+    """Why does a pod go where it goes, or nowhere?
+
+    ``pods`` are manifests, or names of pods in ``files`` or in the snapshot: ``NAME``, ``NAMESPACE/NAME`` or
+    ``KIND/NAME``. Manifests ``after`` which they come are placed before; a pod of theirs is explained as it was tried.
+    ``node`` asks about one node alone, ``versus`` about another beside it; ``fixes`` looks for changes that would help.
+    """
+    from kwhatif.commands.place.run import Place
+    from kwhatif.simulation.explanation.explain import ExplainOptions
+
+    looking, words, offered = ExplainOptions(node, versus, fixes), files_of(pods), files_of(files)
+    namespace = options.get("namespace")
+    question: Question[ExplainResult] = Explain(words, offered, namespace, explain_options=looking)
+    if after:
+        question = ExplainRun(Place(), words, namespace, offered, looking)
+    return ask(question, build_scenario(after, snapshot, options))

@@ -9,6 +9,7 @@ from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, build_table, format_part
 from kwhatif.render.explain_nodes import feasible_blocks, missing, nearest, rejected_blocks, score_table
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
@@ -226,3 +227,12 @@ def _fixes(report: PodReport) -> Iterator[Block]:
         yield Table(("change", "leads to"), tuple((fix.change, fix.node) for fix in report.fixes), nodes=(1,))
     elif report.tried:
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
+
+
+PAGE = PageSpec(
+    "explain",
+    answer_in_words("Every pod finds a node", "Not every pod finds a node"),
+    lambda result: refusal_blocks(result.refusals, result.failed),
+    "Refused",
+    lambda result: f"{format_count(len(result.pods), 'pod')} explained, {format_count(result.nodes, 'node')}",
+)

@@ -85,7 +85,7 @@ def apply_change(proposal: GateScenario) -> None:
     proposal.edited = dataclasses.replace(proposal.edited, snapshot=draft.snapshot)
 
 
-def gate(proposal: GateScenario, terms: GateSettings, now: datetime) -> PendingResult[GateResult]:
+def judge_change(proposal: GateScenario, terms: GateSettings, now: datetime) -> PendingResult[GateResult]:
     """Roll a change out, to be judged by the rules once it is known what that stands on. The snapshot stays as it was
     ``before``.
     """

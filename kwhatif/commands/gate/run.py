@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, Path, build_scenario, files_of
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.results.gate import GateResult
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import cached_property
 from typing import cast
 
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
-from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, gate
+from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
@@ -113,7 +123,7 @@ class Gate(Question[GateResult]):
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[GateResult]:
         (case,) = cases
         assert case.inputs.now is not None
-        answer = gate(cast("GateScenario", case), self.terms, case.inputs.now)
+        answer = judge_change(cast("GateScenario", case), self.terms, case.inputs.now)
 
         def result(fidelity: Fidelity) -> GateResult:
             result = answer.result(fidelity)
@@ -124,3 +134,38 @@ class Gate(Question[GateResult]):
             return result
 
         return replace(answer, result=result)
+
+
+def gate(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource = (),
+    base: Manifests | None = None,
+    config: Path | None = None,
+    levels: Mapping[str, str] | None = None,
+    exemptions: bool = True,
+    recursive: bool = True,
+    with_pending: bool = False,
+    now: datetime | None = None,
+    seed: int | None = None,
+    verb: str = "",
+    **options: Unpack[AutoscaledKeywords],
+) -> GateResult:
+    """May this change go into the cluster? Rules look at what comes of it.
+
+    ``base`` are the manifests as they were; without, everything is judged. The rules are those of the GatePolicy
+    ``config``, unsaid of the nearest ``.kwhatif.yaml``, each at its level or at that of ``levels``: ``error``, ``warn``
+    or ``off``. ``now`` tells the age of the snapshot, ``verb`` is as for ``expand``.
+    """
+
+    question = Gate(
+        base=None if base is None else files_of(base),
+        config=None if config is None else os.fspath(config),
+        rule=[f"{name}={level}" for name, level in (levels or {}).items()],
+        exemptions=exemptions,
+        recursive=recursive,
+        with_pending=with_pending,
+        seed=seed,
+    )
+    case = build_scenario(manifests, snapshot, {**options, "verb": verb}, now)
+    return ask(question, question.case(case.inputs, case.scheduler_options))

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, build_scenario
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.results.disruption import OutageResult, Requirement
+
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -179,3 +188,46 @@ def _examples(session: Session, failures: Sequence[Failure]) -> Iterator[PodToSc
         if info.key in wanted and info.shape.template not in seen:
             seen.add(info.shape.template)
             yield PodToSchedule(info.pod, session.snapshot.source, ran_before=True)
+
+
+def outage(
+    failures: Sequence[str] = (),
+    *,
+    snapshot: ClusterSource,
+    nodes: Sequence[str] = (),
+    zones: Sequence[str] = (),
+    pools: Sequence[str] = (),
+    by: Sequence[str] = (),
+    pairs: bool = False,
+    most_pairs: int = 1000,
+    seed: int = 0,
+    unreachable: bool = False,
+    survive: Sequence[str] = (),
+    require: Sequence[Requirement] = ("back",),
+    manifests: Manifests = (),
+    workers: int | None = None,
+    on: str | None = None,
+    **options: Unpack[ScenarioKeywords],
+) -> OutageResult:
+    """What happens when nodes, zones or pools are gone? ``failures`` are words for each: ``nodes``, ``zones``...
+
+    Without words each of the three is asked about, unless ``nodes`` (names or selectors), ``zones``, ``pools``, the
+    values of labels (``by``) or ``pairs`` of nodes are named. Kinds in ``survive`` must be survived, which takes what
+    is in ``require``. ``workers`` processes are asked, or those of a cluster of machines (``on``). Pods of
+    ``manifests``, and those that edits leave without a node, are placed before.
+    """
+    from kwhatif.commands.outage.failures import FailureSelection
+    from kwhatif.fleet.executors import executor_of
+
+    wanted = FailureSelection(
+        each=tuple(failures),
+        nodes=tuple(nodes),
+        zones=tuple(zones),
+        pools=tuple(pools),
+        by=tuple(by),
+        pairs=pairs,
+        most_pairs=most_pairs,
+        seed=seed,
+    )
+    question = Outage(wanted, tuple(survive), tuple(require), unreachable, executor_of(on, workers))
+    return ask(question, build_scenario(manifests, snapshot, options))

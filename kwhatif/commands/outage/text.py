@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, format_part
+from kwhatif.render.page_spec import PageSpec, PageVerdict
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_amount, format_some
 from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
@@ -149,3 +150,12 @@ def _summary(result: OutageResult) -> str:
 
 def _many(kind: str) -> str:
     return {"pair": "node pair"}.get(kind, kind)
+
+
+def _answer_of(result: OutageResult) -> PageVerdict:
+    if result.exit_code:
+        return "bad", "Not all is survived that must be"
+    return ("good", "All is survived that must be") if result.survive else ("plain", "What failures would do")
+
+
+PAGE = PageSpec("outage", _answer_of, outage_blocks, "Failures")

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, Path, build_scenario
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.results.place import PlaceResult
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,3 +112,34 @@ class Place(Question[PlaceResult]):
 
 def _nothing_to_place() -> UsageError:
     return UsageError("name the files with the pods to place, or ask for --with-pending")
+
+
+def place(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    with_pending: bool = False,
+    timeline: bool = False,
+    recreate: bool = True,
+    seed: int | None = None,
+    verb: str = "",
+    write_snapshot: Path | None = None,
+    **options: Unpack[AutoscaledKeywords],
+) -> PlaceResult:
+    """Where would these pods go?
+
+    ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
+    and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
+    from a ``seed``. ``verb`` is as for ``expand``. The cluster afterwards goes to the file ``write_snapshot``, to ask
+    further. With ``autoscale``, pods that a node comes for count as placed.
+    """
+
+    write = "" if write_snapshot is None else os.fspath(write_snapshot)
+    question = Place(
+        with_pending=with_pending,
+        timeline=timeline,
+        recreate=recreate,
+        seed=seed,
+        write=write,
+    )
+    return ask(question, build_scenario(manifests, snapshot, {**options, "verb": verb}))

@@ -30,6 +30,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
 from kwhatif.results.amounts import format_column, format_count
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
@@ -243,3 +244,6 @@ def names_of(result: PlaceResult) -> str:
     """``pod/shop/web-1 -> node/node-b``, and ``<none>`` for a pod that found no node."""
     lines = (f"pod/{p.pod} -> {f'node/{p.node}' if p.node else NONE}" for p in result.placements)
     return in_text("".join(f"{clean(line)}\n" for line in lines))
+
+
+PAGE = PageSpec("place", answer_in_words("Every pod has a node", "Not every pod has a node"), place_blocks, "Pods")

@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from kwhatif.commands.api_options import (
+    ClusterSource,
+    Manifests,
+    Path,
+    ScenarioKeywords,
+    build_scenario,
+    cluster_of,
+    files_of,
+)
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.commands.sweep.result import SweepResult
+
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, cast
 
@@ -274,3 +292,53 @@ def _sample_in_words(space: Space, points: int) -> str:
     names = {"grid": "the whole grid", "random": "at random", "sobol": "a Sobol sequence"}
     method = names.get(space.sample.method, "a Latin hypercube")
     return f"{points} of {space.size} policies, {method}"
+
+
+def sweep(
+    manifests: Manifests = (),
+    *,
+    space: Path | Mapping[str, Any],
+    snapshot: ClusterSource,
+    other_snapshots: Sequence[ClusterSource] = (),
+    replay: Sequence[str] = (),
+    objectives: Mapping[str, float] | None = None,
+    search: int = 0,
+    seed: int | None = None,
+    probe: Manifests = (),
+    prices: Path | None = None,
+    write: Path | None = None,
+    workers: int | None = None,
+    on: str | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    **options: Unpack[ScenarioKeywords],
+) -> SweepResult:
+    """Which scheduler policy is best for these pods?
+
+    ``space`` is a SweepSpace document, as a file or as plain values; every policy is tried on each of the snapshots.
+    ``objectives`` are measures with their weights, ``search`` so many policies more are tried around the best. The
+    ``probe`` is a manifest with one pod, of which room is measured. ``write`` is a file for the best policy.
+    ``workers`` processes ask, or workers ``on`` a cluster (``dask://HOST:PORT``, ``ray``, ``ray://HOST:PORT``); rows go
+    to the file ``out``, and are taken over from there to ``resume``.
+    """
+    from kwhatif.commands.sweep.measures import read_prices
+    from kwhatif.commands.sweep.space_document import read_space
+    from kwhatif.fleet.executors import executor_of
+    from kwhatif.fleet.rows_file import RowsFile
+
+    question = Sweep(
+        space=read_space(space if isinstance(space, Mapping) else os.fspath(space)),
+        snapshots=[cluster_of(each) for each in (snapshot, *other_snapshots)],
+        files=files_of(manifests),
+        replayed=[replay] if isinstance(replay, str) else replay,
+        seed=seed,
+        search=search,
+        objectives=[f"{name}={weight}" for name, weight in (objectives or {}).items()],
+        probe=files_of(probe),
+        prices=None if prices is None else read_prices(os.fspath(prices)),
+        write="" if write is None else os.fspath(write),
+        executor=executor_of(on, workers),
+        rows=None if out is None else RowsFile(os.fspath(out), resume=resume),
+    )
+    common = build_scenario((), (), options)
+    return ask(question, *question.cases(common.inputs, common.scheduler_options))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.sweep.result import Influence, PolicyPoint, SweepResult
 from kwhatif.render.blocks import Block, Facts, Lines, Verdict, build_table
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_amount
 
@@ -125,3 +126,11 @@ def _amount(measure: str, value: float | None) -> str:
 def _format_measure(measure: str) -> str:
     """``nodes in use``."""
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in measure)
+
+
+PAGE = PageSpec(
+    "sweep",
+    lambda result: ("plain", "Which policies no other beats"),
+    lambda result: sweep_blocks(result, wide=True),
+    "What was tried",
+)

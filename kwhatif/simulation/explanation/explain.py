@@ -52,7 +52,7 @@ class ExplainOptions:
 DEFAULT_OPTIONS = ExplainOptions()
 
 
-def explain(
+def explain_pods(
     session: Session,
     asked: Sequence[PodToSchedule],
     looking: ExplainOptions = DEFAULT_OPTIONS,

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 import yaml
 
-from kwhatif.cli.main import COMMANDS
 from kwhatif.commands.gate.gate_policy import DEFAULT_RULES, rules_of
 from kwhatif.commands.gate.rule import Parameters, in_tree, register
+from kwhatif.commands.spec import commands_of
 from kwhatif.simulation.repository_policy import GatePolicy, read_policy
 from tests.console import blocks
 
@@ -83,4 +83,4 @@ def test_the_rule_of_the_page_is_one() -> None:
 
 
 def test_the_command_is_in_the_table() -> None:
-    assert COMMANDS["gate"][0] == "gate"
+    assert commands_of("")["gate"].module == "gate"

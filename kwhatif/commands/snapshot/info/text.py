@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.snapshot.info.result import InfoResult, NodeUse, ResourceUse
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.results.amounts import format_age, format_column, format_count
 
 BAR_WIDTH = 6
@@ -168,3 +169,16 @@ def bar(part: int, whole: int) -> str:
 
 def _share(use: ResourceUse | None) -> str:
     return "-" if use is None else bar(use.requested, use.allocatable)
+
+
+def _sum_of(result: InfoResult, field: str, one: str) -> str:
+    return format_count(sum(getattr(group, field) for group in result.groups), one)
+
+
+PAGE = PageSpec(
+    "snapshot info",
+    lambda result: ("plain", "What is in the snapshot"),
+    info_blocks,
+    "The snapshot",
+    lambda result: f"{_sum_of(result, 'nodes', 'node')}, {_sum_of(result, 'pods', 'pod')} on them",
+)

@@ -1,0 +1,90 @@
+"""``kwhatif autoscale`` as a value."""
+
+from __future__ import annotations
+
+from kwhatif.commands.spec import CommandSpec, ResultSpec
+
+SPECS = (
+    CommandSpec(
+        name="autoscale",
+        module="autoscale",
+        purpose="Which nodes would cluster-autoscaler add or remove?",
+        position=100,
+        package=__package__,
+    ),
+    CommandSpec(
+        name="autoscale plan",
+        module="autoscale_plan",
+        purpose="Which nodes would it add or remove? What is done where no command is named.",
+        position=1,
+        may_be_no=True,
+        takes="manifests",
+        functions=(
+            "run:autoscale",
+            "run:karpenter",
+            "run:diff_node_pools",
+            "run:explain_consolidation",
+        ),
+        examples=(
+            (
+                "samples/autoscaled/training.yaml --snapshot samples/autoscaled/cluster.yaml --groups "
+                "samples/autoscaled/groups.yaml"
+            ),
+            (
+                "samples/karpenter/web.yaml --snapshot samples/karpenter/cluster.yaml --catalogue "
+                "samples/karpenter/catalogue.yaml"
+            ),
+        ),
+        results=(
+            ResultSpec(
+                "result:AutoscaleResult",
+                "autoscale-result",
+                "What cluster-autoscaler would do, by kwhatif autoscale",
+                page="text:PAGE",
+            ),
+            ResultSpec(
+                "karpenter_result:KarpenterResult",
+                "karpenter-result",
+                "What Karpenter would do, by kwhatif autoscale",
+                page="karpenter_text:PAGE",
+            ),
+            ResultSpec(
+                "karpenter_result:AutoscalersResult",
+                "autoscalers-result",
+                "What both autoscalers would do, by kwhatif autoscale",
+                page="karpenter_text:BOTH_PAGE",
+            ),
+            ResultSpec(
+                "karpenter_result:PoolsDiff",
+                "pools-diff",
+                "What Karpenter buys with two sets of NodePools, by kwhatif diff",
+                page="karpenter_text:POOLS_PAGE",
+            ),
+            ResultSpec(
+                "karpenter_result:NodesExplained",
+                "nodes-explained",
+                "Why Karpenter gives nodes back or keeps them, by kwhatif explain",
+                page="karpenter_text:NODES_PAGE",
+            ),
+        ),
+        package=__package__,
+    ),
+    CommandSpec(
+        name="autoscale catalogue",
+        module="autoscale_catalogue",
+        purpose="What does a cloud offer to Karpenter? Prints a catalogue from files.",
+        position=2,
+        may_be_no=True,
+        examples=("--snapshot samples/karpenter/cluster.yaml",),
+        package=__package__,
+    ),
+    CommandSpec(
+        name="autoscale groups",
+        module="autoscale_groups",
+        purpose="Which node groups does a snapshot show? Prints a document to be completed.",
+        position=3,
+        may_be_no=True,
+        examples=("--snapshot samples/autoscaled/cluster.yaml",),
+        package=__package__,
+    ),
+)

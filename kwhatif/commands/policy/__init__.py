@@ -1,0 +1,1 @@
+"""``kwhatif policy``: look at a scheduler configuration."""
