@@ -25,8 +25,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained, PoolsDiff
+    from kwhatif.commands.autoscale.pools_diff import diff_node_pools
     from kwhatif.commands.autoscale.result import AutoscaleResult
-    from kwhatif.commands.autoscale.run import autoscale, diff_node_pools, explain_consolidation, karpenter
+    from kwhatif.commands.autoscale.run import autoscale, explain_consolidation, karpenter
     from kwhatif.commands.backtest.diff_result import BacktestDiff
     from kwhatif.commands.backtest.result import BacktestResult
     from kwhatif.commands.backtest.run import backtest, backtest_diff
@@ -101,10 +102,10 @@ _HOMES = {
         "NodesExplained",
         "PoolsDiff",
     ),
+    "commands.autoscale.pools_diff": ("diff_node_pools",),
     "commands.autoscale.result": ("AutoscaleResult",),
     "commands.autoscale.run": (
         "autoscale",
-        "diff_node_pools",
         "explain_consolidation",
         "karpenter",
     ),

@@ -26,7 +26,7 @@ from kwhatif.cel.declarations import (
     substitute_kinds,
 )
 from kwhatif.cel.operators import NO_OVERLOAD, find
-from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, StructOf
+from kwhatif.cel.tree import Call, Ident, ListOf, Literal, MapOf, Node, Select, StructOf
 from kwhatif.cel.values import TYPE_NAMES, CompileError, Fault, Optional, OverBudget, Struct, TypeValue, UInt, name_of
 
 LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40

@@ -12,7 +12,7 @@ from typing import Any
 from kwhatif.cel.compile import Code, Compiler, Scope
 from kwhatif.cel.declarations import BOOL, DYN, INT, Kind, fits, join, list_of, map_of, optional_of
 from kwhatif.cel.operators import NO_OVERLOAD, is_less
-from kwhatif.cel.syntax import Call, Ident, MapOf, Node, Select
+from kwhatif.cel.tree import Call, Ident, MapOf, Node, Select
 from kwhatif.cel.values import Fault, Optional
 
 Macro = Callable[[Compiler, Call], Code | None]

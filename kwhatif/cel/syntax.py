@@ -8,8 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from kwhatif.cel.tree import (
+    DEEPEST,
+    Call,
+    Ident,
+    ListOf,
+    Literal,
+    MapOf,
+    Node,
+    Select,
+    StructOf,
+    depth_of,
+    qualified_name_of,
+)
 from kwhatif.cel.values import CompileError
 
 _EXPRESSION = (
@@ -20,73 +33,8 @@ _EXPRESSION = (
 MOST_NESTED = 250
 """Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
 
-_DEEPEST = 500
-"""A tree that is deeper, by chains of calls and operators, cannot be compiled, nor walked by who calls himself."""
 _DIGITS_AT_MOST = 99
 """No number of so many digits fits into 64 bits, were it not for zeros in front."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """``at`` is where in the text it stands; of an operator, where its sign does."""
-
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Literal(Node):
-    """``kind`` is the type's name: int, uint, double, string, bytes, bool or null_type."""
-
-    kind: str
-    value: object
-
-
-@dataclass(frozen=True, slots=True)
-class Ident(Node):
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Select(Node):
-    """``of.field``, or ``of.?field`` when it is ``optional``."""
-
-    of: Node
-    field: str
-    optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Node):
-    """A function, an operator (named as ``_+_``) or, with a ``target``, a member function."""
-
-    function: str
-    args: tuple[Node, ...]
-    target: Node | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ListOf(Node):
-    """Elements, and which of them are written ``?element``."""
-
-    elements: tuple[Node, ...]
-    optional: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf(Node):
-    """Keys, values and which entries are written ``?key: value``."""
-
-    entries: tuple[tuple[Node, Node], ...]
-    optional: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class StructOf(Node):
-    """``name{field: value}``: fields, values and which of them are written ``?field: value``."""
-
-    name: str
-    entries: tuple[tuple[str, Node], ...]
-    optional: frozenset[int]
 
 
 _TOKEN = re.compile(
@@ -125,41 +73,15 @@ class _Token:
     at: int
 
 
-def _qualified_name_of(node: Node) -> str:
-    """``a.b`` as a text, empty for anything else."""
-    if isinstance(node, Ident):
-        return node.name
-    return f"{inner}.{node.field}" if isinstance(node, Select) and (inner := _qualified_name_of(node.of)) else ""
-
-
 def parse(text: str) -> Node:
     """The tree of an expression. Raises CompileError."""
     try:
         tree = _Parser(text).whole()
     except RecursionError:
         tree = None
-    if tree is None or _depth_of(tree) > _DEEPEST:
+    if tree is None or depth_of(tree) > DEEPEST:
         raise CompileError(text, 0, "expression recursion limit exceeded")
     return tree
-
-
-def inner_nodes(node: Node) -> list[Node]:
-    """What an expression is made of, one step down."""
-    return [inner for name in node.__slots__ for inner in _inner(getattr(node, name))]
-
-
-def _inner(value: Any) -> list[Node]:
-    if isinstance(value, Node):
-        return [value]
-    return [node for item in value for node in _inner(item)] if isinstance(value, tuple) else []
-
-
-def _depth_of(tree: Node) -> int:
-    depth, level = 0, [tree]
-    while level:
-        depth += 1
-        level = [inner for node in level for inner in inner_nodes(node)]
-    return depth
 
 
 class _Parser:
@@ -303,7 +225,7 @@ class _Parser:
                 index = self._expression()
                 self._expect("]")
                 tree = Call(bracket.at, function, (tree, index))
-            elif self._is("{") and (name := _qualified_name_of(tree)):
+            elif self._is("{") and (name := qualified_name_of(tree)):
                 tree = self._struct(self._take().at, name)
             else:
                 return tree

@@ -52,7 +52,7 @@ class FleetFlags:
     @property
     def back(self) -> Executor:
         """Raises UsageError for words that name none."""
-        from kwhatif.fleet.executors import executor_of
+        from kwhatif.fleet.executor_selection import executor_of
 
         return executor_of(self.on, self.workers)
 

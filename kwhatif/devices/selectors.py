@@ -17,7 +17,8 @@ from kwhatif.api.devices import Device, DeviceAttribute, DeviceSelector
 from kwhatif.cel.declarations import ANY, BOOL, DYN, QUANTITY, STRING, Kind, define, map_of, merge_definitions
 from kwhatif.cel.operators import equal
 from kwhatif.cel.program import Program
-from kwhatif.cel.syntax import Call, Ident, ListOf, Literal, MapOf, Node, Select, parse
+from kwhatif.cel.syntax import parse
+from kwhatif.cel.tree import Call, Ident, ListOf, Literal, MapOf, Node, Select
 from kwhatif.cel.values import CompileError, Domains, Fault, OverBudget, Semver, name_of
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.devices.constraints import attribute_of

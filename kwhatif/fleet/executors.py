@@ -68,23 +68,6 @@ _DASK = re.compile(r"dask://(?P<address>[^/\s]+:\d+)")
 _RAY = re.compile(r"ray|ray://[^/\s]+:\d+")
 
 
-def executor_of(on: str | None, workers: int | None) -> Executor:
-    """The back ``on`` these machines, with so many ``workers`` at most. Raises UsageError for what names none."""
-    if workers is not None and workers < 1:
-        raise UsageError(f"--workers {workers}: expected a number of at least 1")
-    if on is None:
-        return LocalExecutor(workers)
-    if found := _DASK.fullmatch(on):
-        from kwhatif.fleet.remote_executors import DaskExecutor
-
-        return DaskExecutor(found["address"], workers)
-    if _RAY.fullmatch(on):
-        from kwhatif.fleet.remote_executors import RayExecutor
-
-        return RayExecutor(None if on == "ray" else on, workers)
-    raise UsageError(f"--on {on}: expected dask://HOST:PORT, ray or ray://HOST:PORT")
-
-
 _ALONE, _WORTH_IT = 1.0, 3.0
 """Seconds after which more workers are thought of, and that must be left then for them to be worth their start."""
 

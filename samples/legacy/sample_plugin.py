@@ -33,7 +33,7 @@ class SamplePlugin(Plugin[str, None]):
     def filter(self, pod: PodInfo, nodes: NodeView, state: str) -> Iterator[Rejection]:
         colors = nodes.columns.label("color")
         wrong = colors.broadcast([color != state for color in colors.values], missing=True)
-        yield Rejection(nodes.of(wrong), f"node(s) were not {state}", unresolvable=True)
+        yield Rejection(nodes.take_rows(wrong), f"node(s) were not {state}", unresolvable=True)
 
     def pre_bind(self, pod: PodInfo, node: str, state: None) -> None:
         self.bound.append(f"{pod.key} goes to {node}, number {self.number}, thanks to {self.thanks_to}")

@@ -44,7 +44,7 @@ class SamplePlugin(Plugin[None, None]):
             return f"the node {found}, wanted is {self.color}"
 
         yield Rejection(
-            nodes.of(wrong),
+            nodes.take_rows(wrong),
             "node(s) had the wrong color",
             unresolvable=True,  # evicting pods does not paint a node
             detail=detail,

@@ -190,7 +190,7 @@ def test_rows_that_changed_are_known_until_they_are_refreshed() -> None:
 
 def test_pods_that_differ_in_labels_alone_share_what_is_known_unless_a_plugin_reads_labels() -> None:
     class Deaf(Quiet):
-        reads_labels = False
+        depends_on_labels = False
 
     cluster = cluster_of([node("a")])
     one, other = (cluster.shapes.info(pod(name, labels={"name": name})).shape for name in ("p", "q"))

@@ -42,7 +42,7 @@ def rejecting(reason: str, *places: int, hopeless: bool = False) -> Hook:
 
 def scoring(*scores: int) -> Hook:
     """A score hook for three nodes."""
-    return lambda pod, nodes, state: nodes.of(np.array(scores, np.int64))
+    return lambda pod, nodes, state: nodes.take_rows(np.array(scores, np.int64))
 
 
 def begun(framework: Framework, cluster: Cluster, info: PodInfo) -> Evaluation:
@@ -239,7 +239,7 @@ def test_a_plugin_is_asked_once_a_shape_whether_it_concerns_it_and_if_not_it_is_
     diary = Diary()
     hooks = ("pre_enqueue", "pre_filter", "filter", "pre_score", "score", "reserve", "unreserve", "pre_bind")
     plugin = made_up(
-        "Choosy", scope=Scope.CLUSTER, concerns=diary("asked", False), **{hook: diary(hook) for hook in hooks}
+        "Choosy", scope=Scope.CLUSTER, applies_to=diary("asked", False), **{hook: diary(hook) for hook in hooks}
     )
     framework = framework_of([plugin, made_up("Other", reserve=diary("other"))])
     for _ in range(2):

@@ -512,7 +512,7 @@ def test_the_order_of_the_nodes_does_not_matter(
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("plugin", [p for p in instances() if not p.values[0].reads_labels])
+@pytest.mark.parametrize("plugin", [p for p in instances() if not p.values[0].depends_on_labels])
 @few
 @given(scenario=SCENARIOS)
 def test_a_plugin_that_reads_no_labels_says_the_same_of_pods_that_differ_in_nothing_else(

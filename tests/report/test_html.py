@@ -21,7 +21,7 @@ from kwhatif.results.place import Placement, PlaceResult, Score, TimelineEntry, 
 from tests.report.gate_results import ANY, HOSTILE, hostile_result
 from tests.report.html_reading import Page, column
 
-PACKAGE = Path(__file__).parents[2] / "kwhatif" / "report" / "html" / "app"
+PACKAGE = Path(__file__).parents[2] / "kwhatif" / "render" / "html" / "app"
 
 
 def hostile_map(text: str) -> ClusterMap:

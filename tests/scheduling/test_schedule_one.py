@@ -367,11 +367,11 @@ def test_the_requests_of_a_pod_grow_with_every_cycle_that_adds_them_up() -> None
 
 def test_a_plugin_from_outside_filters_and_scores_like_any_other() -> None:
     def no_b(info: Any, nodes: Any, state: object) -> Any:
-        where = nodes.of(np.array([name == "b" for name in nodes.columns.names]))
+        where = nodes.take_rows(np.array([name == "b" for name in nodes.columns.names]))
         yield Rejection(where, "node(s) were called b")
 
     def prefers_c(info: Any, nodes: Any, state: object) -> Any:
-        return nodes.of(np.array([100 * (name == "c") for name in nodes.columns.names], np.int64))
+        return nodes.take_rows(np.array([100 * (name == "c") for name in nodes.columns.names], np.int64))
 
     picky = made_up("Picky", scope=Scope.NODE, filter=no_b, score=prefers_c)
     scheduler = with_plugin([node("a"), node("b"), node("c")], picky)

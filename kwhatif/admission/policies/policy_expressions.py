@@ -25,7 +25,8 @@ from kwhatif.cel.declarations import (
     merge_definitions,
 )
 from kwhatif.cel.program import Program
-from kwhatif.cel.syntax import Ident, Node, Select, inner_nodes, parse
+from kwhatif.cel.syntax import parse
+from kwhatif.cel.tree import Ident, Node, Select, inner_nodes
 from kwhatif.cel.values import CompileError, Fault, OverBudget
 
 COST_LIMIT = 1_000_000

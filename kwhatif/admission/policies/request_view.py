@@ -22,7 +22,8 @@ from kwhatif.admission.policies.policy_expressions import EvaluationError
 from kwhatif.admission.request import Request
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import FieldType, Types, newest_types
-from kwhatif.cel.syntax import Ident, Node, Select, inner_nodes, parse
+from kwhatif.cel.syntax import parse
+from kwhatif.cel.tree import Ident, Node, Select, inner_nodes
 from kwhatif.cel.values import CompileError
 
 _USER = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}

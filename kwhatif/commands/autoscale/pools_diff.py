@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from kwhatif.commands.api_options import ClusterSource, Manifests, Path, ScenarioKeywords, build_scenario, paths_of
+from kwhatif.simulation.pipeline import ask
+
+if TYPE_CHECKING:
+    from kwhatif.commands.autoscale.karpenter_result import PoolsDiff
+
 from dataclasses import dataclass
 from functools import partial
 
@@ -150,3 +158,22 @@ def _home(pod: PodPlan, result: KarpenterResult) -> str:
         machine = result.machines[pod.machine - 1]
         return f"new {machine.type} ({machine.capacity_type}) of {pod.node_pool}"
     return pod.node or ("no NodePool can help" if pod.outcome == "helpless" else "left alone")
+
+
+def diff_node_pools(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    catalogue: Path | Sequence[Path],
+    node_pools: Path | Sequence[Path] = (),
+    rebuild: bool = False,
+    **options: Unpack[ScenarioKeywords],
+) -> PoolsDiff:
+    """What does Karpenter buy with other NodePools, or with another catalogue, and what does that cost?
+
+    Of ``catalogue`` and ``node_pools`` there are one or two, for side A and B; one file of ``node_pools`` and one
+    ``catalogue`` are compared with the NodePools of the snapshot. With ``rebuild``, all of Karpenter's nodes are bought
+    anew.
+    """
+    question = ComparePools(paths_of(catalogue), paths_of(node_pools), rebuild)
+    return ask(question, build_scenario(manifests, snapshot, options))

@@ -18,7 +18,7 @@ from kwhatif.commands.api_options import (
 from kwhatif.simulation.pipeline import ask
 
 if TYPE_CHECKING:
-    from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained, PoolsDiff
+    from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained
     from kwhatif.commands.autoscale.result import AutoscaleResult
 
 from collections.abc import Callable
@@ -227,27 +227,6 @@ def karpenter(
     """
 
     question = Karpenter(os.fspath(catalogue), paths_of(node_pools), consolidate=consolidate, orders=orders)
-    return ask(question, build_scenario(manifests, snapshot, options))
-
-
-def diff_node_pools(
-    manifests: Manifests = (),
-    *,
-    snapshot: ClusterSource,
-    catalogue: Path | Sequence[Path],
-    node_pools: Path | Sequence[Path] = (),
-    rebuild: bool = False,
-    **options: Unpack[ScenarioKeywords],
-) -> PoolsDiff:
-    """What does Karpenter buy with other NodePools, or with another catalogue, and what does that cost?
-
-    Of ``catalogue`` and ``node_pools`` there are one or two, for side A and B; one file of ``node_pools`` and one
-    ``catalogue`` are compared with the NodePools of the snapshot. With ``rebuild``, all of Karpenter's nodes are bought
-    anew.
-    """
-    from kwhatif.commands.autoscale.pools_diff import ComparePools
-
-    question = ComparePools(paths_of(catalogue), paths_of(node_pools), rebuild)
     return ask(question, build_scenario(manifests, snapshot, options))
 
 

@@ -22,7 +22,7 @@ SPECS = (
         functions=(
             "run:autoscale",
             "run:karpenter",
-            "run:diff_node_pools",
+            "pools_diff:diff_node_pools",
             "run:explain_consolidation",
         ),
         examples=(

@@ -70,7 +70,7 @@ class Chances(Question[ChancesResult]):
         of = f"{ground.digest} {self.topology_key}" if self.rows is not None else ""
         study = Study("Trying", common, trials, run_trial, Outcome, of)
         counts, errors = Counts({node.name: zone_of(node) for node in session.cluster.columns.nodes}, self.max_skew), []
-        outcomes = run(study, self._back(common), self.rows)
+        outcomes = run(study, self._executor_for(common), self.rows)
         with closing(outcomes):
             for number, outcome in enumerate(outcomes, 1):
                 if isinstance(outcome, FailedTask):
@@ -102,7 +102,7 @@ class Chances(Question[ChancesResult]):
         basis = RunRecord(session, case.pods_to_schedule, (), case.unknown_kinds, case.expanded.rollouts)
         return PendingResult([basis], result)
 
-    def _back(self, ground: ChancesBase) -> Executor:
+    def _executor_for(self, ground: ChancesBase) -> Executor:
         """Who makes the trials. Raises UsageError where they cannot be made elsewhere."""
         if ground.is_picklable:
             return self.executor
@@ -138,7 +138,7 @@ def chances(
     More than ``max_skew`` pods of difference over ``topology_key`` count as skewed. ``workers`` processes are asked, or
     those of a cluster of machines (``on``).
     """
-    from kwhatif.fleet.executors import executor_of
+    from kwhatif.fleet.executor_selection import executor_of
 
     question = Chances(trials, seed, precision, max_skew, topology_key, executor_of(on, workers))
     return ask(question, build_scenario(manifests, snapshot, options))

@@ -217,7 +217,7 @@ def outage(
     ``manifests``, and those that edits leave without a node, are placed before.
     """
     from kwhatif.commands.outage.failures import FailureSelection
-    from kwhatif.fleet.executors import executor_of
+    from kwhatif.fleet.executor_selection import executor_of
 
     wanted = FailureSelection(
         each=tuple(failures),

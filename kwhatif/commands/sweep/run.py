@@ -323,7 +323,7 @@ def sweep(
     """
     from kwhatif.commands.sweep.measures import read_prices
     from kwhatif.commands.sweep.space_document import read_space
-    from kwhatif.fleet.executors import executor_of
+    from kwhatif.fleet.executor_selection import executor_of
     from kwhatif.fleet.rows_file import RowsFile
 
     question = Sweep(

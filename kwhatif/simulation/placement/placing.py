@@ -230,7 +230,7 @@ def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
     pod = asked.pod
     return Placement(
         pod=pod.key,
-        outcome="unclaimed" if session.driver.scheduler(pod.spec.scheduler_name) is None else "skip_pod",
+        outcome="unclaimed" if session.driver.scheduler(pod.spec.scheduler_name) is None else "skipped",
         priority=pod.spec.priority or 0,
         scheduler=pod.spec.scheduler_name or "",
         message=reason,

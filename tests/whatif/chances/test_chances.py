@@ -53,7 +53,7 @@ def workload(kind: str, name: str, replicas: int, cpu: str = "1", **spec: Any) -
 
 
 def chances(nodes: Sequence[Node], *manifests: Json, pods: Sequence[Pod] = (), **options: Any) -> ChancesResult:
-    question = Chances(**{"trials": TRIALS, "back": LocalExecutor(1), **options})
+    question = Chances(**{"trials": TRIALS, "executor": LocalExecutor(1), **options})
     return ask(question, Scenario(Inputs(snapshot_of(nodes, pods), list(manifests))))
 
 

@@ -352,7 +352,7 @@ def test_the_first_number_of_new_nodes_tried_has_places_for_all_pods(monkeypatch
         tried.append(count)
         return placed(self, pods, like, count)
 
-    monkeypatch.setattr(GrownCluster, "_placed", noted)
+    monkeypatch.setattr(GrownCluster, "_count_placed", noted)
     snapshot = snapshot_of([node("n1", cpu="4", pods=5)])
     finding = only(ask("new-nodes", snapshot, new("Deployment", "web", 50, cpu="1m")).findings)
     assert finding.numbers["nodes"] == 9

@@ -1,0 +1,98 @@
+"""The tree of an expression, as the parser makes it: CEL's operators are calls of functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+DEEPEST = 500
+"""A tree that is deeper, by chains of calls and operators, cannot be compiled, nor walked by who calls himself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """``at`` is where in the text it stands; of an operator, where its sign does."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """``kind`` is the type's name: int, uint, double, string, bytes, bool or null_type."""
+
+    kind: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Ident(Node):
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """``of.field``, or ``of.?field`` when it is ``optional``."""
+
+    of: Node
+    field: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A function, an operator (named as ``_+_``) or, with a ``target``, a member function."""
+
+    function: str
+    args: tuple[Node, ...]
+    target: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Node):
+    """Elements, and which of them are written ``?element``."""
+
+    elements: tuple[Node, ...]
+    optional: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Node):
+    """Keys, values and which entries are written ``?key: value``."""
+
+    entries: tuple[tuple[Node, Node], ...]
+    optional: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StructOf(Node):
+    """``name{field: value}``: fields, values and which of them are written ``?field: value``."""
+
+    name: str
+    entries: tuple[tuple[str, Node], ...]
+    optional: frozenset[int]
+
+
+def qualified_name_of(node: Node) -> str:
+    """``a.b`` as a text, empty for anything else."""
+    if isinstance(node, Ident):
+        return node.name
+    return f"{inner}.{node.field}" if isinstance(node, Select) and (inner := qualified_name_of(node.of)) else ""
+
+
+def inner_nodes(node: Node) -> list[Node]:
+    """What an expression is made of, one step down."""
+    return [inner for name in node.__slots__ for inner in _inner(getattr(node, name))]
+
+
+def _inner(value: Any) -> list[Node]:
+    if isinstance(value, Node):
+        return [value]
+    return [node for item in value for node in _inner(item)] if isinstance(value, tuple) else []
+
+
+def depth_of(tree: Node) -> int:
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [inner for node in level for inner in inner_nodes(node)]
+    return depth
