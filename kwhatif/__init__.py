@@ -7,11 +7,11 @@
         print(placement.pod, placement.node or placement.message)
 
 ``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``chances``, ``diff``, ``sweep``, ``gate``,
-``backtest`` and ``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``,
-``explain_consolidation`` and ``backtest_diff`` as those do with the options that ask so. Files are given by their
-paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of some, or as ``live()``, the
-one that kubectl would talk to. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
-``to_dicts()`` (its rows).
+``rightsize``, ``backtest`` and ``autoscale`` answer as the commands of these names do; ``karpenter``,
+``diff_node_pools``, ``explain_consolidation`` and ``backtest_diff`` as those do with the options that ask so. Files are
+given by their paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of some, or as
+``live()``, the one that kubectl would talk to. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what
+``-o json`` prints) and ``to_dicts()`` (its rows).
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
 """
@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from kwhatif.commands.api_over_time import deschedule, upgrade
     from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained, PoolsDiff
     from kwhatif.commands.autoscale.result import AutoscaleResult
     from kwhatif.commands.backtest.diff_result import BacktestDiff
     from kwhatif.commands.backtest.result import BacktestResult
     from kwhatif.commands.capacity.result import CapacityResult
     from kwhatif.commands.chances.result import ChancesResult
+    from kwhatif.commands.deschedule.result import DescheduleResult
     from kwhatif.commands.questions import (
         autoscale,
         backtest,
@@ -49,7 +51,10 @@ if TYPE_CHECKING:
         place,
         sweep,
     )
+    from kwhatif.commands.rightsize.result import RightsizeResult
+    from kwhatif.commands.rightsize.run import rightsize
     from kwhatif.commands.sweep.result import SweepResult
+    from kwhatif.commands.upgrade.result import UpgradeResult
     from kwhatif.errors import KwhatifError
     from kwhatif.framework.interface import Plugin
     from kwhatif.results.diff import DecisionDiff
@@ -68,6 +73,7 @@ __all__ = [
     "CapacityResult",
     "ChancesResult",
     "DecisionDiff",
+    "DescheduleResult",
     "DrainResult",
     "ExpandResult",
     "ExplainResult",
@@ -79,13 +85,16 @@ __all__ = [
     "PlaceResult",
     "Plugin",
     "PoolsDiff",
+    "RightsizeResult",
     "Snapshot",
     "SweepResult",
+    "UpgradeResult",
     "autoscale",
     "backtest",
     "backtest_diff",
     "capacity",
     "chances",
+    "deschedule",
     "diff",
     "diff_node_pools",
     "drain",
@@ -98,7 +107,9 @@ __all__ = [
     "load_snapshot",
     "outage",
     "place",
+    "rightsize",
     "sweep",
+    "upgrade",
 ]
 
 _HOMES = {
@@ -109,6 +120,7 @@ _HOMES = {
     "results.backtest_diff": ("BacktestDiff",),
     "results.capacity": ("CapacityResult",),
     "results.chances": ("ChancesResult",),
+    "results.deschedule": ("DescheduleResult",),
     "results.diff": ("DecisionDiff",),
     "results.drain": ("DrainResult",),
     "results.expand": ("ExpandResult",),
@@ -117,9 +129,12 @@ _HOMES = {
     "results.karpenter": ("KarpenterResult", "NodesExplained", "PoolsDiff"),
     "results.outage": ("OutageResult",),
     "results.place": ("PlaceResult",),
+    "results.rightsize": ("RightsizeResult",),
     "results.sweep": ("SweepResult",),
+    "results.upgrade": ("UpgradeResult",),
     "snapshot.format.model": ("Snapshot",),
     "snapshot.load": ("load_snapshot",),
+    "whatif.rightsize.from_python": ("rightsize",),
     "whatif.questions": (
         "autoscale",
         "backtest",
@@ -139,6 +154,7 @@ _HOMES = {
         "place",
         "sweep",
     ),
+    "whatif.questions_over_time": ("deschedule", "upgrade"),
 }
 
 

@@ -90,7 +90,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 ANSWERING = frozenset(
     {
         *("place", "explain", "diff", "gate", "capacity", "drain", "outage", "expand", "backtest", "conformance"),
-        *("chances", "autoscale plan", "autoscale groups", "autoscale catalogue"),
+        *("deschedule", "upgrade"),
+        *("chances", "rightsize", "autoscale plan", "autoscale groups", "autoscale catalogue"),
         *("policy validate", "snapshot validate", "snapshot diff"),
     }
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 _CLUSTER = "--snapshot samples/cluster"
 _MANIFESTS = "samples/manifests"
 _SWEEP = "--space samples/sweep/space.yaml --snapshot samples/sweep/cluster.yaml"
+_USAGE_OF = "samples/usage"
+_USAGE = f"--snapshot {_USAGE_OF}"
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "place": (
@@ -31,6 +33,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         f"general-b-1 {_CLUSTER} --ignore-daemonsets --delete-emptydir-data",
         f"topology.kubernetes.io/zone=eu-west-1a {_CLUSTER} --ignore-daemonsets --delete-emptydir-data --force",
     ),
+    "upgrade": (
+        f"--pool pool=general {_CLUSTER} --strategy gke-surge",
+        f"--pool pool=general {_CLUSTER} --strategy aks --drain-timeout 10m --within 1h",
+    ),
+    "deschedule": (
+        f"--policy samples/deschedule/policy.yaml {_CLUSTER}",
+        f"--policy samples/deschedule/policy.yaml {_CLUSTER} --until-quiet",
+    ),
     "chances": (
         f"{_MANIFESTS}/web.yaml {_CLUSTER} --trials 200",
         f"{_MANIFESTS}/web.yaml {_CLUSTER} --precision 0.05 --skew 2",
@@ -40,6 +50,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         f"samples/sweep/training.yaml {_SWEEP} --replay all",
         f"--replay namespace=shop {_SWEEP} "
         "--prices samples/sweep/prices.yaml --objective cost --objective zoneSkew=0.5 --write best.yaml",
+    ),
+    "rightsize": (
+        f"{_USAGE}/saves-40/cluster.json --usage {_USAGE_OF}/saves-40/usage.json "
+        f"--autoscale {_USAGE_OF}/saves-40/groups.yaml --steps",
+        f"{_USAGE}/pods-bind/cluster.json --usage {_USAGE_OF}/pods-bind/usage.txt --write advice",
     ),
     "expand": (f"{_MANIFESTS}/checkout.yaml {_CLUSTER}", f"{_MANIFESTS}/checkout.yaml -o yaml"),
     "autoscale plan": (

@@ -11,6 +11,8 @@ import hashlib
 from typing import Any
 
 from kwhatif.commands.pages import PAGES, fidelity_data, findings_data, plain_blocks, sections_of, tables_of, verdict_of
+from kwhatif.commands.rightsize.page_data import sizing_data
+from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.render.html.drawings import (
     drained_nodes,
     json_in_page,
@@ -36,6 +38,7 @@ APP = (
     "story",
     "flows",
     "findings",
+    "sizing",
     "sections",
 )
 """The files of the page's script, in this order; ``start`` comes last."""
@@ -99,6 +102,7 @@ def page_data(result: Result) -> dict[str, Any]:
         "matrices": matrices_of(result),
         "findings": findings_data(result) if isinstance(result, GateResult) else None,
         "story": story_data(result),
+        "sizing": sizing_data(result) if isinstance(result, RightsizeResult) else None,
     }
 
 

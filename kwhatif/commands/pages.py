@@ -32,6 +32,8 @@ from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.gate.formats.words import count_findings, describe_change, format_location, place_of
 from kwhatif.commands.outage.text import outage_blocks
 from kwhatif.commands.place.text import place_blocks
+from kwhatif.commands.rightsize.result import RightsizeResult
+from kwhatif.commands.rightsize.text import rightsize_blocks
 from kwhatif.commands.snapshot.info.result import InfoResult
 from kwhatif.commands.snapshot.info.text import info_blocks
 from kwhatif.commands.sweep.result import SweepResult
@@ -219,6 +221,12 @@ PAGES: dict[type[Result], PageSpec] = {
         _yes_or_no("Every pod finds a node in every trial", "In some trials a pod finds no node"),
         lambda result: chances_blocks(result, everything=True),
         "Workloads",
+    ),
+    RightsizeResult: PageSpec(
+        "rightsize",
+        _yes_or_no("No more pods wait than today", "More pods wait than today"),
+        rightsize_blocks,
+        "How requests follow",
     ),
     SweepResult: PageSpec(
         "sweep",

@@ -18,6 +18,8 @@ from kwhatif.commands.backtest.result import BacktestResult
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate import gate_policy
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
+from kwhatif.commands.rightsize import policy_document
+from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.sweep import space_document
 from kwhatif.commands.sweep.result import SweepResult
 from kwhatif.redaction import translation as translation_file
@@ -29,6 +31,7 @@ from kwhatif.simulation.edits import document
 from kwhatif.snapshot.format.atomic_files import draft_of
 from kwhatif.snapshot.format.documents import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.workloads.operators import kinds_document
 
 Schema = dict[str, Any]
 
@@ -163,6 +166,20 @@ def instance_types_schema() -> Schema:
     )
 
 
+def workload_kinds_schema() -> Schema:
+    _, definitions = components(kinds_document.WorkloadKindsFile)
+    file = definitions.pop("WorkloadKindsFile")
+    return document_schema(
+        "workload-kinds",
+        API_VERSION,
+        kinds_document.KIND,
+        "How kinds that are not Kubernetes' own make pods: what --pod-template-path FILE reads.",
+        _without_head(file["properties"]),
+        required=("apiVersion", "kind", "kinds"),
+        definitions=definitions,
+    )
+
+
 def sweep_space_schema() -> Schema:
     _, definitions = components(space_document.SweepSpace)
     file = definitions.pop("SweepSpace")
@@ -180,6 +197,23 @@ def sweep_result_schema() -> Schema:
     return _result_schema("sweep-result", SweepResult, "The policies that kwhatif sweep compared")
 
 
+def rightsize_result_schema() -> Schema:
+    return _result_schema("rightsize-result", RightsizeResult, "What comes of requests that follow from usage")
+
+
+def rightsizing_policy_schema() -> Schema:
+    _, definitions = components(policy_document.PolicyFile)
+    file = definitions.pop("PolicyFile")
+    return document_schema(
+        "rightsizing-policy",
+        API_VERSION,
+        policy_document.KIND,
+        "How requests follow from usage: what kwhatif rightsize --sizing reads.",
+        _without_head(file["properties"]),
+        definitions=definitions,
+    )
+
+
 def scenario_schema() -> Schema:
     """Objects and pods are held to their kinds when they are read."""
     _, definitions = components(SchedulerScenario)
@@ -187,7 +221,7 @@ def scenario_schema() -> Schema:
     return document_schema(
         "scenario",
         "",
-        "SchedulerScenario",
+        "Scenario",
         "A cluster, a policy, pods that arrive one at a time, and what a scheduler did with them: a line of a file of "
         "recorded decisions.",
         scenario["properties"],
@@ -226,10 +260,13 @@ SCHEMAS = {
     "nodes-explained": nodes_explained_schema,
     "place-result": place_result_schema,
     "pools-diff": pools_diff_schema,
+    "rightsize-result": rightsize_result_schema,
+    "rightsizing-policy": rightsizing_policy_schema,
     "scenario": scenario_schema,
     "sweep-result": sweep_result_schema,
     "sweep-space": sweep_space_schema,
     "translation": translation_schema,
+    "workload-kinds": workload_kinds_schema,
 }
 
 
