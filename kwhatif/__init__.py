@@ -7,11 +7,11 @@
         print(placement.pod, placement.node or placement.message)
 
 ``place``, ``explain``, ``expand``, ``capacity``, ``drain``, ``outage``, ``chances``, ``diff``, ``sweep``, ``gate``,
-``backtest`` and ``autoscale`` answer as the commands of these names do; ``karpenter``, ``diff_node_pools``,
-``explain_consolidation`` and ``backtest_diff`` as those do with the options that ask so. Files are given by their
-paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of some, or as ``live()``, the
-one that kubectl would talk to. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what ``-o json`` prints) and
-``to_dicts()`` (its rows).
+``rightsize``, ``backtest`` and ``autoscale`` answer as the commands of these names do; ``karpenter``,
+``diff_node_pools``, ``explain_consolidation`` and ``backtest_diff`` as those do with the options that ask so. Files are
+given by their paths, manifests also as plain values, a cluster also as what ``load_snapshot`` makes of some, or as
+``live()``, the one that kubectl would talk to. Every result has ``exit_code``, ``notes``, ``to_dict()`` (what
+``-o json`` prints) and ``to_dicts()`` (its rows).
 
 Names are imported when they are first used, so that ``import kwhatif`` costs nothing.
 """
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from kwhatif.commands.capacity.run import capacity
     from kwhatif.commands.chances.result import ChancesResult
     from kwhatif.commands.chances.run import chances
+    from kwhatif.commands.deschedule.result import DescheduleResult
+    from kwhatif.commands.deschedule.run import deschedule
     from kwhatif.commands.diff.run import diff
     from kwhatif.commands.drain.run import drain
     from kwhatif.commands.expand.run import expand
@@ -43,8 +45,12 @@ if TYPE_CHECKING:
     from kwhatif.commands.live_cluster import live
     from kwhatif.commands.outage.run import outage
     from kwhatif.commands.place.run import place
+    from kwhatif.commands.rightsize.result import RightsizeResult
+    from kwhatif.commands.rightsize.run import rightsize
     from kwhatif.commands.sweep.result import SweepResult
     from kwhatif.commands.sweep.run import sweep
+    from kwhatif.commands.upgrade.result import UpgradeResult
+    from kwhatif.commands.upgrade.run import upgrade
     from kwhatif.errors import KwhatifError
     from kwhatif.framework.interface import Plugin
     from kwhatif.results.diff import DecisionDiff
@@ -63,6 +69,7 @@ __all__ = [
     "CapacityResult",
     "ChancesResult",
     "DecisionDiff",
+    "DescheduleResult",
     "DrainResult",
     "ExpandResult",
     "ExplainResult",
@@ -74,13 +81,16 @@ __all__ = [
     "PlaceResult",
     "Plugin",
     "PoolsDiff",
+    "RightsizeResult",
     "Snapshot",
     "SweepResult",
+    "UpgradeResult",
     "autoscale",
     "backtest",
     "backtest_diff",
     "capacity",
     "chances",
+    "deschedule",
     "diff",
     "diff_node_pools",
     "drain",
@@ -93,7 +103,9 @@ __all__ = [
     "load_snapshot",
     "outage",
     "place",
+    "rightsize",
     "sweep",
+    "upgrade",
 ]
 
 _HOMES = {
@@ -119,6 +131,8 @@ _HOMES = {
     "commands.capacity.run": ("capacity",),
     "commands.chances.result": ("ChancesResult",),
     "commands.chances.run": ("chances",),
+    "commands.deschedule.result": ("DescheduleResult",),
+    "commands.deschedule.run": ("deschedule",),
     "commands.diff.run": ("diff",),
     "commands.drain.run": ("drain",),
     "commands.expand.run": ("expand",),
@@ -127,8 +141,12 @@ _HOMES = {
     "commands.live_cluster": ("live",),
     "commands.outage.run": ("outage",),
     "commands.place.run": ("place",),
+    "commands.rightsize.result": ("RightsizeResult",),
+    "commands.rightsize.run": ("rightsize",),
     "commands.sweep.result": ("SweepResult",),
     "commands.sweep.run": ("sweep",),
+    "commands.upgrade.result": ("UpgradeResult",),
+    "commands.upgrade.run": ("upgrade",),
     "errors": ("KwhatifError",),
     "framework.interface": ("Plugin",),
     "results.diff": ("DecisionDiff",),

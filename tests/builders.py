@@ -19,6 +19,7 @@ from kwhatif.framework.interface import Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import Status
 from kwhatif.legacy.plugins import legacy_plugins
 from kwhatif.plugins import in_tree_plugins
+from kwhatif.plugins.outoftree import out_of_tree_plugins
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.in_tree import in_tree
 from kwhatif.scheduling.driver import Driver, DriverOptions, Setup
@@ -393,12 +394,14 @@ def scheduler_for(
     *,
     outside: Iterable[type[Plugin[Any, Any]]] = (),
     seed: int | None = None,
+    ties_by_name: bool = False,
 ) -> Scheduler:
     """A scheduler under a configuration's first profile (None: the defaults)."""
     features = cluster.shapes.features
     configuration = load_configuration(config, source="", features=features)
     setup = Setup(configuration, features, {plugin.name: plugin for plugin in outside})
-    return Scheduler(cluster, setup.profile(configuration.profiles[0]), seed=seed)
+    profile = setup.profile(configuration.profiles[0])
+    return Scheduler(cluster, profile, seed=seed, ties_by_name=ties_by_name)
 
 
 def driver_for(
@@ -428,6 +431,7 @@ def _modelled(plugins: Mapping[str, type[Declaration]]) -> dict[str, type[Plugin
 
 
 IN_TREE, LEGACY = _modelled(in_tree_plugins()), _modelled(legacy_plugins())
+OUT_OF_TREE = _modelled(out_of_tree_plugins())
 """Name -> class of the plugins that are more than known by name."""
 
 
@@ -439,6 +443,8 @@ def handle_for(name: str, args: Json | None = None, *, features: Features = FEAT
         document: Json | None = _with_legacy_plugin(name, args)
     else:
         document = None if args is None else profile_document(args={name: args})
+        if name in OUT_OF_TREE:
+            document = document_with(name, args)
     profile = load_configuration(document, source="", features=features if name in LEGACY else None).profiles[0]
 
     def nobody(*_: object) -> PostFilterResult:
@@ -446,6 +452,15 @@ def handle_for(name: str, args: Json | None = None, *, features: Features = FEAT
 
     found = profile.args_of(name)
     return Handle(features, {} if found is None else found, nobody)
+
+
+def document_with(name: str, args: Json | None = None) -> Json:
+    """A configuration with a plugin that is not on by default, wherever it can be; it sorts the queue if it can."""
+    just_it = {"enabled": [{"name": name}], "disabled": [{"name": "*"}]}
+    plugins: Json = {"multiPoint": {"enabled": [{"name": name}]}}
+    if "queueSort" in OUT_OF_TREE[name].points(FEATURES):
+        plugins["queueSort"] = just_it
+    return profile_document(args={} if args is None else {name: args}, plugins=plugins)
 
 
 def _with_legacy_plugin(name: str, args: Json | None) -> Json:
@@ -460,4 +475,4 @@ def _with_legacy_plugin(name: str, args: Json | None) -> Json:
 
 def plugin_of(name: str, args: Json | None = None, *, features: Features = FEATURES) -> Plugin[Any, Any]:
     """An in-tree plugin on its own, with these arguments."""
-    return {**IN_TREE, **LEGACY}[name](handle_for(name, args, features=features))
+    return {**IN_TREE, **OUT_OF_TREE, **LEGACY}[name](handle_for(name, args, features=features))

@@ -24,6 +24,7 @@ WEB, URGENT, DATABASE = (str(SAMPLES / "manifests" / f"{name}.yaml") for name in
 _KARPENTER = ("cluster", "catalogue", "leave-spot")
 GATE = SAMPLES / "gate"
 PLUGIN = f"{SAMPLES}/plugins/sample_plugin.py:SamplePlugin"
+TIDY = str(SAMPLES / "deschedule" / "policy.yaml")
 POLICY = str(SAMPLES / "policies" / "sample-plugin.yaml")
 BASE, HEAD, GATED = (str(GATE / name) for name in ("base", "head", "snapshot.json"))
 MACHINES, OFFERS, ON_DEMAND = (str(SAMPLES / "karpenter" / f"{name}.yaml") for name in _KARPENTER)
@@ -96,6 +97,14 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
     "how many more fit": (
         ("capacity", WEB, "--snapshot", CLUSTER, "--at-least", "50"),
         lambda: kwhatif.capacity(WEB, snapshot=CLUSTER, at_least=50),
+    ),
+    "a cycle of the descheduler": (
+        ("deschedule", "--snapshot", CLUSTER, "--policy", TIDY, "--until-quiet", "--scheduler-policy", "default"),
+        lambda: kwhatif.deschedule(TIDY, snapshot=CLUSTER, until_quiet=True, policy="default"),
+    ),
+    "replacing the nodes of a pool": (
+        ("upgrade", "--pool", "pool=general", "--snapshot", CLUSTER, "--strategy", "aks", "--within", "1h"),
+        lambda: kwhatif.upgrade("pool=general", snapshot=CLUSTER, strategy="aks", within_seconds=3600.0),
     ),
     "draining a node": (
         ("drain", "general-a-1", "--snapshot", CLUSTER, "--ignore-daemonsets", "--plugin", PLUGIN),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -145,6 +146,11 @@ def test_a_round_of_karpenter_places_all_pods() -> None:
     assert line["onNodes"] + line["nodeClaims"] > 0
 
 
+def test_groups_of_pods_are_bound_whatever_the_number_of_domains() -> None:
+    lines = run("groups.py", "--nodes", "20", "--pods", "24", "--groups", "6", "--domains", "1", "4")
+    assert [(line["domains"], line["bound"]) for line in lines] == [(0, 24), (1, 24), (4, 24)]
+
+
 def test_an_autoscaler_adds_nodes_and_removes_nodes() -> None:
     up, down = run("autoscaler.py", "--nodes", "20", "--pods", "60", "--pending", "40", "--groups", "4")
     assert (up["pending"], up["triggered"] > 0, up["grown"] > 0) == (40, True, True)
@@ -163,3 +169,28 @@ def test_failures_and_trials_are_counted() -> None:
     outage, chances = run("outage.py", "--nodes", "4", "--pods", "20", "--trials", "3", "--workers", "1")
     assert (outage["name"], outage["failures"]) == ("outage", 4)
     assert (chances["name"], chances["trials"]) == ("chances", 3)
+
+
+def test_a_cluster_of_any_size_is_filled_pod_by_pod() -> None:
+    (line,) = run("largest.py", "--nodes", "20", "--pods", "60", "--every", "25")
+    assert (line["name"], line["placed"]) == ("templates-20-60", 60)
+    assert line["slowest"] <= line["podsPerSecond"] * 1.01
+
+
+def test_what_is_said_of_ties_is_held_against_recorded_days(tmp_path: Path) -> None:
+    folder = BENCHMARKS.parent / "tests" / "conformance"
+    ties = folder / "1.36-ties-plain.jsonl.gz"
+    race = tmp_path / "race.jsonl.gz"
+    with gzip.open(ties, "rt", encoding="utf-8") as lines, gzip.open(race, "wt", encoding="utf-8") as out:
+        for scenario in map(json.loads, lines):
+            placed = [each for each in scenario["expected"]["pods"] if "selected" in each["attempts"][0]]
+            key, (attempt,) = placed[0]["pod"], placed[0]["attempts"]
+            first = {"pod": key, "winners": attempt["winners"], "selected": attempt["selected"]}
+            taken = {key: {attempt["selected"]: 10}}
+            out.write(json.dumps({"name": scenario["name"], "race": taken, "first": first}) + "\n")
+    chart = tmp_path / "chart.svg"
+    rows = run("calibration.py", f"{ties}={race}", "--runs", "20", "--svg", str(chart))
+    assert sum(row["claims"] for row in rows) >= 10
+    # Where one worker's node was taken every time, what is said to be sure has happened.
+    assert rows[-1]["happened"] == 1
+    assert chart.read_text(encoding="utf-8").count("<circle") == len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
@@ -29,9 +29,11 @@ from kwhatif.admission.response import ApiResponse, Doubt, Doubts, Object, Reque
 from kwhatif.admission.updates.applied_manifest import apply_update, comparable, count_generation, tells_field_owners
 from kwhatif.admission.updates.update_rules import rules_of
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.api.field_types import ApiResource, fill_nulls, types_of
+from kwhatif.api.field_types import ApiResource, Types, fill_nulls, types_of
 from kwhatif.api.kinds import GROUPS
-from kwhatif.versions import features_of, nearest_minor
+from kwhatif.errors import UsageError
+from kwhatif.versions import Features, features_of, nearest_minor
+from kwhatif.versions.rules.pod_groups import GROUP_GATES
 
 _ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 # Kubelets make nodes and say what drivers they have; others of the cluster's own make the rest.
@@ -40,14 +42,22 @@ _PROVISIONED = "pv.kubernetes.io/provisioned-by"
 
 
 class ApiServer:
-    """Creates and updates objects in a world, by the rules of Kubernetes 1.36."""
+    """Creates and updates objects in a world, by the rules of a minor; ``gates`` are those set by hand."""
 
     def __init__(
-        self, world: ObjectStore, plugins: Sequence[str] = DEFAULT_PLUGINS, minor: str = "1.36", *, alone: bool = False
+        self,
+        world: ObjectStore,
+        plugins: Sequence[str] = DEFAULT_PLUGINS,
+        minor: str = "1.36",
+        *,
+        alone: bool = False,
+        types: Types | None = None,
+        gates: Mapping[str, bool] | None = None,
     ) -> None:
+        """``types`` are what this server serves, where that is not what its minor does by default."""
         self.world = world
-        self._types = types_of(minor)
-        self._features = features_of(nearest_minor(minor))
+        self._features = _features(nearest_minor(minor), gates or {})
+        self._types = types_of(minor, type_gates(minor, gates or {})) if types is None else types
         self._alone = alone
         self._plugins = select_plugins(plugins)
         self._quotas = Quotas(world, self._features) if QUOTA in plugins else None
@@ -283,6 +293,22 @@ class ApiServer:
             number += 1
         self._numbers[key] = number
         return f"{prefix}{number}"
+
+
+def type_gates(minor: str, gates: Mapping[str, bool]) -> frozenset[str]:
+    """The gates behind which the server knows further kinds: without its gate a kind is unknown."""
+    return frozenset({"GenericWorkload"} if _features(nearest_minor(minor), gates).generic_workload else ())
+
+
+def _features(minor: str, gates: Mapping[str, bool]) -> Features:
+    """The rules with those of these gates that are about groups of pods, if they can be set so in the minor.
+
+    What all other gates do to the server is not known here.
+    """
+    try:
+        return features_of(minor, {name: gates[name] for name in GROUP_GATES if name in gates})
+    except UsageError:
+        return features_of(minor)
 
 
 def _is_of_cluster(obj: Object) -> bool:

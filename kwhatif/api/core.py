@@ -164,6 +164,19 @@ class ContainerRestartRule(Base):
     action: str | None = None
 
 
+class SeccompProfileSource(Base):
+    """Where the rules for system calls come from; ``localhost_profile`` is a path."""
+
+    type: str = ""
+    localhost_profile: str | None = None
+
+
+class SecurityContext(Base):
+    """What is read of a pod's and of a container's."""
+
+    seccomp_profile: SeccompProfileSource | None = None
+
+
 class Container(Base):
     name: str = ""
     image: str | None = None
@@ -171,6 +184,7 @@ class Container(Base):
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None
     restart_policy_rules: list[ContainerRestartRule] | None = None
+    security_context: SecurityContext | None = None
 
 
 class PersistentVolumeClaimSource(Base):
@@ -295,6 +309,7 @@ class PodSpec(Base):
     volumes: list[Volume] | None = None
     host_network: bool | None = None
     host_users: bool | None = None
+    security_context: SecurityContext | None = None
     termination_grace_period_seconds: Int64 | None = None
 
 
@@ -303,10 +318,26 @@ class ContainerResizeStatus(Base):
     limits: ResourceList | None = None
 
 
+class ContainerStateWaiting(Base):
+    reason: str | None = None
+
+
+class ContainerStateTerminated(Base):
+    reason: str | None = None
+    exit_code: Int32 | None = None
+
+
+class ContainerState(Base):
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
+
+
 class ContainerStatus(Base):
     name: str = ""
     resources: ContainerResizeStatus | None = None
     allocated_resources: ResourceList | None = None
+    restart_count: Int32 | None = None
+    state: ContainerState | None = None
 
 
 class PodResourceClaimStatus(Base):
@@ -329,11 +360,14 @@ class ExtendedResourceClaimStatus(Base):
 
 class PodStatus(Base):
     phase: str | None = None
+    reason: str | None = None
+    qos_class: str | None = None
     start_time: str | None = None
     nominated_node_name: str | None = None
     conditions: list[Condition] | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
+    ephemeral_container_statuses: list[ContainerStatus] | None = None
     resize: str | None = None
     resources: ContainerResizeStatus | None = None
     allocated_resources: ResourceList | None = None

@@ -93,16 +93,21 @@ class ApiResource:
 
 
 class Types:
-    """All that one minor knows."""
+    """All that one minor knows, with what it knows only behind ``gates`` that are on."""
 
-    def __init__(self, minor: str) -> None:
+    def __init__(self, minor: str, gates: frozenset[str] = frozenset()) -> None:
         self.minor = minor
+        known = (_gated()[gate] for gate in sorted(gates) if minor in _gated().get(gate, {}).get("minors", ()))
+        self._behind_gates = tuple(known)
         self._place = _table()["minors"].index(minor)
         self._fields: dict[str, Mapping[str, FieldType]] = {}
 
     def api_resource_of(self, api_version: str, kind: str) -> ApiResource | None:
         """The kind; None if this minor does not serve it in that version."""
-        found = self._value_in_minor(_table()["kinds"].get(f"{api_version} {kind}"))
+        key = f"{api_version} {kind}"
+        found = self._value_in_minor(_table()["kinds"].get(key))
+        for gated in self._behind_gates:
+            found = gated["kinds"].get(key) or found
         return None if found is None else ApiResource(*found)
 
     def fields(self, name: str) -> Mapping[str, FieldType]:
@@ -110,6 +115,8 @@ class Types:
         fields = self._fields.get(name)
         if fields is None:
             told = {field: self._value_in_minor(value) for field, value in _table()["types"].get(name, {}).items()}
+            for gated in self._behind_gates:
+                told |= gated["types"].get(name, {})
             fields = self._fields[name] = {f: FieldType.parse(text) for f, text in told.items() if text is not None}
         return fields
 
@@ -120,6 +127,10 @@ class Types:
         for key, value in _table()["kinds"].items():
             version, kind = key.split(" ")
             if self._value_in_minor(value) is not None:
+                found.setdefault(kind, []).append(version)
+        for gated in self._behind_gates:
+            for key in gated["kinds"]:
+                version, kind = key.split(" ")
                 found.setdefault(kind, []).append(version)
         return {kind: tuple(versions) for kind, versions in found.items()}
 
@@ -138,12 +149,12 @@ class Types:
 
 
 @lru_cache(maxsize=8)
-def types_of(minor: str) -> Types:
-    """What a minor knows. One that the table lacks is taken for its nearest neighbour."""
+def types_of(minor: str, gates: frozenset[str] = frozenset()) -> Types:
+    """What a minor knows with these gates on. One that the table lacks is taken for its nearest neighbour."""
     minors = _table()["minors"]
     if minor not in minors:
         minor = minors[-1] if _number(minor) > _number(minors[-1]) else minors[0]
-    return Types(minor)
+    return Types(minor, gates)
 
 
 def newest_types() -> Types:
@@ -170,6 +181,12 @@ def format_minor_range(minors: Sequence[str]) -> str:
 
 def _number(minor: str) -> tuple[int, ...]:
     return tuple(map(int, minor.split(".")))
+
+
+@lru_cache(maxsize=1)
+def _gated() -> Any:
+    """Kinds and types that are known only with a feature gate that is off by default."""
+    return msgspec.json.decode(files(__package__).joinpath("gated_kinds.json").read_bytes())
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from kwhatif.api import core, devices
+from kwhatif.api import core, devices, pod_groups, scheduler_plugins
 from kwhatif.api import node_provisioning as machines
 from kwhatif.api import node_provisioning as node_pools
 from kwhatif.api import workloads_and_storage as others
@@ -35,7 +35,10 @@ class Kind:
     than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to what holds
     the pod template of a workload. A ``rare`` kind is not served by every cluster: where it is not, there are none
     of it. An ``idle`` one is read by nobody here, and no answer lacks anything for it. ``forks`` are other groups, each
-    with a version, in which objects of the same name and form are served. ``short`` is how kubectl abbreviates it.
+    with a version, in which objects of the same name and form are served. ``short`` is how kubectl abbreviates it. A
+    ``momentary`` one says how things are right now: it is read from a live cluster only if somebody asks for it, and is
+    never followed. ``resource`` is what the API calls the collection, where that is not the plural. ``served`` is the
+    kind in the API, where that is not its name here because a kind of another group has it.
     """
 
     name: str
@@ -49,6 +52,14 @@ class Kind:
     idle: bool = False
     forks: tuple[tuple[str, str], ...] = ()
     short: str = ""
+    momentary: bool = False
+    resource: str = ""
+    served: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What objects of the kind say that they are: its name, unless another kind has that name as well."""
+        return self.served or self.name
 
     @property
     def forms(self) -> tuple[Kind, ...]:
@@ -62,7 +73,7 @@ class Kind:
 
     @property
     def plural(self) -> str:
-        return plural_of(self.name)
+        return self.resource or plural_of(self.kind)
 
     def api_version(self, version: str = "") -> str:
         """``apps/v1``, ``v1``; of the best version if none is named."""
@@ -129,7 +140,11 @@ KIND_TABLE: tuple[Kind, ...] = (
         for binding in ("", "Binding")
     ),
     Kind("Workload", "scheduling.k8s.io", ("v1alpha2", "v1alpha1"), whole=True, rare=True),
-    Kind("PodGroup", "scheduling.k8s.io", ("v1alpha2",), whole=True, rare=True),
+    Kind("PodGroup", "scheduling.k8s.io", ("v1alpha2",), struct=pod_groups.PodGroup, whole=True, rare=True),
+    # Who gives workloads other replicas and requests, and what their pods use.
+    Kind("HorizontalPodAutoscaler", "autoscaling", ("v2", "v1"), whole=True, rare=True, short="hpa"),
+    Kind("VerticalPodAutoscaler", "autoscaling.k8s.io", _BETA, whole=True, rare=True, short="vpa"),
+    Kind("PodMetrics", "metrics.k8s.io", ("v1beta1",), whole=True, rare=True, momentary=True, resource="pods"),
     # Karpenter's.
     *(
         Kind(struct.__name__, group, struct=struct, namespaced=False, rare=True)
@@ -137,6 +152,23 @@ KIND_TABLE: tuple[Kind, ...] = (
             ("karpenter.sh", node_pools.NodePool),
             ("karpenter.sh", node_pools.NodeClaim),
             ("karpenter.k8s.aws", node_pools.EC2NodeClass),
+        )
+    ),
+    # What the plugins of kubernetes-sigs/scheduler-plugins read.
+    Kind(
+        *("CoschedulingPodGroup", "scheduling.x-k8s.io", ("v1alpha1",)),
+        struct=scheduler_plugins.CoschedulingPodGroup,
+        rare=True,
+        served="PodGroup",
+    ),
+    *(
+        Kind(struct.__name__, group, versions, struct=struct, namespaced=namespaced, rare=True)
+        for struct, group, versions, namespaced in (
+            (scheduler_plugins.ElasticQuota, "scheduling.x-k8s.io", ("v1alpha1",), True),
+            (scheduler_plugins.NodeResourceTopology, "topology.node.k8s.io", ("v1alpha2",), False),
+            (scheduler_plugins.AppGroup, "appgroup.diktyo.x-k8s.io", ("v1alpha1",), True),
+            (scheduler_plugins.NetworkTopology, "networktopology.diktyo.x-k8s.io", ("v1alpha1",), True),
+            (scheduler_plugins.SeccompProfile, "security-profiles-operator.x-k8s.io", ("v1beta1",), True),
         )
     ),
     # Cluster API's, and those that OpenShift made of them.
@@ -151,7 +183,6 @@ KIND_TABLE: tuple[Kind, ...] = (
     ),
     # What manifests hold besides.
     *_idle("", "ConfigMap", "Endpoints", "Event", "PodTemplate", "Secret"),
-    *_idle("autoscaling", "HorizontalPodAutoscaler"),
     *_idle("coordination.k8s.io", "Lease"),
     *_idle("discovery.k8s.io", "EndpointSlice"),
     *_idle("monitoring.coreos.com", "PodMonitor", "ServiceMonitor"),
@@ -162,9 +193,13 @@ KIND_TABLE: tuple[Kind, ...] = (
 )
 
 _BY_NAME = {kind.name: kind for kind in KIND_TABLE}
+_BY_GROUP = {(form.group, form.kind): kind for kind in KIND_TABLE for form in kind.forms}
 
 READ_KINDS = tuple(kind for kind in KIND_TABLE if kind.read)
-"""What a snapshot of a live cluster holds."""
+"""What a snapshot of a live cluster may hold."""
+
+LASTING = tuple(kind for kind in READ_KINDS if not kind.momentary)
+"""What it holds in any case, and what a recording follows."""
 
 KINDS = {kind.name: kind.struct for kind in READ_KINDS if kind.struct is not None}
 """Kind -> Struct, of what scheduling reads. A kind's API group is checked by ``struct_for``."""
@@ -195,6 +230,11 @@ def kind_named(name: str) -> Kind:
     return _BY_NAME[name]
 
 
+def kind_of(api_version: str, kind: str) -> Kind | None:
+    """The row of what the API calls ``apiVersion``/``kind``; None if it is not in the table."""
+    return _BY_GROUP.get((api_version.rpartition("/")[0], kind))
+
+
 def parse_kind(kind: str) -> tuple[str, ...]:
     """What kubectl takes for a kind, in small letters: ``deployment``, ``deployments``, ``deploy``."""
     short = _BY_NAME[kind].short if kind in _BY_NAME else ""
@@ -209,19 +249,20 @@ def is_kind(word: str, kind: str) -> bool:
 def describe_kind(api_version: str, kind: str) -> str:
     """A kind in words: ``Job of batch.volcano.sh``, where the name alone would be that of a kind of Kubernetes."""
     group = api_version.rpartition("/")[0]
-    groups = {known.group for known in KIND_TABLE if known.name == kind}
+    groups = {known.group for known in KIND_TABLE if known.kind == kind}
     return f"{kind} of {group}" if groups and group and group not in groups else kind
 
 
 def struct_for(api_version: str, kind: str) -> type[Resource] | None:
     """The Struct of ``apiVersion``/``kind``, or None for a kind that scheduling does not read."""
-    group, known = api_version.rpartition("/")[0], _BY_NAME.get(kind)
-    return KINDS.get(kind) if known is not None and any(group == form.group for form in known.forms) else None
+    known = kind_of(api_version, kind)
+    return None if known is None else known.struct
 
 
 def is_kept_whole(api_version: str, kind: str) -> bool:
     """Whether objects of this kind are kept as they are, besides being decoded or instead of it."""
-    return KEPT_WHOLE.get(kind) == api_version.rpartition("/")[0]
+    known = kind_of(api_version, kind)
+    return known is not None and known.whole and known.group == api_version.rpartition("/")[0]
 
 
 class Objects:

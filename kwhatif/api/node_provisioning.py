@@ -14,6 +14,7 @@ import msgspec
 
 from kwhatif.api.core import Condition, ResourceList, Taint
 from kwhatif.api.meta import Base, Int32, Int64, Labels, Resource
+from kwhatif.api.quantity import Quantity
 
 
 class PoolRequirement(Base):
@@ -119,15 +120,57 @@ class KubeletSettings(Base):
     eviction_soft: dict[str, str] | None = None
 
 
+class AMISelectorTerm(Base):
+    """``alias`` is a family of images with its version: ``al2023@latest``."""
+
+    alias: str | None = None
+
+
+class EBSVolume(Base):
+    volume_size: Quantity | None = None
+
+
+class BlockDeviceMapping(Base):
+    """A disk of a machine; the root volume, or the device that pods use, has their room."""
+
+    device_name: str | None = None
+    root_volume: bool | None = None
+    ebs: EBSVolume = msgspec.field(default_factory=EBSVolume)
+
+
+class NetworkInterface(Base):
+    """An interface of a machine: ``interface``, or ``efa-only``, which has no addresses for pods."""
+
+    network_card_index: Int32 = 0
+    device_index: Int32 = 0
+    interface_type: str | None = None
+
+
 class EC2NodeClassSpec(Base):
     ami_family: str | None = None
+    ami_selector_terms: list[AMISelectorTerm] | None = None
     kubelet: KubeletSettings | None = None
+    block_device_mappings: list[BlockDeviceMapping] | None = None
+    instance_store_policy: str | None = None
+    network_interfaces: list[NetworkInterface] | None = None
+
+
+class Subnet(Base):
+    """The zone of a subnet, by its name and by its id."""
+
+    zone: str | None = None
+    zone_id: str | None = msgspec.field(default=None, name="zoneID")
+
+
+class EC2NodeClassStatus(Base):
+    subnets: list[Subnet] | None = None
 
 
 class EC2NodeClass(Resource):
     """What machines on AWS are made from, as far as it decides what they leave for pods."""
 
     spec: EC2NodeClassSpec = msgspec.field(default_factory=EC2NodeClassSpec)
+    status: EC2NodeClassStatus = msgspec.field(default_factory=EC2NodeClassStatus)
 
 
 OWN_GROUPS = ("cluster.x-k8s.io", "machine.openshift.io")

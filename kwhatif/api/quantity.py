@@ -236,6 +236,16 @@ class Quantity:
         return self._wide
 
     @property
+    def exponent(self) -> int:
+        """The power of ten that upstream counts this amount in."""
+        return self._exponent
+
+    @property
+    def form(self) -> str:
+        """How it is written: DecimalSI, BinarySI or DecimalExponent."""
+        return self._form
+
+    @property
     def is_zero(self) -> bool:
         return self._mantissa == 0
 

@@ -52,7 +52,8 @@ def conformance(
 ) -> None:
     """Replay scenarios, and compare the answers with what a real kube-scheduler was recorded to do.
 
-    Scenarios with nodeGroups are of cluster-autoscaler, those with nodePools of Karpenter.
+    Scenarios with nodeGroups are of cluster-autoscaler, those with nodePools of Karpenter, and those with a
+    DeschedulerPolicy of the descheduler.
 
     Exit codes: 0 everything agrees (or nothing was expected), 1 something differs, 2 usage or input error.
     """
@@ -60,7 +61,7 @@ def conformance(
 
     from kwhatif.commands.conformance.compare import Tally
     from kwhatif.commands.conformance.result import ConformanceResult
-    from kwhatif.commands.conformance.scenario_files import read_scenarios, replay_scenario, scenario_files
+    from kwhatif.commands.conformance.scenario_files import pods_in, read_scenarios, replay_scenario, scenario_files
     from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
     from kwhatif.commands.conformance.text import conformance_blocks
     from kwhatif.framework.outside import load_outside
@@ -94,7 +95,8 @@ def conformance(
                 )
                 if out is not None:
                     out.write(encoder.encode(got) + b"\n")
-                tally.add(scenario.name, scenario.expected, got, pods=len(scenario.pods))
+                partly = isinstance(scenario, SchedulerScenario) and scenario.ties is not None
+                tally.add(scenario.name, scenario.expected, got, pods=pods_in(scenario), partly=partly)
             results.append(tally.result())
     result = ConformanceResult(files=tuple(results))
     text = render_result(result, output, lambda: conformance_blocks(result), everything=everything)

@@ -82,6 +82,13 @@ def diff(
         bool,
         option("--rebuild", help="With --node-pools or --catalogue: as if Karpenter's nodes were all bought anew."),
     ] = False,
+    deschedule: Annotated[
+        list[str] | None,
+        option("--deschedule", metavar="FILE", help="A policy of the descheduler; given twice, one for each side."),
+    ] = None,
+    metrics: Annotated[
+        list[str] | None, option("--metrics", metavar="FILE", help="With --deschedule: what was measured (repeatable).")
+    ] = None,
     namespace: Namespace = "default",
     report: ReportFiles = None,
     everything: Everything = False,
@@ -95,7 +102,8 @@ def diff(
 ) -> None:
     """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
 
-    With --node-pools, or --catalogue twice: what Karpenter would buy for the pods that wait, and for how much.
+    With --node-pools, or --catalogue twice: what Karpenter would buy for the pods that wait, and for how much. With
+    --deschedule twice: whom the descheduler would evict by each policy, and what follows.
 
     Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
     chosen: ties are no difference.
@@ -123,6 +131,19 @@ def diff(
         write_result_reports(reports, compared, lambda: pools_diff_blocks(compared))
         text = render_result(compared, output, lambda: pools_diff_blocks(compared), everything=everything)
         finish(text, compared.exit_code, compared.notes)
+        return
+    if deschedule:
+        if both or a or b or policies or against or replay:
+            raise UsageError("--deschedule compares what is done to pods that run: it goes with no others to place")
+        from kwhatif.commands.deschedule.compare_policies import ComparePolicies
+        from kwhatif.commands.deschedule.diff_text import deschedule_diff_blocks
+
+        check_stdin(source, *deschedule, *(metrics or ()), *(edits.edits or ()))
+        case = Scenario(Inputs(source, (), namespace, edits or None, reading, **scaling.inputs), engine)
+        found = ask(ComparePolicies(deschedule, metrics or ()), case)
+        write_result_reports(reports, found, lambda: deschedule_diff_blocks(found))
+        text = render_result(found, output, lambda: deschedule_diff_blocks(found), everything=everything)
+        finish(text, found.exit_code, found.notes)
         return
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
     mapped = is_mapped(reports)

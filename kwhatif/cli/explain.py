@@ -74,6 +74,13 @@ def explain(
         list[str] | None,
         option("--node-pools", metavar="FILE", help="With --consolidation: NodePools in place of the snapshot's."),
     ] = None,
+    deschedule: Annotated[
+        str,
+        option("--deschedule", metavar="FILE", help="Why does the descheduler, by this policy, evict the pod, or not?"),
+    ] = "",
+    metrics: Annotated[
+        list[str] | None, option("--metrics", metavar="FILE", help="With --deschedule: what was measured (repeatable).")
+    ] = None,
     report: ReportFiles = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False,
     *,
@@ -111,6 +118,19 @@ def explain(
         write_result_reports(reports, nodes, lambda: nodes_explained_blocks(nodes))
         shown = render_result(nodes, output, lambda: nodes_explained_blocks(nodes), everything=everything)
         finish(shown, nodes.exit_code, nodes.notes)
+        return
+    if deschedule:
+        if offered or before or node or versus:
+            raise UsageError("--deschedule is about pods that run: it goes with none of the options about placing them")
+        from kwhatif.commands.deschedule.explain_pods import ExplainDescheduling
+        from kwhatif.commands.deschedule.explained_text import deschedule_explained_blocks
+
+        check_stdin(source, deschedule, *(metrics or ()), engine.policy, *(edits.edits or ()))
+        case = Scenario(Inputs(source, (), namespace or "default", edits or None, reading), engine)
+        told = ask(ExplainDescheduling(words, deschedule, metrics or ()), case)
+        write_result_reports(reports, told, lambda: deschedule_explained_blocks(told))
+        shown = render_result(told, output, lambda: deschedule_explained_blocks(told), everything=everything)
+        finish(shown, told.exit_code, told.notes)
         return
     check_stdin(*words, *offered, *before, source, engine.policy, *(edits.edits or ()))
     looking = ExplainOptions(node or "", versus or "", not no_fixes)

@@ -216,15 +216,26 @@ Seed = Annotated[
     option(
         "--seed",
         metavar="N",
-        help="Break ties at random with this seed, as kube-scheduler does. Default: the first node by name.",
+        help="Leave to chance, by this seed, which of equal nodes is taken: drawn until 1.34, by racing workers since. "
+        "Default: the first by name until 1.34, the one that one worker takes since.",
     ),
 ]
 Templates = Annotated[
     list[str] | None,
     option(
         "--pod-template-path",
-        metavar="GROUP/KIND=PATH",
-        help="Where a custom resource has its pod template, as in example.com/Job=$.spec.template (repeatable).",
+        metavar="GROUP/KIND=PATH|FILE",
+        help="Where a custom resource has its pod templates, as in example.com/Job=$.spec.workers[*].template, "
+        "or a file of WorkloadKinds (repeatable).",
+    ),
+]
+ApiResources = Annotated[
+    str,
+    option(
+        "--api-resources",
+        metavar="FILE",
+        help="What the cluster's API server serves, as kubectl api-resources prints it, or as discovery documents. "
+        "Default: what its version serves, and what objects of the snapshot are of.",
     ),
 ]
 AdmissionPlugins = Annotated[
@@ -296,6 +307,7 @@ class ManifestFlags(ManifestOptions):
     admission_plugins: AdmissionPlugins = None
     ignore_unknown: IgnoreUnknown = False
     max_pods: MaxPods = PODS
+    api_resources: ApiResources = ""
 
 
 class Verb(StrEnum):

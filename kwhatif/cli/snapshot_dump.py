@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,6 +39,9 @@ def dump(
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing if a kind may not be read or lists do not fit together.")
     ] = False,
+    usage: Annotated[
+        bool, typer.Option("--usage", help="Also read what pods use at the moment, as metrics.k8s.io says.")
+    ] = False,
     redact: Redact = False,
     translation: RedactedBy = None,
 ) -> None:
@@ -46,7 +50,7 @@ def dump(
     Exit codes: 0 good (kinds that may not be read are named in the file and here), 2 nothing could be written.
     """
     check_together(redact=redact, translation=translation)
-    connection, wanted = cluster.connection(), cluster.build_settings(retries)
+    connection, wanted = cluster.connection(), dataclasses.replace(cluster.build_settings(retries), usage=usage)
     _check_writable(output)
     if translation is not None:
         _check_writable(translation)

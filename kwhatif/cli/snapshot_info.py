@@ -34,6 +34,14 @@ def info(
         ),
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="List each node, too.")] = False,
+    usage: Annotated[
+        list[str] | None,
+        option(
+            "--usage",
+            metavar="FILE",
+            help="Also show what pods use, as rightsize reads it. Default: what the snapshot holds (repeatable).",
+        ),
+    ] = None,
     report: ReportFiles = None,
     output: TablesOutput = Tables.table,
     everything: Everything = False,
@@ -49,6 +57,7 @@ def info(
 
     from kwhatif.api.core import Node
     from kwhatif.cli.output import check_stdin
+    from kwhatif.commands.rightsize.reserved import with_usage
     from kwhatif.commands.snapshot.info.info import device_uses
     from kwhatif.commands.snapshot.info.info import info as ask
     from kwhatif.commands.snapshot.info.text import info_blocks
@@ -57,7 +66,7 @@ def info(
 
     reports = reports_of(report)
     source = dataclasses.replace(cluster, snapshot=files).require_source()
-    check_stdin(source, *(edits.edits or ()))
+    check_stdin(source, *(usage or ()), *(edits.edits or ()))
     notes = Notes()
     snapshot = with_edits(snapshot_of(source, notes), edits or None, notes).snapshot
     known = snapshot.objects.list_all(Node)
@@ -73,6 +82,7 @@ def info(
         devices=lambda given: device_uses(given, features),
         mapped=is_mapped(reports),
     )
+    result = with_usage(result, snapshot, usage or (), features, None, notes, by)
     result.set_notes(notes)
     write_result_reports(reports, result, lambda: info_blocks(result))
     text = render_result(result, output, lambda: info_blocks(result), everything=everything)

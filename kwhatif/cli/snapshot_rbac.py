@@ -38,6 +38,7 @@ def rbac(
     watch: Annotated[
         bool, typer.Option("--watch", help="Also allow to watch these kinds, and Events: what 'snapshot record' needs.")
     ] = False,
+    usage: Annotated[bool, typer.Option("--usage", help="Also allow to list what pods use, for dump --usage.")] = False,
 ) -> None:
     """Print the ClusterRole that 'kwhatif snapshot dump' and '--live' need, for 'kubectl apply -f -'.
 
@@ -51,5 +52,5 @@ def rbac(
             raise UsageError(f"{flag}: expected NAMESPACE/NAME, found {text!r}")
     if not re.fullmatch(_PART, name):
         raise UsageError(f"--name: expected a name such as kwhatif-snapshot, found {name!r}")
-    made = rights(name, service_account=service_account, config_map=scheduler_config, watch=watch)
+    made = rights(name, service_account=service_account, config_map=scheduler_config, watch=watch, usage=usage)
     finish(as_documents(made), 0)

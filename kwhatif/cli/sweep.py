@@ -85,8 +85,9 @@ def sweep(
 ) -> None:
     """Try many scheduler policies on the same pods: which are best, and which settings matter.
 
-    Each differs from today's policy in the settings of a SweepSpace document; ties between nodes go to the first by
-    name. Shown are the policies that no other beats by every objective. docs/sweep.md explains the measures.
+    Each differs from today's policy in the settings of a SweepSpace document; of equal nodes each takes the one that
+    one worker of that version does. Shown are the policies that no other beats by every objective. docs/sweep.md
+    explains the measures.
 
     Exit codes: 0 policies were compared, 2 usage or input error.
     """

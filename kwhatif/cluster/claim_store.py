@@ -15,6 +15,7 @@ from kwhatif.api.core import Pod, PodResourceClaim
 from kwhatif.api.devices import (
     EXTENDED_CLAIM,
     IMPLICIT_RESOURCE,
+    Allocation,
     ClaimConsumer,
     DeviceClass,
     DeviceResult,
@@ -39,6 +40,7 @@ class Devices:
     shares     device -> keys of the claims that share it
     consumed   device -> capacity -> billionths that shares take of it
     in_flight  claims by identity, allocated by a Reserve but not recorded yet
+    pending    identities of those that the cycle of a group has allocated so far, which its pods share; None outside
     journal    devices of which more or less is free than before, oldest first
     memory     what others work out from the slices; forks share it
     own        what others work out from all of it; forks begin anew
@@ -60,6 +62,8 @@ class Devices:
         self.serving = _serving(self.classes.values(), features)
         self._extended: dict[tuple[str, str], ClaimKey] = {}
         self.in_flight: dict[str, ResourceClaim] = {}
+        self.pending: set[str] | None = None
+        self._sharers: dict[str, int] = {}
         self.taken: dict[DeviceId, tuple[str, ...]] = {}
         self.shares: dict[DeviceId, tuple[str, ...]] = {}
         self.consumed: dict[DeviceId, dict[str, int]] = {}
@@ -74,6 +78,7 @@ class Devices:
         twin = object.__new__(Devices)
         twin.__dict__ |= self.__dict__
         twin.claims, twin.in_flight = dict(self.claims), dict(self.in_flight)
+        twin.pending, twin._sharers = None, dict(self._sharers)
         twin._extended = dict(self._extended)
         twin.taken, twin.shares = dict(self.taken), dict(self.shares)
         twin.consumed = {device: dict(amounts) for device, amounts in self.consumed.items()}
@@ -105,15 +110,33 @@ class Devices:
             self._count(claim, -1)
 
     def add_pending_allocation(self, claim: ResourceClaim) -> None:
-        """A Reserve has allocated this claim."""
-        self.in_flight[claim.identity] = claim
-        self._count(claim, 1)
+        """A Reserve has allocated this claim; or it shares the allocation that another pod's Reserve has made."""
+        if claim.identity in self.in_flight:
+            self._sharers[claim.identity] = self._sharers.get(claim.identity, 1) + 1
+        else:
+            self.in_flight[claim.identity] = claim
+            self._count(claim, 1)
+        if self.pending is not None:
+            self.pending.add(claim.identity)
 
-    def remove_pending_allocation(self, claim: ResourceClaim) -> None:
-        """The allocation of a Reserve is recorded or given up, if there was one."""
+    def remove_pending_allocation(self, claim: ResourceClaim, *, recorded: bool = False) -> None:
+        """The allocation of a Reserve is ``recorded``, or given up by one pod; the last to give it up ends it."""
+        sharers = self._sharers.pop(claim.identity, 1)
+        if sharers > 1 and not recorded:
+            self._sharers[claim.identity] = sharers - 1
+            return
         taken_off = self.in_flight.pop(claim.identity, None)
         if taken_off is not None:
             self._count(taken_off, -1)
+        if self.pending is not None:
+            self.pending.discard(claim.identity)
+
+    def pending_allocation(self, claim: ResourceClaim) -> Allocation | None:
+        """What another pod of the group whose cycle this is has reserved of a claim, if one has."""
+        if not self.pending or claim.identity not in self.pending:
+            return None
+        taken_off = self.in_flight.get(claim.identity)
+        return taken_off.status.allocation if taken_off is not None else None
 
     def _count(self, claim: ResourceClaim | None, sign: int) -> None:
         assert claim is not None

@@ -15,11 +15,14 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.columns import NodeColumns
+from kwhatif.cluster.pod_group_states import PodGroupStates
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import HostPort, Owners, PodInfo, PodShape
 from kwhatif.cluster.storage import Assumptions, Storage
 from kwhatif.cluster.tally import Tallies, Tally, TallySpec
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
+from kwhatif.cluster.unbound_pods import UnboundPods
+from kwhatif.cluster.unlisted_terms import UnlistedTerms
 from kwhatif.progress import track
 from kwhatif.versions import Features
 
@@ -53,6 +56,8 @@ class Cluster:
     journal     rows that changed, oldest first
     there       bool[N]       nodes that have joined; the others have a row for when they do, and no pods
     comings     how often a node that has a row came or went
+    placement   intp[n] the rows that a group of pods is tried on just now, or None
+    pending     pods that came without a node and are not deleted
     """
 
     def __init__(self, nodes: Sequence[Node], shapes: ShapeTable, objects: Objects | None = None) -> None:
@@ -61,7 +66,10 @@ class Cluster:
         self.owners = Owners(self.objects)
         self.storage = Storage(self.objects)
         self.devices = Devices(self.objects, shapes.features)
+        self.pod_groups = PodGroupStates(self.objects)
+        self.unlisted = UnlistedTerms()
         self.nominated: dict[str, list[PodInfo]] = {}
+        self.pending = UnboundPods()
         self._where: dict[str, tuple[PodInfo, int]] = {}
         self._elsewhere: dict[str, list[PodInfo]] = {}
         self._set_nodes(nodes)
@@ -80,6 +88,7 @@ class Cluster:
         self._undone: list[tuple[int, int]] = []
         self._tallies = Tallies(self.shapes, size)
         self._searched: IntpArray | None = None
+        self.placement: IntpArray | None = None
         self.membership_version = 0
         self.memory: dict[Hashable, object] = {}
 
@@ -100,9 +109,13 @@ class Cluster:
             if (pod.status.phase or "") in FINISHED:
                 continue
             try:
+                if pod.spec.scheduling_group is not None and not pod.spec.node_name:
+                    cluster.pod_groups.add(cluster.shapes.info(pod), pending=True)
                 if pod.spec.node_name:
                     cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name)
-                elif pod.status.nominated_node_name and queued(pod):
+                    continue
+                cluster.pending.add(pod)
+                if pod.status.nominated_node_name and queued(pod):
                     info = cluster.shapes.info(pod)
                     cluster.nominate(info, info.nominated)
             except ValueError as error:
@@ -130,6 +143,8 @@ class Cluster:
         """
         if info.uid in self._where:
             raise ValueError(f"pod {info.key} is already on a node")
+        if info.shape.spec.scheduling_group is not None:
+            self.pod_groups.add(info)
         row = self.columns.row(node_name)
         if row is None:
             self._elsewhere.setdefault(node_name, []).append(info)
@@ -191,6 +206,7 @@ class Cluster:
         """A pod goes for good: as ``forget``, and its device claims are free. Raises KeyError."""
         info, _ = self._where[uid]
         row = self.forget(uid)
+        self.pending.discard(uid)
         self.devices.release(info.pod, deleted=deleted)
         return row
 
@@ -266,6 +282,10 @@ class Cluster:
                 self.nominated[node_name] = rest
             else:
                 del self.nominated[node_name]
+
+    def touch(self, row: int) -> None:
+        """Something about a node is another that does not show in its pods."""
+        self.journal.append(row)
 
     def list_changed_rows(self, since: int) -> list[int]:
         """Rows that changed since the journal was so long. What was done and undone in the meantime is left out."""
@@ -362,6 +382,8 @@ class Cluster:
             self.storage = Storage(self.objects)
         if not Devices.KINDS.isdisjoint(kinds):
             self.devices = Devices(self.objects, self.shapes.features)
+        if not PodGroupStates.KINDS.isdisjoint(kinds):
+            self.pod_groups.reread(self.objects)
         self.drop_tallies()
         if Node.__name__ in kinds:
             self.replace_nodes(self.objects.list_all(Node))
@@ -372,14 +394,16 @@ class Cluster:
         twin.shapes, twin.objects, twin.columns = self.shapes, self.objects, self.columns
         twin.owners, twin.storage = self.owners, self.storage.fork()
         twin.devices = self.devices.fork()
+        twin.pod_groups, twin.unlisted = self.pod_groups.fork(), UnlistedTerms()
         twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
+        twin.pending = self.pending.copy()
         twin._where = dict(self._where)
         twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}
         twin._requested = self._requested.copy()
         twin.non_zero = self.non_zero.copy()
         twin.pod_count = self.pod_count.copy()
         twin.active = self.active.copy()
-        twin._searched, twin.membership_version = self._searched, self.membership_version
+        twin._searched, twin.placement, twin.membership_version = self._searched, None, self.membership_version
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
         twin.pods_on = list(self.pods_on)
         twin.journal, twin._undone = [], []
@@ -437,10 +461,37 @@ class Cluster:
 
     @property
     def node_order(self) -> IntpArray:
-        """intp[n]: the rows of the nodes that are there, in the order in which the scheduler lists them."""
+        """intp[n]: the rows of the nodes that are there, in the order in which the scheduler lists them.
+
+        While a group of pods is tried in a placement, only that placement's.
+        """
+        if self.placement is not None:
+            return self.placement
         if self._searched is None:
             self._searched = self.columns.order_of(self.active)
         return self._searched
+
+    def assume_placement(self, rows: IntpArray | None) -> None:
+        """Search only these nodes, until it is undone by None; what looks around still sees all others.
+
+        Upstream: Snapshot.AssumePlacement in pkg/scheduler/backend/cache/snapshot.go.
+        """
+        self.placement = None
+        if rows is not None and len(rows) < len(self.node_order):
+            self.placement = rows
+
+    def is_searched(self, row: int) -> bool:
+        """Whether a node is there and in the placement."""
+        return bool(self.active[row]) and (self.placement is None or row in self.placement)
+
+    @property
+    def left_out(self) -> BoolArray:
+        """bool[N]: nodes that are not there, or not in the placement."""
+        if self.placement is None:
+            return ~self.active
+        found = np.ones(len(self), np.bool_)
+        found[self.placement] = False
+        return found
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
         """Add, update or remove nodes: the whole list, in the order they joined. Rows are dealt anew."""

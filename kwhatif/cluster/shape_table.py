@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import Affinity, Condition, Pod, PodResourceClaim, PodSpec
+from kwhatif.api.core import Affinity, Condition, ContainerStatus, Pod, PodResourceClaim, PodSpec
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity
@@ -163,17 +165,10 @@ class ShapeTable:
         controller = pod.controller
         # Claims of ephemeral volumes are named after the pod, so such pods are alike only to themselves.
         own = (meta.name, meta.uid) if any(v.ephemeral for v in spec.volumes or ()) else None
-        resized = (
-            (
-                status.container_statuses,
-                status.init_container_statuses,
-                status.resources,
-                status.conditions,
-                status.resize,
-            )
-            if status.container_statuses or status.init_container_statuses or status.resources
-            else None
-        )
+        resizes = _resize_state(status.container_statuses), _resize_state(status.init_container_statuses)
+        resized = None
+        if any(resizes) or status.resources:
+            resized = (*resizes, status.resources, status.conditions, status.resize)
         key = self._encoder.encode(
             (
                 meta.namespace,
@@ -267,6 +262,15 @@ def _surely_alike(one: Pod, other: Pod) -> bool:
         and (one.metadata.deletion_timestamp is None) is (other.metadata.deletion_timestamp is None)
         and not any(volume.ephemeral for volume in one.spec.volumes or ())
     )
+
+
+def _resize_state(statuses: Sequence[ContainerStatus] | None) -> list[tuple[Any, ...]]:
+    """What a resize has to do with of the statuses of containers: restarts and states are nobody's business here."""
+    return [
+        (status.name, status.resources, status.allocated_resources)
+        for status in statuses or ()
+        if status.resources is not None or status.allocated_resources is not None
+    ]
 
 
 def _without_made_up_names(spec: PodSpec) -> PodSpec:

@@ -54,13 +54,14 @@ class ManifestKeywords(EditKeywords, total=False):
 
     ``namespace`` is that of what names none. ``pod_template_paths`` say where custom resources have their pod template
     (``example.com/Job=$.spec.template``), ``admission_plugins`` which are on besides those that are by default.
-    ``ignore_unknown`` kinds are no gap in the answer.
+    ``ignore_unknown`` kinds are no gap in the answer. ``api_resources`` is a file of what the API server serves.
     """
 
     namespace: str
     pod_template_paths: Sequence[str]
     admission_plugins: Sequence[str]
     ignore_unknown: bool
+    api_resources: Path
 
 
 class SchedulerKeywords(EditKeywords, total=False):
@@ -118,6 +119,7 @@ def build_scenario(
         options.get("ignore_unknown", False),
         options.get("verb"),
         options.get("max_pods", PODS),
+        str(options.get("api_resources") or ""),
     )
     gates = options.get("feature_gates") or {}
     named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")

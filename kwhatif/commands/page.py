@@ -41,6 +41,7 @@ APP = (
     "story",
     "flows",
     "findings",
+    "sizing",
     "sections",
 )
 """The files of the page's script, in this order; ``start`` comes last."""
@@ -102,9 +103,10 @@ def page_data(result: Result) -> dict[str, Any]:
         "pods": pods_data(result, nodes),
         "drained": drained_nodes(result),
         "matrices": matrices_of(result),
-        "findings": question.findings(result) if question.findings else None,
+        "findings": None,
         "story": story_data(result),
-    }
+        "sizing": None,
+    } | question.data(result)
 
 
 def page_of(result: Result) -> PageSpec:

@@ -15,6 +15,7 @@ from typing import Any
 from kwhatif.api.json_schema import components, document_schema
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
+from kwhatif.commands.rightsize import policy_document
 from kwhatif.commands.spec import all_specs, load
 from kwhatif.commands.sweep import space_document
 from kwhatif.redaction import translation as translation_file
@@ -25,6 +26,7 @@ from kwhatif.simulation.edits import document
 from kwhatif.snapshot.format.atomic_files import draft_of
 from kwhatif.snapshot.format.documents import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION
+from kwhatif.workloads.operators import kinds_document
 
 Schema = dict[str, Any]
 
@@ -130,6 +132,20 @@ def instance_types_schema() -> Schema:
     )
 
 
+def workload_kinds_schema() -> Schema:
+    _, definitions = components(kinds_document.WorkloadKindsFile)
+    file = definitions.pop("WorkloadKindsFile")
+    return document_schema(
+        "workload-kinds",
+        API_VERSION,
+        kinds_document.KIND,
+        "How kinds that are not Kubernetes' own make pods: what --pod-template-path FILE reads.",
+        _without_head(file["properties"]),
+        required=("apiVersion", "kind", "kinds"),
+        definitions=definitions,
+    )
+
+
 def sweep_space_schema() -> Schema:
     _, definitions = components(space_document.SweepSpace)
     file = definitions.pop("SweepSpace")
@@ -138,6 +154,19 @@ def sweep_space_schema() -> Schema:
         API_VERSION,
         space_document.KIND,
         "The settings that kwhatif sweep tries, and how it chooses among them.",
+        _without_head(file["properties"]),
+        definitions=definitions,
+    )
+
+
+def rightsizing_policy_schema() -> Schema:
+    _, definitions = components(policy_document.PolicyFile)
+    file = definitions.pop("PolicyFile")
+    return document_schema(
+        "rightsizing-policy",
+        API_VERSION,
+        policy_document.KIND,
+        "How requests follow from usage: what kwhatif rightsize --sizing reads.",
         _without_head(file["properties"]),
         definitions=definitions,
     )
@@ -182,9 +211,11 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "gate-policy": gate_policy_schema,
     "instance-types": instance_types_schema,
     "node-groups": node_groups_schema,
+    "rightsizing-policy": rightsizing_policy_schema,
     "scenario": scenario_schema,
     "sweep-space": sweep_space_schema,
     "translation": translation_schema,
+    "workload-kinds": workload_kinds_schema,
 }
 
 

@@ -50,3 +50,24 @@ def broken_linear(points: Sequence[tuple[int, int]], at: Int64Array) -> Int64Arr
         run = np.full(len(at), x1 - x0, np.int64)
         result = np.where(at <= x1, y0 + divide((y1 - y0) * (at - x0), run), result)
     return np.where(at <= points[0][0], points[0][1], result)
+
+
+def stretched(scores: Int64Array) -> Int64Array:
+    """int64[n]: from the lowest to the highest brought to 0..100; all 0 where they are equal."""
+    if not len(scores):
+        return scores
+    lowest = int(scores.min())
+    run = int(scores.max()) - lowest
+    return (scores - lowest) * MAX_SCORE // run if run else np.zeros(len(scores), np.int64)
+
+
+def inverted(costs: Int64Array) -> Int64Array:
+    """int64[n]: the dearest is worth 0 and the cheapest 100; all 100 where they are equal and not 0, else all 0."""
+    if not len(costs) or not costs.any():
+        return costs
+    lowest = int(costs.min())
+    run = int(costs.max()) - lowest
+    if not run:
+        return np.full(len(costs), MAX_SCORE, np.int64)
+    share = np.float64(MAX_SCORE) * (costs - lowest).astype(np.float64) / np.float64(run)
+    return MAX_SCORE - share.astype(np.int64)

@@ -50,6 +50,11 @@ class Declaration:
         return True
 
     @classmethod
+    def is_modelled(cls, features: Features) -> bool:
+        """Whether what it does in this kube-scheduler is known here, if it does anything here at all."""
+        return True
+
+    @classmethod
     def is_removed(cls, features: Features) -> bool:
         """Whether this kube-scheduler refuses configurations that name the plugin, which it once had."""
         return False

@@ -187,7 +187,7 @@ class Evaluation:
             found = (self.cluster.columns.row(name) for name in names)
             self.narrowed_names = names
             rows = np.array(sorted(row for row in found if row is not None), np.intp)
-            self.narrowed = rows[self.cluster.active[rows]]
+            self.narrowed = rows[~self.cluster.left_out[rows]]
 
     @property
     def narrows(self) -> bool:

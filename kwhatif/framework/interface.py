@@ -16,16 +16,19 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.declaration import Declaration
+from kwhatif.framework.placement import Placement, PodGroupAssignments
 from kwhatif.framework.status import Code, Diagnosis, PermitWait, PreFilterResult, Rejection, Skip, Status
+from kwhatif.framework.victim_rules import VictimRules
 from kwhatif.versions import Features
 
 
@@ -97,7 +100,10 @@ class Scope(Enum):
 class PostFilterResult:
     """``nominated`` names the node that is to get room; ``victims`` leave it.
 
-    ``criterion`` says what made it the best of so many ``candidates``.
+    ``criterion`` says what made it the best of so many ``candidates``. If nobody looked for a node, an earlier
+    nomination may stand (``nomination_stands``). ``keeps`` says whether the node that is kept for the pod stays so;
+    None of a plugin that has nothing to do with that. ``at_once``: victims are told within the cycle, and lesser
+    nominations to the node are void in any case.
     """
 
     status: Status | None
@@ -105,6 +111,17 @@ class PostFilterResult:
     victims: tuple[PodInfo, ...] = ()
     criterion: str = ""
     candidates: int = 0
+    nomination_stands: bool = False
+    keeps: bool | None = None
+    at_once: bool = False
+
+
+class Preempt(Protocol):
+    """Looks for victims: pods of lower priority on as many nodes as ``args`` want, or all whom ``rules`` name."""
+
+    def __call__(
+        self, pod: PodInfo, diagnosis: Diagnosis, args: Any, rules: VictimRules | None = None, /
+    ) -> PostFilterResult: ...
 
 
 @dataclass(slots=True)
@@ -122,7 +139,9 @@ class WaitingPod:
         self.waits.pop(plugin, None)
 
     def reject(self, plugin: str, reason: str) -> None:
-        self.denied = Status(Code.UNSCHEDULABLE, (reason,), plugin)
+        """A plugin turns the pod away, unless that is decided already."""
+        if self.denied is None and self.waits:
+            self.denied = Status(Code.UNSCHEDULABLE, (reason,), plugin)
 
     @property
     def deadline(self) -> float:
@@ -135,15 +154,23 @@ class Handle:
     """What a plugin may use of the scheduler it runs in.
 
     ``args`` are the plugin's own arguments: a typed struct for in-tree plugins, else a plain mapping. ``preempt``
-    looks for victims on behalf of a PostFilter plugin. ``waiting`` are the pods that permit plugins hold, by uid.
-    ``cluster`` is the one whose pods are scheduled, for hooks that are not given it.
+    looks for victims on behalf of a PostFilter plugin, ``preempt_for_group`` does for a group of pods. ``waiting`` are
+    the pods that permit plugins hold, by uid. ``cluster`` is the one whose pods are scheduled, for hooks that are not
+    given it. Pods whose uids are ``activated`` are tried as soon as possible, if they wait in the queue (upstream:
+    Activate). ``profiles`` are the names of all schedulers of the process. ``activate`` has the queue try pods again
+    that failed, whatever their backoff. ``clock`` tells the moment, in seconds.
     """
 
     features: Features
     args: Any
-    preempt: Callable[[PodInfo, Diagnosis, Any], PostFilterResult]
+    preempt: Preempt
     waiting: dict[str, WaitingPod] = field(default_factory=dict)
     cluster: Cluster | None = None
+    preempt_for_group: Callable[[Any], Any] | None = None
+    activated: set[str] = field(default_factory=set)
+    profiles: Collection[str] = ()
+    activate: Callable[[Collection[str]], None] = lambda uids: None
+    clock: Callable[[], float] = lambda: 0.0
 
 
 class Plugin(Declaration, Generic[F, P]):
@@ -176,6 +203,10 @@ class Plugin(Declaration, Generic[F, P]):
     """With scope ROW it looks at nothing but a node's capacity, the number of its pods and what they ask for in all."""
     depends_on_other_pods: ClassVar[bool] = False
     """Its filter asks where other pods are: of a cluster without pods it says nothing that lasts."""
+    orders_by_heap: ClassVar[bool] = False
+    """Keys of its queue change while pods lie in it, or compare otherwise than numbers do: the heap decides."""
+    remembers: ClassVar[bool] = False
+    """It remembers what happened, beside what the cluster shows: a cluster that went back does not undo that."""
     needs_pre_filter: bool = False
     needs_pre_score: ClassVar[bool] = False
     """Its Filter or Score fails under a profile that leaves its PreFilter or PreScore out."""
@@ -220,6 +251,13 @@ class Plugin(Declaration, Generic[F, P]):
     def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
         """``requeue_on``, or hints that need the plugin's own arguments."""
         return self.events_to_register
+
+    def sign_pod(self, pod: PodInfo) -> Mapping[str, object] | None:
+        """All of a pod that Filter and Score go by, by upstream's names for it (``framework/signature.py``); None if
+        they go by more than the pod and the nodes. Pods of a profile with a plugin that does not sign have no
+        signature, so no node is hinted at for them.
+        """
+        raise NotImplementedError
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
         """Changes with which it might accept the pod on one of these nodes, which it alone refuses.
@@ -291,6 +329,28 @@ class Plugin(Declaration, Generic[F, P]):
         """Take note that the pod is bound."""
         raise NotImplementedError
 
+    # --- groups of pods
+
+    def generate_placements(self, key: GroupKey, cluster: Cluster, parent: Placement) -> list[Placement] | Status:
+        """The parts of a placement that a group is to be tried in, in order; an error keeps all its pods back."""
+        raise NotImplementedError
+
+    def score_placement(self, assignments: PodGroupAssignments, cluster: Cluster) -> int:
+        """How good it would be if these members of a group got nodes in this placement."""
+        raise NotImplementedError
+
+    def normalize_placement_scores(self, scores: Sequence[int]) -> list[int] | Status:
+        """Scores of the same group's placements brought to 0..100."""
+        raise NotImplementedError
+
+    def pod_group_post_filter(self, preemptor: Any) -> Any:
+        """A group as a whole finds no nodes: make room for it, or say why not.
+
+        Both are of ``scheduling/pod_group_preemption.py``. It has no extension point of its own: whoever has it acts
+        at postFilter.
+        """
+        raise NotImplementedError
+
 
 HOOKS: Mapping[str, str] = {
     "preEnqueue": "pre_enqueue",
@@ -305,6 +365,8 @@ HOOKS: Mapping[str, str] = {
     "preBind": "pre_bind",
     "bind": "bind",
     "postBind": "post_bind",
+    "placementGenerate": "generate_placements",
+    "placementScore": "score_placement",
 }
 """Extension point -> the hook that implements it."""
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Scope, overrides
+from kwhatif.framework.placement import Placement, PodGroupAssignments
 from kwhatif.framework.resource_allocation import request_sums
+from kwhatif.framework.signature import Signer
 from kwhatif.framework.status import SKIP, Code, CycleEvaluation, Diagnosis, PermitWait, Rejection, Skip, Status
 
 AnyPlugin = Plugin[Any, Any]
@@ -29,6 +33,12 @@ States = Mapping[str, object]
 
 MOST_PERMIT_SECONDS = 900.0
 """No permit plugin may hold a pod for longer, whatever it asks for."""
+
+
+class Waits(dict[str, float]):
+    """The permit plugins that want a pod to wait, and for how many seconds at most; ``reason`` is the last one's."""
+
+    reason: str = ""
 
 
 class Framework:
@@ -46,6 +56,7 @@ class Framework:
         weights: Mapping[str, int],
         *,
         all_filters: bool = False,
+        placement_weights: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.profile_name = profile_name
         self.all_filters = all_filters
@@ -56,6 +67,7 @@ class Framework:
         self.filters = [plugin for plugin in self._at["filter"] if plugin not in failing]
         self.unprepared = _report_missing_pre_filter(failing[0]) if failing else None
         self.scorers = [(plugin, weights[plugin.name]) for plugin in self._at["score"]]
+        self._placement_weights = placement_weights
         self._choosy = [plugin for plugin in self.all_plugins if overrides(type(plugin), "applies_to")]
         self._turns: dict[frozenset[str], _ActivePlugins] = {}
         self._turns_of: dict[int, _ActivePlugins] = {}
@@ -78,6 +90,11 @@ class Framework:
         filtering = {point: self._at[point] for point in ("preFilter", "filter")}
         return Framework(self.profile_name, filtering, {}, all_filters=self.all_filters)
 
+    def signer(self) -> Signer:
+        """Signs pods by what the plugins that filter and score go by."""
+        points = ("preFilter", "filter", "preScore", "score")
+        return Signer({plugin.name: plugin for point in points for plugin in self._at[point]}.values())
+
     def request_sums(self, *, scored: bool) -> int:
         """How often one cycle adds up the pod's requests upstream."""
         return request_sums(self.all_plugins, self._at["preScore"] if scored else ())
@@ -86,6 +103,11 @@ class Framework:
     def all_plugins(self) -> list[AnyPlugin]:
         """Every plugin once, sorted by name."""
         return [p for _, p in sorted({p.name: p for at in self._at.values() for p in at}.items())]
+
+    @property
+    def is_in_tree(self) -> bool:
+        """Whether all plugins are those of kube-scheduler, modelled here."""
+        return all(type(plugin).__module__.startswith("kwhatif.plugins.") for plugin in self.all_plugins)
 
     def attach(self, cluster: Cluster) -> None:
         """Tell the plugins which cluster they work for."""
@@ -126,6 +148,11 @@ class Framework:
             if status is not None:
                 return _name_plugin(status, plugin)
         return None
+
+    @property
+    def orders_by_heap(self) -> bool:
+        """Whether the queue's order is that of its heap and of nothing simpler."""
+        return any(plugin.orders_by_heap for plugin in self._at["queueSort"][:1])
 
     def queue_key(self, pod: PodInfo, order: int) -> Any:
         plugin = self._at["queueSort"][0]
@@ -193,6 +220,8 @@ class Framework:
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
         """Ask plugins in turn to make room; their refusals add up to one message."""
         reasons: list[str] = []
+        stands = False
+        keeps: bool | None = None
         for plugin in self._at["postFilter"]:
             result: PostFilterResult = _call(
                 plugin, "post_filter", pod, pod, diagnosis, diagnosis.evaluation.pre_filter_state_of(plugin)
@@ -200,12 +229,48 @@ class Framework:
             if result.status is None or result.status.code in (Code.UNRESOLVABLE, Code.ERROR):
                 return result
             reasons.extend(result.status.reasons)
-        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)))
+            stands |= result.nomination_stands
+            if result.keeps is not None:
+                keeps = result.keeps and keeps is not False
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)), nomination_stands=stands, keeps=keeps)
 
     def may_make_room(self, pod: PodInfo) -> bool:
         """Whether a PostFilter plugin might change anything for a pod like this one, were no node left for it."""
         idle = self.active_plugins(pod).idle
         return any(plugin.name not in idle and plugin.may_make_room(pod) for plugin in self._at["postFilter"])
+
+    # --- groups of pods
+
+    def generate_placements(self, key: GroupKey, cluster: Cluster, parent: Placement) -> list[Placement] | Status:
+        """The placements that a group is tried in, the parent itself if no plugin knows better; or why it is not."""
+        for plugin in self._at["placementGenerate"]:
+            found: list[Placement] | Status = plugin.generate_placements(key, cluster, parent)
+            if isinstance(found, Status):
+                return _name_plugin(found, plugin)
+            return found or Status(Code.UNSCHEDULABLE, ("no feasible placements found",), plugin.name)
+        return [parent]
+
+    def score_placements(
+        self, candidates: Sequence[PodGroupAssignments], cluster: Cluster
+    ) -> dict[str, list[int]] | Status:
+        """Plugin -> its normalised score times its weight, of each candidate; or the error of one of them."""
+        found = {}
+        for plugin in self._at["placementScore"]:
+            scores: list[int] | Status = [plugin.score_placement(each, cluster) for each in candidates]
+            if overrides(type(plugin), "normalize_placement_scores"):
+                assert isinstance(scores, list)
+                scores = plugin.normalize_placement_scores(scores)
+            if isinstance(scores, Status):
+                return scores
+            found[plugin.name] = [score * self._placement_weights.get(plugin.name, 1) for score in scores]
+        return found
+
+    def pod_group_post_filter(self, preemptor: Any) -> Any:
+        """What the first plugin that makes room for groups as a whole comes to; None if there is none."""
+        for plugin in self._at["postFilter"]:
+            if overrides(type(plugin), "pod_group_post_filter"):
+                return plugin.pod_group_post_filter(preemptor)
+        return None
 
     # --- binding
 
@@ -227,13 +292,14 @@ class Framework:
         for plugin in self.active_plugins(pod).unreserve:
             _call(plugin, "unreserve", pod, pod, node, states.get(plugin.name))
 
-    def permit(self, pod: PodInfo, node: str, states: States) -> Status | dict[str, float] | None:
+    def permit(self, pod: PodInfo, node: str, states: States) -> Status | Waits | None:
         """None to go on, a refusal, or the plugins that want to wait and for how many seconds at most."""
-        waits: dict[str, float] = {}
+        waits = Waits()
         for plugin in self._at["permit"]:
             answer = _call(plugin, "permit", pod, pod, node, states.get(plugin.name))
             if isinstance(answer, PermitWait):
                 waits[plugin.name] = min(answer.seconds, MOST_PERMIT_SECONDS)
+                waits.reason = answer.reason
             elif answer is not None:
                 return _name_plugin(answer, plugin, "Permit")
         return waits or None
@@ -297,7 +363,7 @@ def _name_plugin(status: Status, plugin: AnyPlugin, point: str = "") -> Status:
     reasons = status.reasons
     if point and not status.is_rejected:
         reasons = (f'running {point} plugin "{plugin.name}": {status.message}',)
-    return Status(status.code, reasons, plugin.name)
+    return Status(status.code, reasons, plugin.name, status.detail)
 
 
 def _call(plugin: AnyPlugin, hook: str, pod: PodInfo, *arguments: object) -> Any:

@@ -15,7 +15,7 @@ Upstream: pkg/scheduler/framework/types.go (FitError.Error).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeVar
 
@@ -51,11 +51,15 @@ SKIP: Final = Skip()
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A refusal (or an error) with its reasons and, once the runner has seen it, the plugin that spoke."""
+    """A refusal (or an error) with its reasons and, once the runner has seen it, the plugin that spoke.
+
+    ``detail`` is the arithmetic behind it, for people, and takes no part in comparisons.
+    """
 
     code: Code
     reasons: tuple[str, ...] = ()
     plugin: str = ""
+    detail: str = field(default="", compare=False)
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
@@ -71,6 +75,10 @@ class Status:
     def error(cls, *reasons: str) -> Status:
         return cls(Code.ERROR, reasons)
 
+    def explained(self, detail: str) -> Status:
+        """The same with the arithmetic behind it."""
+        return replace(self, detail=detail)
+
     @property
     def is_rejected(self) -> bool:
         return self.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
@@ -82,9 +90,10 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class PermitWait:
-    """Permit says: hold the pod, for at most so many seconds."""
+    """Permit says: hold the pod, for at most so many seconds, and why."""
 
     seconds: float
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from kwhatif.framework.interface import Dependency, Plugin, PostFilterResult
 from kwhatif.framework.status import Diagnosis, Status
 from kwhatif.golang.config_struct import Int32
 from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.preemption_args import preemption_problems
 from kwhatif.versions import Features
 
 
@@ -42,15 +43,7 @@ class DefaultPreemption(Plugin[None, None]):
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
-        percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
-        of_percentage, of_absolute = path.child("minCandidateNodesPercentage"), path.child("minCandidateNodesAbsolute")
-        if not 0 <= percentage <= 100:
-            yield of_percentage.invalid(percentage, "not in valid range [0, 100]")
-        if absolute < 0:
-            yield of_absolute.invalid(absolute, "not in valid range [0, inf)")
-        if percentage == absolute == 0:
-            yield of_percentage.invalid(0, "cannot be zero at the same time as minCandidateNodesAbsolute")
-            yield of_absolute.invalid(0, "cannot be zero at the same time as minCandidateNodesPercentage")
+        return preemption_problems(path, args)
 
     def may_make_room(self, pod: PodInfo) -> bool:
         """Whether there may be anybody to evict: a pod of lower priority, of all that ever were in the cluster."""
@@ -59,8 +52,28 @@ class DefaultPreemption(Plugin[None, None]):
         return not never and (cluster is None or bool((cluster.shapes.priorities < pod.priority).any()))
 
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: None) -> PostFilterResult:
+        if pod.shape.spec.scheduling_group is not None and (reason := self._leaves_it_to_others(pod, diagnosis)):
+            return PostFilterResult(Status.unschedulable(f"preemption: {reason}"), nomination_stands=True)
         result = self.handle.preempt(pod, diagnosis, self.handle.args)
         if result.status is None or not result.status.message:
             return result
         spoken = Status(result.status.code, (f"preemption: {result.status.message}",))
         return replace(result, status=spoken)
+
+    def _leaves_it_to_others(self, pod: PodInfo, diagnosis: Diagnosis) -> str:
+        """Why no room is made for this member of a group by itself, or nothing."""
+        features = self.handle.features
+        if features.topology_aware_workload_scheduling:
+            group = diagnosis.cluster.pod_groups.of(pod)
+            if group is None:
+                return "pod group for pod not found"
+            # Constraints without a topology are enough.
+            if group.spec.scheduling_constraints is not None:
+                return "not eligible due to placement-based pod group scheduling limitation"
+        if features.workload_aware_preemption:
+            return "not eligible due to workload aware preemption enabled"
+        return ""
+
+    def pod_group_post_filter(self, preemptor: Any) -> Any:
+        assert self.handle.preempt_for_group is not None
+        return self.handle.preempt_for_group(preemptor)

@@ -19,9 +19,10 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import PodResourceClaim
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.cluster.claim_store import Devices, claim_name, consumer_of, is_reserved_for
+from kwhatif.cluster.claim_store import Devices, claim_name, is_reserved_for
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_group_states import group_key
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.arithmetic import default_normalize
@@ -35,9 +36,11 @@ from kwhatif.framework.interface import (
     Suggestion,
     always,
 )
+from kwhatif.framework.signature import Signature
 from kwhatif.framework.status import SKIP, Code, Diagnosis, Rejection, Skip, Status
 from kwhatif.golang.field_validation import Path
 from kwhatif.golang.parsing import SECOND, Duration
+from kwhatif.plugins.shared.group_claims import consumers_of, is_made_for_group, is_reserved, unreserve_for_group
 from kwhatif.versions import Features
 
 if TYPE_CHECKING:
@@ -61,8 +64,13 @@ def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
             return f'resourceclaim "{name}" is being deleted'
         owners = claim.metadata.owner_references or ()
         if each.resource_claim_name is None and not any(o.controller and o.uid == pod.uid for o in owners):
+            group = group_key(pod) if devices.features.dra_workload_resource_claims else None
+            if group is not None and is_made_for_group(claim, group[1]):
+                found.append(claim)
+                continue
             word = "Pod" if devices.features.claim_messages_capitalize_pod else "pod"
-            return f"ResourceClaim {claim.key} was not created for {word} {pod.key} ({word} is not owner)"
+            who = f"{word} is not owner" if group is None else f"neither Pod nor PodGroup {group[1]} is the owner"
+            return f"ResourceClaim {claim.key} was not created for {word} {pod.key} ({who})"
         found.append(claim)
     return found
 
@@ -80,6 +88,8 @@ def _unmade(pod: PodInfo, claim: PodResourceClaim) -> str:
 
 def refusal_of(claim: ResourceClaim, devices: Devices) -> Status | None:
     """Why a claim that has to be allocated cannot be, on any node."""
+    if devices.pending_allocation(claim) is not None:
+        return None
     if claim.identity in devices.in_flight:
         return Status.unresolvable(f"resource claim {claim.key} is in the process of being allocated")
     for request in claim.spec.devices.requests or ():
@@ -185,7 +195,10 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
                 yield at.invalid(str(timeout), "must be at least 1 second")
 
     def applies_to(self, pod: PodInfo) -> bool:
-        return self.handle.features.dynamic_resource_allocation and _asks_for_devices(pod, self.handle.cluster)
+        features = self.handle.features
+        # With claims of groups, a pod whose group does not exist is turned down, claims or not.
+        grouped = features.dra_workload_resource_claims and pod.shape.spec.scheduling_group is not None
+        return features.dynamic_resource_allocation and (grouped or _asks_for_devices(pod, self.handle.cluster))
 
     # --- which claims
 
@@ -195,12 +208,20 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         found = usable_claims(pod, self.handle.cluster.devices)
         return Status.unresolvable(found) if isinstance(found, str) else None
 
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return None if pod.shape.spec.resource_claims else {}
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> ClaimsOfPod | Skip | Status:
         if not self.applies_to(pod):
             return SKIP
         found = usable_claims(pod, cluster.devices)
         if isinstance(found, str):
             return Status.unresolvable(found)
+        key = group_key(pod) if self.handle.features.dra_workload_resource_claims else None
+        if key is not None and key not in cluster.pod_groups.objects:
+            return Status.unresolvable(f'podgroup.scheduling.k8s.io "{key[1]}" not found')
+        if not _asks_for_devices(pod, cluster):
+            return SKIP
         # The search for devices takes long to import, and most clusters have none.
         from kwhatif.plugins.shared.device_claims import ClaimsOfPod
 
@@ -280,6 +301,14 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
             assert state.special is not None
             state.cluster.devices.remove((state.special.namespace, state.special.name))
             return PostFilterResult(Status.unschedulable("deletion of ResourceClaim completed"))
+        key, groups = group_key(pod), state.cluster.pod_groups
+        nobody_runs = key is not None and not groups.has_bound(key, state.cluster.find)
+        if (
+            features.dra_workload_resource_claims
+            and nobody_runs
+            and unreserve_for_group(pod, groups, state.cluster.devices)
+        ):
+            return PostFilterResult(Status.unschedulable("ResourceClaim unreserved for PodGroup"))
         return PostFilterResult(Status.unschedulable("still not schedulable"))
 
     def _idle_claim(self, pod: PodInfo, state: ClaimsOfPod, diagnosis: Diagnosis) -> ResourceClaim | None:
@@ -349,7 +378,8 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         row = state.cluster.columns.row(node)
         assert row is not None
         devices = state.cluster.devices
-        for claim in state.claims:
+        consumers = consumers_of(pod, state.cluster.pod_groups, devices)
+        for index, claim in enumerate(state.claims):
             allocation = state.allocated.get(claim.identity)
             if claim is state.special:
                 if allocation is None:
@@ -359,15 +389,25 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
                     return Status(Code.ERROR, (problem,))
                 continue
             current = devices.claims[claim.namespace, claim.name]
-            if is_reserved_for(pod.pod, current):
+            # What was known when the cycle began: others of the group may have written the claim since.
+            if is_reserved(pod, claim, devices):
                 continue
-            users = [*(current.status.reserved_for or ()), consumer_of(pod.pod)]
+            if allocation is not None and current.status.allocation is not None:
+                devices.remove_pending_allocation(claim)
+                return Status(Code.ERROR, (f"claim {claim.key} got allocated elsewhere in the meantime",))
+            before = current.status.reserved_for or ()
+            users = [*before, consumers[index]]
+            problem = ""
             if len(users) > RESERVED_FOR_AT_MOST:
                 problem = f"status.reservedFor: Too many: {len(users)}: must have at most {RESERVED_FOR_AT_MOST} items"
+            elif any(user.uid == consumers[index].uid for user in before):
+                where = f'ResourceClaim.resource.k8s.io "{claim.name}" is invalid: status.reservedFor[{len(before)}]'
+                problem = f'{where}: Duplicate value: "{consumers[index].uid}"'
+            if problem:
                 return Status(Code.ERROR, (f"add reservation to claim {claim.key}: {problem}",))
             status = replace(current.status, reserved_for=users)
             if allocation is not None:
-                devices.remove_pending_allocation(claim)
+                devices.remove_pending_allocation(claim, recorded=True)
                 status = replace(status, allocation=allocation)
             devices.put(replace(current, status=status))
         state.forget_nodes()

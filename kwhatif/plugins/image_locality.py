@@ -15,6 +15,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
+from kwhatif.framework.signature import IMAGES, Signature
 
 MIB = 1024 * 1024
 LEAST = 23 * MIB
@@ -33,6 +34,11 @@ class ImageLocality(Plugin[None, None]):
         images = [[container.image for container in some or ()] for some in (spec.init_containers, spec.containers)]
         return msgspec.msgpack.encode((images, [volume.image for volume in spec.volumes or ()]))
 
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        spec = pod.shape.spec
+        containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+        return {IMAGES: {normalize_image_name(container.image or "") for container in containers}}
+
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         spec, columns, features = pod.shape.spec, nodes.columns, self.handle.features
         initial = (spec.init_containers or ()) if features.image_locality_counts_init_containers else ()
@@ -41,7 +47,8 @@ class ImageLocality(Plugin[None, None]):
         volumes = [v.image.reference or "" for v in mounted if v.image is not None]
         most = max(MOST_PER_CONTAINER * len(containers), LEAST)
         total = np.zeros(len(columns), np.int64)
-        there, size = nodes.cluster.active, len(nodes.cluster.node_order)
+        there = nodes.cluster.active
+        size = int(np.count_nonzero(there))
         for image in (*(c.image or "" for c in containers), *volumes):
             state_of = columns.images.get(normalize_image_name(image))
             if state_of is not None:

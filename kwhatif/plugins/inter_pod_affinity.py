@@ -11,7 +11,7 @@ plugins/interpodaffinity/plugin.go (mergeAffinityTermNamespacesIfNotEmpty).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,8 +25,10 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import AffinityTerm, PodInfo, PodShape, Selection, TermIndex
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.cluster.unlisted_terms import unseen
 from kwhatif.framework.declaration import Args, DefaultPlugin
 from kwhatif.framework.interface import MAX_SCORE, ClusterEvent, Dependency, EventOccurrence, Handle, Plugin, Suggestion
+from kwhatif.framework.signature import LABELS, Signature
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.golang.config_struct import Bool, Int32
 from kwhatif.golang.field_validation import Path
@@ -98,11 +100,16 @@ ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
+Unseen = Mapping[str, Int64Array]
+"""By topology key, int64[D + 1]: what pods count in each domain whose terms nobody sees yet."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
     """Live counts by topology key: of pods the pod wants near, wants far, and of pods that want it far.
 
-    ``required`` are the pod's own terms, ``itself`` says whether it is one that it wants to be near to.
+    ``required`` are the pod's own terms, ``itself`` says whether it is one that it wants to be near to, ``unseen`` is
+    what is to be taken off ``unwelcoming``.
     """
 
     required: tuple[AffinityTerm, ...]
@@ -110,6 +117,7 @@ class Neighbours:
     near: dict[str, Tally]
     far: dict[str, Tally]
     unwelcoming: dict[str, Tally]
+    unseen: Unseen = field(default_factory=dict)
 
     @property
     def skips_filter(self) -> bool:
@@ -117,7 +125,8 @@ class Neighbours:
 
         Pods that are only nominated do not count, so their anti-affinity alone keeps nobody away, as upstream.
         """
-        return not (self.near or self.far or any(tally.total for tally in self.unwelcoming.values()))
+        seen = (tally.total - int(sum(self.unseen.get(key, ()))) for key, tally in self.unwelcoming.items())
+        return not (self.near or self.far or any(seen))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,8 +220,16 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         skipped = nobody and self.handle.features.filters_can_be_skipped
         return skipped and not self._preferences(pod.shape, cluster).tallies
 
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        affinity = pod.shape.spec.affinity
+        if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
+            return None
+        return {} if self._ignore_existing else {LABELS: dict(pod.shape.labels)}
+
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
         state = self._neighbours(pod.shape, cluster)
+        if cluster.unlisted.anti and state.unwelcoming:
+            state = replace(state, unseen=_unseen(state.unwelcoming, cluster.unlisted.anti))
         return SKIP if state.skips_filter and self.handle.features.filters_can_be_skipped else state
 
     def _neighbours(self, shape: PodShape, cluster: Cluster) -> Neighbours:
@@ -232,7 +249,10 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         for tallies, reason in ((state.far, ANTI_AFFINITY), (state.unwelcoming, EXISTING_ANTI_AFFINITY)):
             crowded = np.zeros(nodes.size, np.bool_)
             for key, tally in tallies.items():
-                crowded |= _here(tally, key, nodes) > 0
+                here = _here(tally, key, nodes)
+                if tallies is state.unwelcoming and key in state.unseen:
+                    here = here - state.unseen[key][nodes.label(key)]
+                crowded |= here > 0
             crowded &= alive
             yield Rejection(crowded, reason, detail=_RepellingPodDetail(tallies, nodes))
             alive &= ~crowded
@@ -271,8 +291,14 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Preferences) -> Int64Array:
         total = np.zeros(nodes.size, np.int64)
+        unlisted = nodes.cluster.unlisted.every
+        # A pod with preferences of its own looks at all pods, listed or not.
+        looks_at_all = not unlisted or bool(pod.shape.preferred_affinity or pod.shape.preferred_anti_affinity)
+        unseen = {} if looks_at_all else _unseen(state.tallies, unlisted)
         for key, tally in state.tallies.items():
             total += tally.by_domain[nodes.label(key)]
+            if key in unseen:
+                total -= unseen[key][nodes.label(key)]
         return total
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: Preferences, scores: Int64Array) -> Int64Array:
@@ -300,6 +326,11 @@ def _neighbours(shape: PodShape, cluster: Cluster, known: AffinityIndex) -> Neig
             {key: _tally(cluster, key, (), terms) for key, terms in others.items()},
         )
     return state
+
+
+def _unseen(tallies: Mapping[str, Tally], unlisted: list[tuple[PodShape, int]]) -> Unseen:
+    found = ((key, unseen(tally, unlisted)) for key, tally in tallies.items())
+    return {key: counts for key, counts in found if counts is not None}
 
 
 def _terms_by_key(terms: Iterable[tuple[AffinityTerm, int]]) -> dict[str, tuple[tuple[AffinityTerm, int], ...]]:

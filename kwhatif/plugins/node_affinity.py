@@ -28,6 +28,7 @@ from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import Args, DefaultPlugin
 from kwhatif.framework.interface import Handle, Plugin, Scope, Suggestion
+from kwhatif.framework.signature import Signature, sign_node_affinity
 from kwhatif.framework.status import SKIP, PreFilterResult, Rejection, Skip, Status
 from kwhatif.golang.field_validation import Path, label_value, qualified_name
 from kwhatif.plugins.shared.pod_changes import suggest_node_affinity
@@ -144,6 +145,9 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
     def cache_key(self, pod: PodInfo) -> Hashable:
         spec = pod.shape.spec
         return msgspec.msgpack.encode((spec.node_selector, spec.affinity.node_affinity if spec.affinity else None))
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_node_affinity(pod.shape)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> RequiredNodeAffinity | PreFilterResult | Skip | Status:
         spec = pod.shape.spec

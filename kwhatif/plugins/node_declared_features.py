@@ -18,6 +18,7 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.signature import DECLARED_FEATURES, Signature
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.versions import Features
 
@@ -41,6 +42,9 @@ class NodeDeclaredFeatures(Plugin[NeededFeatures, None]):
     @classmethod
     def by_default(cls, features: Features) -> DefaultPlugin | None:
         return DefaultPlugin(240) if features.node_declared_features else None
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return {DECLARED_FEATURES: required_features_of(pod.shape.spec, self.handle.features)}
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NeededFeatures | Skip:
         if not self.handle.features.node_declared_features:

@@ -11,6 +11,7 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.signature import NODE_NAME, Signature
 from kwhatif.framework.status import Rejection
 
 
@@ -23,6 +24,9 @@ class NodeName(Plugin[None, None]):
 
     def cache_key(self, pod: PodInfo) -> Hashable:
         return pod.shape.spec.node_name
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return {NODE_NAME: pod.shape.spec.node_name}
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         wanted = pod.shape.spec.node_name

@@ -14,6 +14,7 @@ from kwhatif.cluster.shapes import HostPort, PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence, Plugin, Scope, Suggestion
+from kwhatif.framework.signature import Signature, sign_host_ports
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.shared.pod_changes import suggest_host_ports
 
@@ -37,6 +38,9 @@ class NodePorts(Plugin[WantedPorts, None]):
 
     def cache_key(self, pod: PodInfo) -> Hashable:
         return pod.shape.ports
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_host_ports(pod.shape)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> WantedPorts | Skip:
         return WantedPorts(pod.shape.ports) if pod.shape.ports else SKIP

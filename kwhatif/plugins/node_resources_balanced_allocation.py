@@ -18,6 +18,7 @@ from kwhatif.cluster.types import Float64Array, Int64Array
 from kwhatif.framework.declaration import Args, DefaultPlugin
 from kwhatif.framework.interface import MAX_SCORE, Handle, Plugin, Scope
 from kwhatif.framework.resource_allocation import ScoredResources, drift_requests
+from kwhatif.framework.signature import Signature, sign_resources
 from kwhatif.framework.status import SKIP, Skip
 from kwhatif.golang.field_validation import Path
 from kwhatif.plugins.shared.node_resources import ResourceSpec, add_devices, fill_default_weights, score_scope
@@ -60,6 +61,9 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
         if shape.drift or self.handle.features.requests_add_up_as_integers:
             return super().cache_key(pod)
         return tuple(shape.score_requests.items())
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_resources(pod.shape, self.handle)
 
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> ScoredResources | Skip:
         features = self.handle.features

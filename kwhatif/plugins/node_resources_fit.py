@@ -25,7 +25,9 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.framework.declaration import Args, DefaultPlugin
 from kwhatif.framework.interface import ClusterEvent, Handle, Plugin, Scope, Suggestion, always
-from kwhatif.framework.resource_allocation import ScoredResources
+from kwhatif.framework.placement import PodGroupAssignments
+from kwhatif.framework.resource_allocation import Allocation, ScoredResources
+from kwhatif.framework.signature import Signature, sign_resources
 from kwhatif.framework.status import Rejection, Status
 from kwhatif.golang.config_struct import ConfigStruct, ResourceName
 from kwhatif.golang.field_validation import Path
@@ -213,7 +215,8 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
-        return {*super().points(features), *(("placementScore",) if features.pod_group_placement else ())}
+        found = super().points(features)
+        return found if features.pod_group_placement else set(found) - {"placementScore"}
 
     @classmethod
     def fill_defaults(cls, args: Any, features: Features) -> Any:
@@ -242,6 +245,9 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
     def cache_key(self, pod: PodInfo) -> Hashable:
         shape = pod.shape
         return tuple(shape.requests.items()), tuple(shape.fit_score_requests.items()), self._refuses_sidecars(pod)
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_resources(pod.shape, self.handle)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Wanted | Status:
         if self._refuses_sidecars(pod) and self.handle.features.sidecars_are_refused_early:
@@ -314,6 +320,18 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ScoredResources) -> Int64Array:
         return self._rate(add_devices(state.allocation_on(nodes), state, nodes, self.handle), state)
+
+    def score_placement(self, assignments: PodGroupAssignments, cluster: Cluster) -> int:
+        """How full the placement's nodes would be together: the fuller the better, whatever the strategy for nodes."""
+        asked: dict[str, int] = {}
+        for pod in assignments.pods:
+            for name, amount in pod.shape.fit_score_requests.items():
+                asked[name] = asked.get(name, 0) + amount
+        state = ScoredResources.for_pod(self._resources, asked, cluster, with_defaults=True)
+        at = state.allocation_on(NodeView(cluster, assignments.placement.rows))
+        capacity = at.capacity.sum(axis=0, keepdims=True)
+        used = np.where(at.capacity != 0, at.used, 0).sum(axis=0, keepdims=True)
+        return int(most_allocated(Allocation(capacity, used, used + state.asked, state.weights), state)[0])
 
 
 def _and_what_is_not_asked_for(requests: Mapping[str, int], ignored: Callable[[str], bool]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.framework.signature import Signature, sign_tolerations
 from kwhatif.framework.status import Rejection
 
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -27,6 +28,9 @@ class NodeUnschedulable(Plugin[None, None]):
 
     def cache_key(self, pod: PodInfo) -> Hashable:
         return msgspec.msgpack.encode(pod.shape.spec.tolerations)
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_tolerations(pod.shape)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         blocked = find_untolerated_taints(

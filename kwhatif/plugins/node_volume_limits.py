@@ -20,6 +20,7 @@ from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import ClusterEvent, Dependency, EventOccurrence, Plugin
+from kwhatif.framework.signature import Signature, sign_volumes
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.plugins.shared.attachable_volumes import (
     MIGRATED,
@@ -96,6 +97,9 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
 
     def applies_to(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_volumes(pod.shape)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> NewVolumes | Skip:
         if not any(map(is_attachable, pod.shape.spec.volumes or ())):

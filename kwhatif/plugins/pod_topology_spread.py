@@ -29,6 +29,7 @@ from kwhatif.framework.interface import (
     QueueingHint,
     Suggestion,
 )
+from kwhatif.framework.signature import Signature
 from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.golang.field_validation import Path
 from kwhatif.plugins.shared.pod_changes import suggest_spread
@@ -149,6 +150,9 @@ class PodTopologySpread(Plugin[Spread, Scores]):
     def never_filters_or_scores(self, pod: PodInfo, cluster: Cluster) -> bool:
         skipped = self.handle.features.spread_skips_score
         return skipped and not any(self._spread(pod.shape, cluster, action).constraints for action in (HARD, SOFT))
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return None if pod.shape.spec.topology_spread_constraints or self._source.has_defaults else {}
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Spread | Skip:
         spread = self._spread(pod.shape, cluster, HARD)

@@ -19,6 +19,7 @@ from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.arithmetic import default_normalize
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import Plugin, Scope, Suggestion
+from kwhatif.framework.signature import Signature, sign_tolerations
 from kwhatif.framework.status import Rejection
 from kwhatif.plugins.shared.pod_changes import suggest_tolerations
 
@@ -34,6 +35,9 @@ class TaintToleration(Plugin[None, None]):
 
     def cache_key(self, pod: PodInfo) -> Hashable:
         return msgspec.msgpack.encode(pod.shape.spec.tolerations)
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_tolerations(pod.shape)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
         codes, lists = nodes.columns.find_untolerated_taints(

@@ -21,6 +21,7 @@ from kwhatif.cluster.storage import claim_names, storage_class_of
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.declaration import Args, DefaultPlugin
 from kwhatif.framework.interface import ClusterEvent, Dependency, Plugin, always
+from kwhatif.framework.signature import Signature, sign_volumes
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.golang.config_struct import Int64
 from kwhatif.golang.field_validation import Path
@@ -130,6 +131,9 @@ class VolumeBinding(Plugin[Claims, Claims]):
         # Where it scores at all, it may score pods without volumes, too.
         features = self.handle.features
         return pod.shape.has_volumes or _scores(features) or not features.volume_binding_skips_score
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_volumes(pod.shape)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Claims | Skip | Status:
         if not pod.shape.spec.volumes:

@@ -20,6 +20,7 @@ from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence, Handle, Plugin, QueueingHint, always
+from kwhatif.framework.signature import Signature, sign_volumes
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.plugins.shared.attachable_volumes import VOLUMES
 
@@ -93,6 +94,9 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
 
     def applies_to(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_volumes(pod.shape)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Restrictions | Skip | Status:
         volumes = pod.shape.spec.volumes

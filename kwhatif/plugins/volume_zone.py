@@ -21,6 +21,7 @@ from kwhatif.cluster.storage import storage_class_of
 from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.framework.interface import ClusterEvent, Plugin, QueueingHint, always
+from kwhatif.framework.signature import Signature, sign_volumes
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
 from kwhatif.plugins.shared.attachable_volumes import VOLUMES, is_own_claim
 
@@ -65,6 +66,9 @@ class VolumeZone(Plugin[Topologies, None]):
 
     def applies_to(self, pod: PodInfo) -> bool:
         return pod.shape.has_volumes
+
+    def sign_pod(self, pod: PodInfo) -> Signature | None:
+        return sign_volumes(pod.shape)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Topologies | Skip | Status:
         storage = cluster.storage

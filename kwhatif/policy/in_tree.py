@@ -11,6 +11,7 @@ from functools import cache
 
 from kwhatif.framework.declaration import Args, Declaration
 from kwhatif.plugins import in_tree_plugins
+from kwhatif.plugins.outoftree import out_of_tree_plugins
 from kwhatif.policy.legacy_formats import legacy
 from kwhatif.versions import Features
 
@@ -39,7 +40,8 @@ class InTreePlugins:
     @property
     def argument_kinds(self) -> Mapping[str, type[Args]]:
         """The kinds of arguments that documents may name, though the plugin may be of other minors."""
-        known = {name: plugin.args for name, plugin in in_tree_plugins().items() if plugin.args is not None}
+        every = {**in_tree_plugins(), **out_of_tree_plugins()}
+        known = {name: plugin.args for name, plugin in every.items() if plugin.args is not None}
         return {f"{name}Args": args for name, args in {**known, **self.arguments}.items()}
 
     @property
@@ -67,7 +69,8 @@ class InTreePlugins:
 @cache
 def in_tree(features: Features) -> InTreePlugins:
     """The plugins under the rules of ``features``."""
-    plugins = {name: plugin for name, plugin in in_tree_plugins().items() if plugin.exists(features)}
+    every = {**out_of_tree_plugins(), **in_tree_plugins()}
+    plugins = {name: plugin for name, plugin in sorted(every.items()) if plugin.exists(features)}
     points: Mapping[str, tuple[str, ...]] = {}
     if features.legacy_plugins:
         plugins = dict(sorted({**plugins, **legacy().plugins()}.items()))

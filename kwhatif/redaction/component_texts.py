@@ -19,7 +19,7 @@ from msgspec import structs
 from kwhatif.api.kinds import GROUPS
 from kwhatif.redaction.pseudonyms import WORD, Pseudonyms
 from kwhatif.redaction.rules import GONE, one_of
-from kwhatif.snapshot.format.autoscaler_info import PROGRAM, READ_FLAGS, STATUS, AutoscalerInfo, flags_in
+from kwhatif.snapshot.format.autoscaler_info import KEPT_FLAGS, PROGRAM, STATUS, AutoscalerInfo, flags_in
 
 _SAID = """
     no nodes available to schedule pods; nodes are available: Insufficient, Too many pods, skip schedule deleting pod
@@ -108,7 +108,7 @@ _LABELS = ("balancing-ignore-label", "balancing-label", "ignore-taint", "startup
 
 def own_command(container: Mapping[str, Any], names: Pseudonyms) -> dict[str, Any]:
     """The command of a container that runs the autoscaler; nothing for all others."""
-    told = [(name, _flag(name, text, names)) for name, text in flags_in(container) or () if name in READ_FLAGS]
+    told = [(name, _flag(name, text, names)) for name, text in flags_in(container) or () if name in KEPT_FLAGS]
     if flags_in(container) is None:
         return {}
     return {"command": [PROGRAM, *(f"--{name}={text}" for name, text in told if text is not GONE)]}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.admission.policies.policy_expressions import EXPRESSION_GONE
-from kwhatif.api import core
+from kwhatif.api import core, pod_groups
 from kwhatif.api.kinds import API_GROUPS, GROUPS, KINDS, plural_of
 from kwhatif.redaction.component_texts import own_command
 from kwhatif.redaction.pseudonyms import Pseudonyms
@@ -25,6 +25,7 @@ from kwhatif.redaction.rules import (
     CONDITION,
     GONE,
     KIND,
+    LABEL_KEY,
     LABEL_SELECTOR,
     LABELS,
     NAME,
@@ -42,6 +43,7 @@ from kwhatif.redaction.rules import (
     time,
 )
 from kwhatif.redaction.struct_rules import rule_of
+from kwhatif.redaction.usage_rules import USAGE_RULES
 from kwhatif.redaction.well_known_names import OWNER_KINDS
 
 _OWN_GROUPS = frozenset({"", "*", *API_GROUPS})
@@ -354,13 +356,20 @@ _QUOTA = object_of(
 # --- groups of pods
 
 _GROUP_POLICY = fields(basic=fields(), gang=fields(minCount=number))
-_GROUP_TEMPLATES = each(fields(name=NAME, schedulingPolicy=_GROUP_POLICY, policy=_GROUP_POLICY))
+_GROUP_FIELDS: dict[str, Rule] = {
+    "schedulingPolicy": _GROUP_POLICY,
+    "schedulingConstraints": fields(topology=each(fields(key=LABEL_KEY))),
+    "resourceClaims": each(rule_of(pod_groups.PodGroupResourceClaim)),
+    "disruptionMode": one_of("Pod", "PodGroup"),
+    "priority": number,
+    "priorityClassName": make_rule(Pseudonyms.priority_class),
+}
+_GROUP_TEMPLATES = each(fields({"name": NAME, "policy": _GROUP_POLICY, **_GROUP_FIELDS}))
+_TEMPLATE_REF = fields(workload=fields(workloadName=NAME, podGroupTemplateName=NAME))
 _POD_GROUP = object_of(
     {
-        "spec": fields(
-            schedulingPolicy=_GROUP_POLICY,
-            podGroupTemplateRef=fields(workload=fields(workloadName=NAME, podGroupTemplateName=NAME)),
-        )
+        "spec": fields({"podGroupTemplateRef": _TEMPLATE_REF, **_GROUP_FIELDS}),
+        "status": rule_of(pod_groups.PodGroupStatus),
     }
 )
 _WORKLOAD = object_of(
@@ -376,6 +385,7 @@ _WORKLOAD = object_of(
 RULES: dict[str, Rule] = {
     **{kind: rule_of(struct) for kind, struct in KINDS.items()},
     **ADMISSION_RULES,
+    **USAGE_RULES,
     "CronJob": _CRON_JOB,
     "DaemonSet": _DAEMON_SET,
     "Deployment": _deployment,

@@ -246,6 +246,11 @@ def _drivers_text(value: Any, names: Pseudonyms) -> Any:
     return ",".join(map(names.driver, value.split(","))) if isinstance(value, str) else GONE
 
 
+def _presence(value: Any, names: Pseudonyms) -> Any:
+    """That it is there is all that counts."""
+    return "true"
+
+
 def _do_not_disrupt(value: Any, names: Pseudonyms) -> Any:
     """Yes, or for how long."""
     return value if value == "true" else duration(value, names)
@@ -268,7 +273,12 @@ def _option(value: Any, names: Pseudonyms) -> Any:
     return value if isinstance(value, str) and _FRACTION.fullmatch(value) else duration(value, names)
 
 
+def _whole_number(value: Any, names: Pseudonyms) -> Any:
+    return value if isinstance(value, str) and _WHOLE.fullmatch(value) else GONE
+
+
 _FRACTION = re.compile(r"[01](\.[0-9]+)?")
+_WHOLE = re.compile(r"-?[0-9]+")
 _YES_OR_NO = one_of("true", "false", "yes", "no")
 
 ANNOTATIONS = fields(
@@ -287,6 +297,11 @@ ANNOTATIONS = fields(
         "deprecated.daemonset.template.generation": share,
         "karpenter.sh/do-not-disrupt": _do_not_disrupt,
         "kubernetes.io/config.mirror": NAME,
+        "kubernetes.io/config.source": one_of("api", "file", "http"),
+        "descheduler.alpha.kubernetes.io/evict": _presence,
+        "descheduler.alpha.kubernetes.io/prefer-no-eviction": _presence,
+        "preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority": _whole_number,
+        "preemption-toleration.scheduling.x-k8s.io/toleration-seconds": _whole_number,
         "pv.kubernetes.io/bind-completed": _YES_OR_NO,
         "pv.kubernetes.io/bound-by-controller": _YES_OR_NO,
         "pv.kubernetes.io/provisioned-by": make_rule(Pseudonyms.driver),
@@ -347,12 +362,16 @@ CONDITION = fields(
         *("Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"),
         *("PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers", "DisruptionTarget"),
         *("PodResizePending", "PodResizeInProgress", "Available", "Progressing", "ReplicaFailure"),
-        *("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget"),
+        *("Complete", "Failed", "Suspended", "SuccessCriteriaMet", "FailureTarget", "PodGroupScheduled"),
         *("Resizing", "FileSystemResizePending"),
         *("Launched", "Registered", "Consolidatable", "Drifted", "InstanceTerminating"),
     ),
     status=one_of("True", "False", "Unknown"),
-    reason=one_of("PreemptionByScheduler", "Infeasible", "Deferred", "Unschedulable", "SchedulingGated"),
+    observedGeneration=number,
+    reason=one_of(
+        *("PreemptionByScheduler", "Infeasible", "Deferred", "Unschedulable", "SchedulingGated"),
+        *("Scheduled", "SchedulerError"),
+    ),
     lastTransitionTime=time,
 )
 

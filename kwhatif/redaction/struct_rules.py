@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec import Struct, inspect
 
-from kwhatif.api import core, devices, meta
+from kwhatif.api import core, devices, meta, pod_groups
 from kwhatif.api import node_provisioning as machines
 from kwhatif.api import node_provisioning as node_pools
 from kwhatif.api import workloads_and_storage as others
@@ -28,6 +28,7 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.framework.declaration import Declaration
 from kwhatif.golang.parsing import Duration
 from kwhatif.plugins import in_tree_plugins
+from kwhatif.plugins.outoftree import out_of_tree_plugins
 from kwhatif.policy.legacy_formats import legacy
 from kwhatif.policy.profile import EXTENSION_POINTS
 from kwhatif.redaction.pseudonyms import Pseudonyms
@@ -62,6 +63,7 @@ from kwhatif.redaction.rules import (
     table,
     time,
 )
+from kwhatif.redaction.scheduler_plugin_rules import STRUCT_RULES, figure, figures_by, layout
 from kwhatif.redaction.well_known_names import NODE_CLASSES
 from kwhatif.versions.gate_stages import GATES
 
@@ -102,6 +104,14 @@ _THRESHOLDS = frozenset(
 )
 _FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Custom", "Windows2019", "Windows2022", "Windows2025")
 
+_DEVICES = ("/dev/xvda", "/dev/xvdb", "/dev/sda1")
+_POD_REASONS = ("Evicted", "NodeAffinity", "NodeLost", "Shutdown", "UnexpectedAdmissionError")
+_STATE_REASONS = (
+    *("PodInitializing", "ContainerCreating", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError"),
+    *("ErrImagePull", "CreateContainerError", "InvalidImageName", "Completed", "Error", "OOMKilled"),
+    *("ContainerStatusUnknown", "DeadlineExceeded", "StartError", "ContainerCannotRun"),
+)
+
 _DISK, _IMAGE, _DRIVER = make_rule(Pseudonyms.disk), make_rule(Pseudonyms.image), make_rule(Pseudonyms.driver)
 _POOL, _QUALIFIED = make_rule(Pseudonyms.pool), make_rule(Pseudonyms.qualified_name)
 
@@ -128,7 +138,11 @@ BY_NAME: dict[str, Rule] = {
     "action": one_of("Restart", "RestartAllContainers"),
     "allocationMode": one_of("ExactCount", "All"),
     "apiVersion": API_VERSION,
+    **dict.fromkeys(("networkTopologyName", "defaultProfileNamespace", "defaultProfileName"), NAME),
+    **dict.fromkeys(("defaultValue", "defaultRequestsMultiplier"), figure),
+    "timestampFormat": make_rule(layout),
     "declaredFeatures": _feature,
+    "disruptionMode": one_of("Pod", "PodGroup"),
     "expression": make_rule(Pseudonyms.expression),
     "hostIP": make_rule(Pseudonyms.address),
     "kind": KIND,
@@ -158,8 +172,14 @@ def _named_by(rule: Rule) -> dict[str, Rule]:
 
 
 _OWN: dict[type[Struct], dict[str, Rule]] = {
+    **STRUCT_RULES,
     core.Container: {"imagePullPolicy": one_of("Always", "IfNotPresent", "Never")},
-    core.ContainerStatus: {"restartCount": number},
+    core.ContainerStateTerminated: {"reason": one_of(*_STATE_REASONS)},
+    core.ContainerStateWaiting: {"reason": one_of(*_STATE_REASONS)},
+    core.PodStatus: {
+        "reason": one_of(*_POD_REASONS, *_STATE_REASONS),
+        "qosClass": one_of("BestEffort", "Burstable", "Guaranteed"),
+    },
     core.EmptyDirSource: {"sizeLimit": amount, "medium": one_of("Memory", "HugePages")},
     core.Node: _named_by(NODE),
     core.NodeSystemInfo: {"kubeletVersion": _release},
@@ -174,6 +194,7 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     core.RBDSource: {"image": _DISK, "monitors": each(_DISK), "pool": _DISK},
     devices.CapacityRequirements: {"requests": table(Pseudonyms.attribute, amount)},
     devices.DeviceResult: {"consumedCapacity": table(Pseudonyms.attribute, amount)},
+    pod_groups.TopologyConstraint: {"key": LABEL_KEY},
     devices.Pool: {"name": _POOL},
     machines.NodeRef: {"name": NODE},
     node_pools.Disruption: {
@@ -186,7 +207,15 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
         "schedule": schedule,
         "duration": duration,
     },
-    node_pools.EC2NodeClassSpec: {"amiFamily": one_of(*_FAMILIES)},
+    node_pools.EC2NodeClassSpec: {"amiFamily": one_of(*_FAMILIES), "instanceStorePolicy": one_of("RAID0")},
+    node_pools.AMISelectorTerm: {"alias": one_of(*(f"{family.lower()}@latest" for family in _FAMILIES))},
+    node_pools.BlockDeviceMapping: {"deviceName": one_of(*_DEVICES), "rootVolume": flag},
+    node_pools.EBSVolume: {"volumeSize": amount},
+    node_pools.NetworkInterface: {"interfaceType": one_of("interface", "efa-only")},
+    node_pools.Subnet: {
+        "zone": make_rule(lambda names, raw: names.label_value("topology.kubernetes.io/zone", raw)),
+        "zoneID": make_rule(lambda names, raw: names.label_value("topology.k8s.aws/zone-id", raw)),
+    },
     node_pools.KubeletSettings: dict.fromkeys(("evictionHard", "evictionSoft"), table(_threshold, _amount_or_share)),
     node_pools.NodeClassRef: {
         "group": one_of(*(key.partition("/")[0] for key in NODE_CLASSES)),
@@ -221,6 +250,8 @@ _WHOLE: dict[type[Struct], Rule] = {
     **dict.fromkeys((core.Taint, core.Toleration, devices.DeviceTaint, devices.DeviceToleration), TAINT),
     meta.LabelSelector: LABEL_SELECTOR,
     meta.ObjectMeta: METADATA,
+    pod_groups.PodGroupCondition: CONDITION,
+    pod_groups.PodGroupMeta: METADATA,
     node_pools.PoolRequirement: POOL_REQUIREMENT,
     others.TopologySelectorRequirement: TOPOLOGY_REQUIREMENT,
 }
@@ -249,6 +280,8 @@ def _by_type(type_: inspect.Type, name: str) -> Rule:
     match type_:
         case inspect.Metadata(extra={"names": what}):
             return make_rule(getattr(Pseudonyms, what))
+        case inspect.Metadata(extra={"keys": what}):
+            return figures_by(getattr(Pseudonyms, what))
         case inspect.Metadata(extra={"words": words}):
             return one_of(*words)
         case inspect.Metadata(type=inner):
@@ -271,7 +304,7 @@ def _by_type(type_: inspect.Type, name: str) -> Rule:
             return duration
         case inspect.BoolType():
             return flag
-        case inspect.IntType():
+        case inspect.IntType() | inspect.FloatType():
             return number
         case inspect.StrType():
             return BY_NAME[name]
@@ -284,7 +317,9 @@ _ALL = "*"
 
 
 def _in_tree(name: Any) -> type[Declaration] | None:
-    return in_tree_plugins().get(name) or legacy().plugins().get(name) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return None
+    return in_tree_plugins().get(name) or out_of_tree_plugins().get(name) or legacy().plugins().get(name)
 
 
 def _plugin(value: Any, names: Pseudonyms) -> Any:

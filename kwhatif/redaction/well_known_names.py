@@ -72,8 +72,12 @@ _WORKLOADS = (
     *("batch.kubernetes.io/job-name", "controller-revision-hash", "job-name", "kubernetes.io/metadata.name"),
     *("pod-template-generation", "pod-template-hash", "statefulset.kubernetes.io/pod-name"),
 )
+_GROUPS = (
+    *("appgroup.diktyo.x-k8s.io", "appgroup.diktyo.x-k8s.io.workload"),
+    "scheduling.x-k8s.io/pod-group",
+)
 KEYS = (
-    frozenset({*_TOPOLOGY, *_NODES, *_TAINTS, *_WORKLOADS})
+    frozenset({*_TOPOLOGY, *_NODES, *_TAINTS, *_WORKLOADS, *_GROUPS})
     | (NODE_KEYS | UID_KEYS | INDEX_KEYS | PLATFORM_KEYS)
     | POOL_KEYS
     | (KARPENTER_VALUES.keys() | NODE_CLASSES.keys())

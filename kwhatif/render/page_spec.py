@@ -21,7 +21,7 @@ def answer_in_words(yes: str, no: str, tone: str = "bad") -> Callable[[Result], 
 @dataclass(frozen=True)
 class PageSpec:
     """How a result is told: the name of the question, the answer at a glance, the blocks, and a title for the first of
-    them; a ``verdict`` where no block is one. ``findings`` are what stands beside lines of manifests.
+    them; a ``verdict`` where no block is one. ``data`` are parts of the page that this question alone has.
     """
 
     name: str
@@ -29,4 +29,4 @@ class PageSpec:
     blocks: Callable[[Any], list[Block]]
     title: str
     verdict: Callable[[Any], str] = lambda result: ""
-    findings: Callable[[Any], list[dict[str, Any]]] | None = None
+    data: Callable[[Any], dict[str, Any]] = lambda result: {}

@@ -11,6 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.group_outcome import GroupOutcome
 
 HOURS_A_MONTH = 730
 
@@ -155,8 +156,10 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
     ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped`` where there is nothing to do,
     ``unclaimed`` if its schedulerName is that of no profile, ``preempted`` if the pod had to leave its node again, or
     ``autoscaled`` if it finds its ``node`` once autoscalers have added some; ``message`` is the event's text or the
-    reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``. ``devices`` are those
-    of its claims.
+    reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``. ``choice`` is what
+    decided between those: ``heap`` if it follows from the order in which nodes were found, ``draw`` if it is chance,
+    ``wish`` if the question prefers a node; ``hint`` where the node was the next one for the pod before, which looked
+    alike, and the others were not looked at. ``devices`` are those of its claims.
     """
 
     pod: str
@@ -169,6 +172,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
     evaluated: int = 0
     ties: int = 0
     tied: tuple[str, ...] = ()
+    choice: str = ""
     scores: tuple[Score, ...] = ()
     message: str = ""
     victims: tuple[Victim, ...] = ()
@@ -318,6 +322,7 @@ class PlaceResult(ManifestResult, frozen=True, kw_only=True):
 
     ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
     ``events`` tell that story. ``totals`` count both. ``scale_up`` is what autoscalers add, if they were asked.
+    ``groups`` are those of the pods, where pods that name a group are scheduled together.
     """
 
     rows: ClassVar[str] = "placements"
@@ -335,6 +340,7 @@ class PlaceResult(ManifestResult, frozen=True, kw_only=True):
     failed: tuple[FailedCreate, ...] = ()
     rollouts: tuple[RolloutPlan, ...] = ()
     scale_up: ScaleUp | None = None
+    groups: tuple[GroupOutcome, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def lacks_nodes(self) -> bool:

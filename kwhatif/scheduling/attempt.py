@@ -6,6 +6,7 @@ When to leave a pod alone: some misfortunes repeat for ever in a real scheduler,
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.runner import States
 from kwhatif.framework.status import EXTENDER, Diagnosis, Status
+from kwhatif.scheduling.host_selection import Choice
+from kwhatif.scheduling.opportunistic_batch import Batching
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle
@@ -32,6 +35,8 @@ class Attempt:
     score        its total; None where a single feasible node won unscored
     sampled      rows of the feasible nodes found, in that order; ``evaluated`` counts rejected ones, too
     best         rows that share the top score, the chosen one among them
+    choice       what decided between them
+    batching     what became of a hint at a node; None where the profile gets none
     scores       every plugin's scores over ``sampled``, if asked for
     message      the FailedScheduling event's text when no node was found
     gated        PreEnqueue's refusal: the pod did not enter the queue
@@ -39,7 +44,13 @@ class Attempt:
     waiting      the pod is held by permit plugins
     lost         the pod had its node already when it was turned away: while it waited, or when it was bound
     asking       what extenders said, if they were asked
+    next_start   where the next search begins after a decision that was only asked about
     states       what plugins' PreFilter made, for those that have a say once the node is chosen
+    nomination_stands  no plugin looked for a node to make room on, so an earlier nomination is not void
+    chosen       the row that was chosen, though a plugin may have turned the pod away since
+    permit       what Permit plugins answered, where that was a refusal or seconds to wait by plugin
+    keeps        whether the node that is kept for the pod stays so; None where preemption was not asked
+    at_once      its victims are told within the cycle, and lesser nominations are void even where nobody is told
     """
 
     pod: PodInfo
@@ -48,6 +59,8 @@ class Attempt:
     sampled: IntpArray = field(default_factory=lambda: NO_ROWS)
     evaluated: int = 0
     best: IntpArray = field(default_factory=lambda: NO_ROWS)
+    choice: Choice = Choice.ONLY
+    batching: Batching | None = None
     message: str = ""
     gated: Status | None = None
     refused: Status | None = None
@@ -60,7 +73,13 @@ class Attempt:
     waiting: bool = False
     lost: bool = False
     extender_cycle: ExtenderCycle | None = None
+    next_start: int | None = None
     states: States = field(default_factory=dict)
+    nomination_stands: bool = False
+    chosen: int | None = None
+    permit: Status | Mapping[str, float] | None = None
+    keeps: bool | None = None
+    at_once: bool = False
 
     @property
     def victims_to_evict(self) -> tuple[PodInfo, ...]:
@@ -72,6 +91,11 @@ class Attempt:
     @property
     def is_placed(self) -> bool:
         return self.row is not None
+
+    @property
+    def hinted(self) -> bool:
+        """Whether the pod got the node that batching hinted at, without a look at the others."""
+        return self.batching is not None and self.batching.used
 
 
 def rejectors_of(attempt: Attempt) -> frozenset[str]:

@@ -77,6 +77,13 @@ def victims_of(attempt: Attempt, budgets: Budgets) -> tuple[Victim, ...]:
     )
 
 
+def choice_of(attempt: Attempt) -> str:
+    """What decided between equal nodes, as a placement has it."""
+    if attempt.hinted:
+        return "hint"
+    return attempt.choice.value if attempt.is_placed and len(attempt.best) > 1 else ""
+
+
 def scores_at(attempt: Attempt) -> tuple[Score, ...]:
     """Every plugin's score of the chosen node, if the attempt kept them."""
     if attempt.row is None or not attempt.scores:

@@ -28,10 +28,13 @@ from kwhatif.framework.interface import ALL_EVENTS, Handle, Plugin, WaitingPod, 
 from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import EXTENDER, Code, Status
 from kwhatif.policy.in_tree import InTreePlugins, in_tree
+from kwhatif.policy.other_programs import whose
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration, expand, without
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.binary_heap import BinaryHeap
 from kwhatif.scheduling.node_sampling import ParallelSearch
+from kwhatif.scheduling.pod_group_preemption import preempt_for_group
 from kwhatif.scheduling.preemption import Preemption, ineligible
 from kwhatif.scheduling.queue import Hints, without_hints
 from kwhatif.scheduling.schedule_one import Observer, Profile, Scheduler, SharedState
@@ -76,6 +79,7 @@ class Setup:
     def profile(self, profile: PolicyProfile) -> Profile:
         """Plugins of one profile, instantiated. Raises PolicyError."""
         waiting: dict[str, WaitingPod] = {}
+        activated: set[str] = set()
         preempt = Preemption(self.extenders)
         strangers = self._strangers(profile)
         own = (name for name, _ in self._facts.default_plugins)
@@ -84,6 +88,7 @@ class Setup:
         self.stand_ins |= stand_ins
         expanded = expand(profile, self._points)
         weights = {ref.name: ref.weight for ref in expanded["score"]}
+        of_placements = {ref.name: ref.weight for ref in expanded.get("placementScore", ())}
         instances: dict[str, Plugin[Any, Any]] = {}
         for refs in expanded.values():
             for ref in refs:
@@ -92,6 +97,8 @@ class Setup:
                     continue
                 args = profile.args_of(ref.name)
                 handle = Handle(self.features, {} if args is None else args, preempt, waiting)
+                handle.preempt_for_group, handle.activated = preempt_for_group, activated
+                handle.profiles = tuple(each.scheduler_name for each in self.configuration.profiles)
                 instances[ref.name] = _create(known, handle)
         self.used |= instances.keys()
         plugins = {
@@ -99,14 +106,16 @@ class Setup:
         }
         percentage = 100 if self.all_nodes else self.configuration.percentage_for(profile)
         everything = self.configuration.all_filters
-        framework = Framework(profile.scheduler_name, plugins, weights, all_filters=everything)
-        return Profile(framework, percentage, waiting, self.extenders)
+        framework = Framework(
+            profile.scheduler_name, plugins, weights, all_filters=everything, placement_weights=of_placements
+        )
+        return Profile(framework, percentage, waiting, self.extenders, preempt, activated)
 
     def _class(self, name: str) -> PluginClass | None:
         if name in self.outside or name not in self._facts.points:
             return self.outside.get(name)
         known = self._facts.plugins[name]
-        return known if issubclass(known, Plugin) else None
+        return known if issubclass(known, Plugin) and known.is_modelled(self.features) else None
 
     def _points(self, name: str) -> Collection[str] | None:
         known = self.outside.get(name)
@@ -116,14 +125,14 @@ class Setup:
         """The enabled plugins that nobody provides, if one may go on without them. Raises PolicyError."""
         enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
         strangers = {name for name in enabled if self._class(name) is None}
-        # What kube-scheduler itself has and nobody models is for groups of pods, which are scheduled one by one here.
+        # What kube-scheduler itself has and nobody models is for groups of pods as 1.35 had them.
         missing = sorted(strangers - self._facts.points.keys())
         if missing and not self.skip_unknown:
             one = len(missing) == 1
             raise PolicyError(
                 f"plugin{'' if one else 's'} {', '.join(missing)} {'is' if one else 'are'} enabled but nobody provides "
                 f"{'it' if one else 'them'}: name {'it' if one else 'them'} with --plugin, or go on without "
-                f"{'it' if one else 'them'} with --skip-unknown-plugins"
+                f"{'it' if one else 'them'} with --skip-unknown-plugins{whose(missing)}"
             )
         return strangers
 
@@ -148,7 +157,9 @@ T = TypeVar("T")
 class DriverOptions(TypedDict, total=False):
     """How a process schedules.
 
-    seed       breaks ties at random as the real scheduler does; without one the first by name wins
+    seed       draws where chance decides between the best nodes, and has workers race where that decides; without one
+               the first by name stands for any, and one worker looks at one node after the other
+    ties_by_name   the first by name wins every tie, whatever the version says: as recorders pin it
     detailed   every plugin's scores are kept in the attempts
     imagined   pods are imagined ones, which no extender is asked to bind
     prefers    for pods by uid or key, the node to take if it is among the best
@@ -156,6 +167,7 @@ class DriverOptions(TypedDict, total=False):
     """
 
     seed: int | None
+    ties_by_name: bool
     detailed: bool
     imagined: bool
     prefers: Mapping[str, str]
@@ -174,6 +186,10 @@ class Driver:
         self._schedulers: dict[str, Scheduler | None] = {}
         self._hints: dict[tuple[str, str], Hints] = {}
         self._failed_at = 0, dict[int, Attempt]()
+        seed = options.get("seed")
+        if seed is not None and cluster.shapes.features.best_node_is_top_of_a_heap:
+            self._race(Random(seed))
+        self.activated: dict[str, None] = {}
 
     # --- profiles
 
@@ -191,8 +207,18 @@ class Driver:
         profile = self.setup.profile(known)
         if self._options.get("imagined") and profile.extenders is not None:
             profile.extenders = profile.extenders.without_binding()
+        for plugin in profile.framework.all_plugins:
+            plugin.handle.clock, plugin.handle.activate = self._moment, self._activate
         seed, detailed = self._options.get("seed"), self._options.get("detailed", False)
-        return Scheduler(self.cluster, profile, self.shared, seed=seed, detailed=detailed)
+        by_name = self._options.get("ties_by_name", False)
+        return Scheduler(self.cluster, profile, self.shared, seed=seed, detailed=detailed, ties_by_name=by_name)
+
+    def _moment(self) -> float:
+        return self.shared.now
+
+    def _activate(self, uids: Collection[str]) -> None:
+        """A plugin wants pods to be tried again that failed: whoever has a queue does so after the cycle."""
+        self.activated.update(dict.fromkeys(uids))
 
     def set_up_all(self) -> None:
         """Set up the schedulers of all profiles. Raises PolicyError."""
@@ -221,8 +247,21 @@ class Driver:
         """
         options: DriverOptions = {**self._options, "imagined": True, "observer": Observer()}
         other = Driver(self.cluster.fork(), self.setup, **options)
-        other.shared.next_start = self.shared.next_start
+        other.shared.next_start, other.shared.cycle = self.shared.next_start, self.shared.cycle
+        for name, scheduler in self._schedulers.items():
+            if scheduler is not None and scheduler.batch is not None and scheduler.batch.state.kept is not None:
+                copy = other.scheduler(name)
+                assert copy is not None
+                assert copy.batch is not None
+                copy.batch.state = scheduler.batch.state
         return other
+
+    def begin_anew(self, start: int = 0) -> None:
+        """The next search starts here, and no node is hinted at: the cluster is not what the last cycle left."""
+        self.shared.next_start = start
+        for scheduler in self.in_use:
+            if scheduler.batch is not None:
+                scheduler.batch.forget()
 
     def reread(self, kinds: Collection[str]) -> None:
         """The cluster's objects of these kinds are others from now on; schedulers are set up anew when asked for."""
@@ -244,15 +283,19 @@ class Driver:
             scheduler.start_over()
 
     def take_chances(self, random: Random) -> None:
-        """Leave to chance from now on, as upstream does, where the search for nodes begins, which nodes its workers
-        find, and which of the best is taken.
+        """Leave to chance from now on what upstream does: where the search for nodes begins, which nodes its workers
+        find and in which order, which of the best is drawn, and which candidates preemption looks at and takes.
         """
         self.set_up_all()
         for scheduler in self.in_use:
             scheduler.reseed(random)
+        self._race(random)
+        self.begin_anew(random.randrange(max(len(self.cluster.node_order), 1)))
+
+    def _race(self, random: Random) -> None:
+        """Let the workers of a search race from now on."""
         race = np.random.Generator(np.random.PCG64(random.getrandbits(64)))
         self.shared.search = ParallelSearch(race, self.setup.configuration.parallelism)
-        self.shared.next_start = random.randrange(max(len(self.cluster.node_order), 1))
 
     @property
     def undoable(self) -> bool:
@@ -260,7 +303,9 @@ class Driver:
         from outside, those of Kubernetes 1.22 and extenders may, and no devices are given away.
         """
         devices = self.cluster.devices
-        strangers = any(not type(plugin).__module__.startswith(_OWN_PLUGINS) for plugin in self.plugins())
+        strangers = any(
+            plugin.remembers or not type(plugin).__module__.startswith(_OWN_PLUGINS) for plugin in self.plugins()
+        )
         return not (strangers or self.setup.extenders is not None or devices.claims or devices.slices)
 
     # --- cycles
@@ -270,11 +315,15 @@ class Driver:
 
         ``begin`` is the row of the node that this search starts at, if not where the last one ended.
         """
-        start = self.shared.next_start
+        shared, batch = self.shared, self.scheduler_for(pod).batch
+        start, cycle, state = shared.next_start, shared.cycle, None if batch is None else batch.state
         if begin is not None:
-            self.shared.next_start = begin
+            shared.next_start = begin
         attempt = self.scheduler_for(pod).decide(pod)
-        self.shared.next_start = start
+        attempt.next_start = shared.next_start
+        shared.next_start, shared.cycle = start, cycle
+        if batch is not None and state is not None:
+            batch.state = state
         return attempt
 
     def attempt(self, pod: PodInfo) -> Attempt:
@@ -283,7 +332,11 @@ class Driver:
 
     def is_futile(self, pod: PodInfo) -> bool:
         """Whether an attempt could only fail and would leave everything as it is. False where that is not sure."""
-        return self.scheduler_for(pod).is_futile(pod)
+        if not self.scheduler_for(pod).is_futile(pod):
+            return False
+        # It is taken from the queue all the same, so that no hint outlasts it.
+        self.shared.cycle += 1
+        return True
 
     def futile_attempt(self, pod: PodInfo) -> Attempt | None:
         """What an attempt ``in_vain`` comes to, worked out once for equal pods while no node changes; else None."""
@@ -330,11 +383,16 @@ class Driver:
         pod = attempt.pod
         if not attempt.nominated or given_up:
             # It stays nominated where preemption did not look for another node.
-            kept = not given_up and attempt.diagnosis is not None and ineligible(pod, attempt.diagnosis)
+            kept = attempt.keeps
+            if kept is None:
+                looked = attempt.diagnosis is not None and not ineligible(pod, attempt.diagnosis)
+                kept = attempt.diagnosis is not None and (attempt.nomination_stands or not looked)
+            kept = kept and not given_up
             lost = [pod] if pod.nominated and not kept else []
         else:
             # Upstream gets to this only when somebody has to be told to leave.
-            there = self.cluster.nominated.get(attempt.nominated, ()) if attempt.victims_to_evict else ()
+            told = attempt.victims_to_evict or attempt.at_once
+            there = self.cluster.nominated.get(attempt.nominated, ()) if told else ()
             lost = [other for other in there if other.priority < pod.priority]
         for other in lost:
             self.cluster.remove_nomination(other.uid)
@@ -391,9 +449,26 @@ class Driver:
         return self.scheduler_for(pod).framework.queue_key(pod, order)
 
     def in_order(self, items: Iterable[T], pod: Callable[[T], PodInfo]) -> list[T]:
-        """The items whose pods have arrived in this order, in the one in which the queue hands them out."""
-        keyed = [(self.queue_key(pod(item), order), order, item) for order, item in enumerate(items)]
-        return [item for _, _, item in sorted(keyed, key=lambda entry: entry[:2])]
+        """The items whose pods have arrived in this order, in the one in which the queue hands them out.
+
+        These pods exist from now on, so that others of their group may count on them.
+        """
+        keyed = []
+        for order, item in enumerate(items):
+            info = pod(item)
+            self.cluster.pending.add(info.pod)
+            keyed.append((self.queue_key(info, order), order, item))
+        if not keyed or not self.orders_by_heap():
+            return [item for _, _, item in sorted(keyed, key=lambda entry: entry[:2])]
+        heap: BinaryHeap[tuple[Any, int, T]] = BinaryHeap(lambda one, other: bool(one[0] < other[0]))
+        for entry in keyed:
+            heap.push(entry)
+        return [heap.pop()[2] for _ in keyed]
+
+    def orders_by_heap(self) -> bool:
+        """Whether the plugin that sorts the queue leaves the order to its heap. Raises PolicyError."""
+        first = self.scheduler(self.setup.configuration.profiles[0].scheduler_name)
+        return first is not None and first.framework.orders_by_heap
 
     def hints(self, profile: str, plugin: str) -> Hints:
         """What brings a pod back that the plugin turned down."""

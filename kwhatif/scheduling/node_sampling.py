@@ -8,7 +8,9 @@ kube-scheduler hands out the nodes in chunks, in order from where the last searc
 looks at the nodes of its chunk one by one and then takes the next chunk. The first feasible node too many ends the
 search; nodes that others are just looking at are still looked at to the end. How the workers' times compare is up to
 the machine: here a look at a node takes a time of exponential distribution, the same for all workers and nodes, so
-that whoever has nodes left is as likely as any other to be done with one next.
+that whoever has nodes left is as likely as any other to be done with one next. One worker begins at once. The others
+are goroutines that a processor has to take up first: each begins after a time of exponential distribution, too, whose
+mean, in looks, is the one parameter. It is fitted to recordings (``benchmarks/calibration.py``).
 
 Upstream: findNodesThatPassFilters in pkg/scheduler/schedule_one.go, pkg/scheduler/framework/parallelize, and
 client-go/util/workqueue/parallelizer.go.
@@ -61,6 +63,9 @@ def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
     return found, size
 
 
+BEGINS_AFTER = 320.0
+"""So many looks a worker begins after the first one, on average."""
+
 Search = Callable[[BoolArray, int, int], tuple[IntpArray, int]]
 """(which nodes pass bool[n], the place where it begins, how many are enough) -> the places found, and how many nodes
 were looked at."""
@@ -72,24 +77,28 @@ def chunk_size(nodes: int, workers: int) -> int:
 
 
 class ParallelSearch:
-    """A search with so many ``workers``, whose race ``random`` decides."""
+    """A search with so many ``workers``, whose race ``random`` decides; all but one begin ``late``, by so many looks
+    on average.
+    """
 
-    def __init__(self, random: np.random.Generator, workers: int = 16) -> None:
-        self._random, self._workers = random, workers
+    def __init__(self, random: np.random.Generator, workers: int = 16, late: float = BEGINS_AFTER) -> None:
+        self._random, self._workers, self._late = random, workers, late
 
     def __call__(self, ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
-        """The places of ``ok`` that are found, in the order of the search, and how many were looked at."""
+        """The places of ``ok`` that are found, in the order in which they are, and how many were looked at."""
         size = len(ok)
         in_turn: BoolArray = np.concatenate([ok[start:], ok[:start]])
         found = np.flatnonzero(in_turn)
-        if len(found) <= enough:
-            return (found + start) % size, size
+        if not len(found):
+            return found, size
         begun, done = self._times(size)
+        if len(found) <= enough:
+            return (found[done[found].argsort(kind="stable")] + start) % size, size
         # The first feasible node too many is not kept, and ends the search.
         end = np.partition(done[found], enough)[enough]
         kept = found[done[found] < end]
         looked_in_vain = int(np.count_nonzero(~in_turn & (begun < end)))
-        return (kept + start) % size, len(kept) + looked_in_vain
+        return (kept[done[kept].argsort(kind="stable")] + start) % size, len(kept) + looked_in_vain
 
     def _times(self, size: int) -> tuple[Float64Array, Float64Array]:
         """float64[n] each: when the look at each node begins and when it ends, in the order of the search."""
@@ -99,13 +108,12 @@ class ParallelSearch:
         takes[-1, size - (chunks - 1) * chunk :] = 0.0
         within = np.cumsum(takes, axis=1)
         begins = np.zeros(chunks)
-        whole = within[:, -1].tolist()
-        free = whole[: self._workers]
-        heapify(free)
-        for number in range(self._workers, chunks):
-            # Whoever is free first takes the next chunk.
-            begins[number] = free[0]
-            heapreplace(free, free[0] + whole[number])
+        ready = [0.0, *(self._late * self._random.exponential(size=min(self._workers, chunks) - 1)).tolist()]
+        heapify(ready)
+        for number, whole in enumerate(within[:, -1].tolist()):
+            # Whoever is ready first takes the next chunk.
+            begins[number] = ready[0]
+            heapreplace(ready, ready[0] + whole)
         ends = np.column_stack([begins, within + begins[:, None]])
         # To the bit: nobody begins before the one before is done.
         return ends[:, :-1].reshape(-1)[:size], ends[:, 1:].reshape(-1)[:size]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.interface import PostFilterResult
 from kwhatif.framework.status import Code, Diagnosis, Status, fit_message
+from kwhatif.framework.victim_rules import VictimRules
 from kwhatif.scheduling.preemption_candidates import (
     CRITERIA,
     FIRST_BY_NAME,
@@ -35,6 +37,7 @@ from kwhatif.scheduling.preemption_candidates import (
     by_importance,
     choose,
 )
+from kwhatif.scheduling.ruled_search import RuledSearch, expected_victim
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import Extenders
@@ -64,34 +67,44 @@ class RankedCandidate:
 class Preemption:
     """Preemption for one scheduler; keeps its table of possible victims between pods.
 
-    ``extenders`` have a say in the candidates.
+    ``extenders`` have a say in the candidates. With ``random`` the dry run begins at any node, and any of equally good
+    candidates is taken, as upstream does in every version; without it, the first node and the first by name.
     """
+
+    random: Random | None = None
 
     def __init__(self, extenders: Extenders | None = None) -> None:
         self._tables: dict[int, VictimTable] = {}
         self._tried: dict[int, DryRunCache] = {}
         self._extenders = extenders
 
-    def __call__(self, pod: PodInfo, diagnosis: Diagnosis, args: Any) -> PostFilterResult:
-        """What DefaultPreemption's PostFilter comes to, message without its prefix."""
-        reason = ineligible(pod, diagnosis)
+    def __call__(
+        self, pod: PodInfo, diagnosis: Diagnosis, args: Any, rules: VictimRules | None = None, /
+    ) -> PostFilterResult:
+        """What DefaultPreemption's PostFilter comes to, message without its prefix.
+
+        With ``rules`` it is that of another plugin; without ``args`` all nodes are tried.
+        """
+        reason = ineligible(pod, diagnosis) if rules is None else rules.ineligible(pod, diagnosis)
         if reason:
-            return PostFilterResult(Status.unschedulable(reason))
-        search = _Search(pod, diagnosis, self._table(diagnosis), self._dry_runs_for(diagnosis))
-        candidates = search.run(args)
+            return PostFilterResult(Status.unschedulable(reason), keeps=True)
+        tried = self._dry_runs_for(diagnosis) if rules is None else None
+        search = _Search(pod, diagnosis, self._table(diagnosis), tried, rules)
+        candidates = search.run(args, self.random)
         if not len(candidates):
             if search.tried is not None:
                 # Nodes tell why they would not do when they are tried.
                 search = _Search(pod, diagnosis, self._table(diagnosis))
                 search.run(args)
-            return PostFilterResult(search.refusal())
+            refusal = search.refusal()
+            return PostFilterResult(refusal, keeps=refusal.code is Code.ERROR)
         if self._extenders is not None:
             return self._after_extenders(self._extenders, search, candidates)
-        place, criterion = choose(candidates, diagnosis.cluster.columns.name_rank)
+        place, criterion = choose(candidates, diagnosis.cluster.columns.name_rank, self.random)
         row = int(candidates.rows[place])
         victims = search.victims(row, candidates.gone[place], candidates.broken[place])
         node = diagnosis.cluster.columns.names[row]
-        return PostFilterResult(None, node, tuple(victims), criterion, len(candidates))
+        return PostFilterResult(None, node, tuple(victims), criterion, len(candidates), at_once=rules is not None)
 
     def _after_extenders(self, extenders: Extenders, search: _Search, candidates: Candidates) -> PostFilterResult:
         """The best of what extenders leave of the candidates."""
@@ -101,7 +114,7 @@ class Preemption:
         if not claims:
             return PostFilterResult(Status.unschedulable(NO_CANDIDATE))
         cluster = search.cluster
-        place, criterion = choose(measure_candidates(claims, cluster), cluster.columns.name_rank)
+        place, criterion = choose(measure_candidates(claims, cluster), cluster.columns.name_rank, self.random)
         node = list(claims)[place]
         return PostFilterResult(None, node, claims[node].victims, criterion, len(claims))
 
@@ -224,7 +237,12 @@ class _Search:
     """
 
     def __init__(
-        self, pod: PodInfo, diagnosis: Diagnosis, table: VictimTable, tried: DryRunCache | None = None
+        self,
+        pod: PodInfo,
+        diagnosis: Diagnosis,
+        table: VictimTable,
+        tried: DryRunCache | None = None,
+        rules: VictimRules | None = None,
     ) -> None:
         self._pod = pod
         self._diagnosis = diagnosis
@@ -236,17 +254,21 @@ class _Search:
         self.failures: dict[str, int] = {}
         self.failed = 0
         self.pointless: list[str] = []
+        self._ruled = None if rules is None else RuledSearch(pod, rules, table)
 
     @cached_property
     def _budgets(self) -> Budgets:
         return Budgets(self._cluster)
 
-    def run(self, args: Any) -> Candidates:
+    def run(self, args: Any, random: Random | None = None) -> Candidates:
         """Candidates among the nodes where evicting pods might help, as many as ``args`` want (None: all).
 
-        Without budget violations they come first; the search goes on until there is at least one such.
+        It begins at the first of these nodes, or with ``random`` at any. Candidates without budget violations come
+        first; the search goes on until there is at least one such.
         """
         rows = self._diagnosis.preemptable()
+        if random is not None and len(rows):
+            rows = np.roll(rows, -random.randrange(len(rows)))
         enough = len(rows) + 1 if args is None else wanted_candidates(len(rows), args)
         found = NONE
         first, missing = 0, enough
@@ -266,8 +288,10 @@ class _Search:
 
     def refusal(self) -> Status:
         """Why no node would do."""
+        if self._ruled is not None and self._ruled.errors:
+            return Status.error(self._ruled.error(self.pointless))
         if self.pointless:
-            problems = [f'expected at least one victim pod on node "{name}"' for name in self.pointless]
+            problems = [expected_victim(name) for name in self.pointless]
             return Status.error(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
         return Status.unschedulable(self.message())
 
@@ -298,10 +322,17 @@ class _Search:
         """Candidates among ``rows``, in their order."""
         shapes, there = self._table.shapes_on(rows)
         priorities = self._cluster.shapes.priorities
-        victims = there & (priorities[shapes] < self._pod.priority)
+        if self._ruled is None:
+            victims = there & (priorities[shapes] < self._pod.priority)
+        else:
+            victims = self._ruled.possible(rows, there)
         possible = victims.any(axis=1)
         if not possible.all():
-            self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
+            if self._ruled is None:
+                self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
+            else:
+                for row in rows[~possible].tolist():
+                    self._fail(self._ruled.nobody(self._cluster.columns.names[row]), 1)
             rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
         if not len(rows):
             return NONE
@@ -311,11 +342,23 @@ class _Search:
             out = np.flatnonzero(~fits)
             self._explain(rows[out], change.part(out))
             rows, victims, change = rows[fits], victims[fits], change.part(fits)
+        if self._ruled is not None and len(rows):
+            refused = self._ruled.begin(rows, victims)
+            for reason in refused.values():
+                self._fail(reason, 1)
+            taken = np.array([place not in refused for place in range(len(rows))], np.bool_)
+            rows, victims, change = rows[taken], victims[taken], change.part(taken)
         if not len(rows):
             return NONE
         violating = self._violating(rows, victims)
         gone = self._reprieve(rows, change, victims, violating)
+        if self._ruled is not None:
+            violating &= ~self._ruled.uncounted
+            clean = self._ruled.clean
+            rows, change, gone, violating = rows[clean], change.part(clean), gone[clean], violating[clean]
         needed = gone.any(axis=1)
+        if not len(rows):
+            return NONE
         if not needed.all():
             self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
             left = np.flatnonzero(needed)
@@ -421,6 +464,8 @@ class _Search:
             held = self._hold_ports(change, places, columns)
             everywhere = len(places) == len(rows)
             fits = self._fits(rows[places], change if everywhere else change.part(places))
+            if self._ruled is not None:
+                fits = self._ruled.judge(places, columns, fits)
             gone[places[fits], columns[fits]] = False
             back = ~fits
             change.move(self._cluster.shapes, places[back], columns[back], -1)

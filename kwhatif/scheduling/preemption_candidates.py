@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 
@@ -87,10 +88,13 @@ CRITERIA: tuple[tuple[str, Callable[[Candidates], Int64Array]], ...] = (
 """How a node is chosen, in this order; more is better (upstream: pickOneNodeForPreemption)."""
 
 FIRST_BY_NAME = "first by name"
+BY_CHANCE = "by chance"
 
 
-def choose(candidates: Candidates, name_rank: IntpArray) -> tuple[int, str]:
-    """The place of the best candidate and the criterion that decided; the first by name among equals."""
+def choose(candidates: Candidates, name_rank: IntpArray, random: Random | None = None) -> tuple[int, str]:
+    """The place of the best candidate and the criterion that decided; among equals any by ``random``, or the first by
+    name. Upstream goes by the order of a Go map there, in every version.
+    """
     left = np.argsort(name_rank[candidates.rows])
     if len(left) == 1:
         return 0, "only candidate"
@@ -99,6 +103,8 @@ def choose(candidates: Candidates, name_rank: IntpArray) -> tuple[int, str]:
         left = left[values == values.max()]
         if len(left) == 1:
             return int(left[0]), name
+    if random is not None:
+        return int(left[random.randrange(len(left))]), BY_CHANCE
     if candidates.start[left[0]] == NEVER_STARTED:
         # Upstream takes the present moment instead, which is later for the node it looks at later.
         return int(left[-1]), CRITERIA[-1][0]

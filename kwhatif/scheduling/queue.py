@@ -21,6 +21,7 @@ from kwhatif.api.core import Namespace
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence, QueueingHint, always
 from kwhatif.framework.status import Status
+from kwhatif.scheduling.binary_heap import BinaryHeap
 from kwhatif.versions import Features, features_of
 
 _SPREAD = "PodTopologySpread"
@@ -85,7 +86,8 @@ class SchedulingQueue:
 
     ``sort_key`` orders active pods, ``pre_enqueue`` is asked before a pod may become active, ``hints`` gives the
     queueing hints of a profile's plugin. With ``pop_from_backoff`` a pod that backs off is taken when nothing
-    else is to be done.
+    else is to be done. ``by_heap`` says whether the order is that of upstream's heap and of nothing simpler; it is
+    asked when the first pod becomes active.
     """
 
     sort_key: Callable[[QueuedPod], Any]
@@ -96,7 +98,9 @@ class SchedulingQueue:
     pop_from_backoff: bool = True
     features: Features = field(default_factory=features_of)
     now: float = 0.0
+    by_heap: Callable[[], bool] = lambda: False
     _active: list[tuple[Any, int, QueuedPod]] = field(default_factory=list)
+    _heap: BinaryHeap[tuple[Any, int, QueuedPod]] | None = None
     _backoff: dict[str, QueuedPod] = field(default_factory=dict)
     _soonest: list[tuple[float, Any, int, QueuedPod]] = field(default_factory=list)
     _waiting: dict[tuple[str, frozenset[str]], dict[str, QueuedPod]] = field(default_factory=dict)
@@ -140,8 +144,8 @@ class SchedulingQueue:
 
     def pop(self) -> QueuedPod | None:
         """The next pod to try."""
-        while self._active:
-            _, order, pod = heapq.heappop(self._active)
+        while self._active or self._heap:
+            _, order, pod = self._heap.pop() if self._heap else heapq.heappop(self._active)
             if pod.place == "active" and pod.order == order:
                 return self._mark_popped(pod)
         while self._soonest:
@@ -261,6 +265,17 @@ class SchedulingQueue:
                 return True
         return False
 
+    def activate(self, pod: QueuedPod) -> bool:
+        """A plugin wants a pod to be tried again that failed, past any backoff; False if it is not waiting for that."""
+        if pod.place not in ("waiting", "backoff"):
+            return False
+        if pod.place == "waiting":
+            self._leave(pod)
+        else:
+            del self._backoff[pod.info.uid]
+        self._activate(pod)
+        return True
+
     # --- where pods are
 
     def waiting(self) -> list[QueuedPod]:
@@ -283,7 +298,13 @@ class SchedulingQueue:
     def _activate(self, pod: QueuedPod, *, ask: bool = True) -> None:
         if not ask or not self._hold_if_gated(pod):
             pod.place = "active"
-            heapq.heappush(self._active, (self.sort_key(pod), pod.order, pod))
+            if self._heap is None and self.by_heap():
+                self._heap = BinaryHeap(lambda one, other: bool(one[0] < other[0]))
+            entry = self.sort_key(pod), pod.order, pod
+            if self._heap is None:
+                heapq.heappush(self._active, entry)
+            else:
+                self._heap.push(entry)
 
     def _hold_if_gated(self, pod: QueuedPod) -> bool:
         """Whether PreEnqueue holds the pod back; then it waits."""

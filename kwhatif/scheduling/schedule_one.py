@@ -14,7 +14,7 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
-from kwhatif.cluster.types import IntpArray
+from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.framework.node_results import result_cache_of
@@ -22,10 +22,13 @@ from kwhatif.framework.runner import Framework, States
 from kwhatif.framework.status import Code, Diagnosis, Status, fit_message
 from kwhatif.golang.parsing import Duration
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.host_selection import HostSelection
 from kwhatif.scheduling.node_sampling import Search, nodes_to_find, sample
+from kwhatif.scheduling.opportunistic_batch import Batching, OpportunisticBatch
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle, Extenders
+    from kwhatif.scheduling.preemption import Preemption
 
 NO_NODES = "no nodes available to schedule pods"
 _MOST_STALE = 64
@@ -40,13 +43,16 @@ _MEMORY = 8_000_000
 class Profile:
     """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins.
 
-    ``extenders`` are called, if there are any.
+    ``extenders`` are called, if there are any; ``preemption`` is what its plugins make room by, and ``activated`` are
+    the pods, by uid, that plugins want to be tried.
     """
 
     framework: Framework
     percentage: int
     waiting: dict[str, WaitingPod]
     extenders: Extenders | None = None
+    preemption: Preemption | None = None
+    activated: set[str] = field(default_factory=set)
 
 
 class Observer:
@@ -67,12 +73,14 @@ class SharedState:
     """What the schedulers of one process share besides their cluster.
 
     next_start   where the next search for nodes begins
+    cycle        how many pods have been taken from the queue
     now          the moment, in seconds
     prefers      for pods by uid or key, the node to take if it is among the best
     search       which of the nodes that pass are found
     """
 
     next_start: int = 0
+    cycle: int = 0
     now: float = 0.0
     prefers: Mapping[str, str] = field(default_factory=dict)
     observer: Observer = field(default_factory=Observer)
@@ -84,7 +92,8 @@ class _RepeatableShape:
     """Pods of a shape of which nobody has anything to say but about nodes one by one.
 
     So it stays while the cluster meets no new template and all nodes are there: ``known`` are the number of templates
-    and of comings. So many feasible nodes are ``enough``; ``states`` are what the attempts are given.
+    and of comings. So many feasible nodes are ``enough``; ``states`` are what the attempts are given. A PreEnqueue
+    plugin may have something to say before they enter the queue, if they can be ``gated``.
     """
 
     shape: PodShape
@@ -92,13 +101,15 @@ class _RepeatableShape:
     evaluation: Evaluation
     enough: int
     states: States
+    gated: bool
 
 
 class Scheduler:
     """Schedules pods onto a cluster, one at a time, under one profile.
 
-    ``seed`` breaks ties at random as the real scheduler does; without one the first by name wins. A ``detailed``
-    one keeps every plugin's scores in its attempts. ``held`` are the attempts whose pods wait for a permit, by uid.
+    ``seed`` draws where chance decides between the best nodes; without one the first by name stands for any, and with
+    ``ties_by_name`` wherever several are best. A ``detailed`` one keeps every plugin's scores in its attempts. ``held``
+    are the attempts whose pods wait for a permit, by uid.
     """
 
     def __init__(
@@ -109,6 +120,7 @@ class Scheduler:
         *,
         seed: int | None = None,
         detailed: bool = False,
+        ties_by_name: bool = False,
     ) -> None:
         self.cluster = cluster
         self.profile = profile
@@ -116,16 +128,23 @@ class Scheduler:
         self.framework.attach(cluster)
         self.shared = shared or SharedState()
         self.detailed = detailed
+        self.runs_post_filters = True
         self.held: dict[str, Attempt] = {}
-        self._random = None if seed is None else Random(seed)
         self._extenders = profile.extenders
+        random = None if seed is None else Random(seed)
+        self._hosts = HostSelection(cluster, by_name=ties_by_name, random=random)
+        signer = self.framework.signer()
+        batches = cluster.shapes.features.opportunistic_batching and signer.signs and self._extenders is None
+        self.batch = OpportunisticBatch(signer) if batches else None
         self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
         self._evaluations: dict[int, Evaluation] = {}
         self._plain: _RepeatableShape | None = None
 
     def reseed(self, random: Random | None) -> None:
-        """Break ties by this chance from now on; None for the first by name."""
-        self._random = random
+        """Draw by this chance from now on; None for the first by name."""
+        self._hosts.random = random
+        if self.profile.preemption is not None:
+            self.profile.preemption.random = random
 
     def start_over(self) -> None:
         """The cluster's rows have been dealt anew: forget what was known of them, and find held pods again."""
@@ -161,8 +180,16 @@ class Scheduler:
         gate = self.framework.pre_enqueue(pod)
         if gate is not None:
             return Attempt(pod, gated=gate)
+        return self._schedule_pod(pod)
+
+    def decide_member(self, pod: PodInfo) -> Attempt:
+        """The same of a member of a group, which has left the queue with others: no PreEnqueue plugin is asked."""
+        return self._repeat_decision(pod, in_queue=False) or self._schedule_pod(pod)
+
+    def _schedule_pod(self, pod: PodInfo) -> Attempt:
         if not len(self.cluster.node_order):
             return Attempt(pod, message=NO_NODES)
+        self.shared.cycle += 1
         evaluation = self.evaluation(pod)
         evaluation.begin(pod)
         if evaluation.refusal is not None and not evaluation.refusal.is_rejected:
@@ -179,15 +206,19 @@ class Scheduler:
             self._plain = self._plain_after(attempt, evaluation)
         if attempt.is_placed or attempt.refused is not None:
             return attempt
-        return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.extender_cycle))
+        hint = "" if attempt.batching is None else attempt.batching.hint
+        return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.extender_cycle, hint=hint))
 
-    def _repeat_decision(self, pod: PodInfo) -> Attempt | None:
+    def _repeat_decision(self, pod: PodInfo, *, in_queue: bool = True) -> Attempt | None:
         """The decision about a pod that looks like the last one, without a question that has its answer; else None."""
         plain, cluster = self._plain, self.cluster
         if plain is None or plain.shape is not pod.shape or pod.nominated or cluster.nominated:
             return None
         if plain.known != (len(cluster.shapes.templates), cluster.membership_version) or cluster.too_many_tallies:
             return None
+        if cluster.placement is not None or (in_queue and plain.gated):
+            return None
+        self.shared.cycle += 1
         rows, looked = self._search(pod, plain.evaluation, plain.enough)
         self.shared.next_start = (self.shared.next_start + looked) % len(cluster)
         attempt = self._choose(Attempt(pod, None, None, rows, looked), plain.evaluation)
@@ -202,10 +233,13 @@ class Scheduler:
         pod, cluster = attempt.pod, self.cluster
         if evaluation.has_cluster_scope or evaluation.narrows or self._extenders is not None:
             return None
-        if pod.shape.drift or self.framework.active_plugins(pod).pre_enqueue or not self._whole:
+        if attempt.batching is not None and attempt.batching.signed:
+            return None
+        if pod.shape.drift or not self._whole:
             return None
         known = len(cluster.shapes.templates), cluster.membership_version
-        return _RepeatableShape(pod.shape, known, evaluation, self._enough(len(cluster)), attempt.states)
+        gated = bool(self.framework.active_plugins(pod).pre_enqueue)
+        return _RepeatableShape(pod.shape, known, evaluation, self._enough(len(cluster)), attempt.states, gated)
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``pod_requests.overhead_drift``)."""
@@ -254,12 +288,34 @@ class Scheduler:
         # Where the choice is narrowed, the next search would start elsewhere.
         return not evaluation.narrows and evaluation.none_passes(pod)
 
-    def diagnose(self, pod: PodInfo, evaluation: Evaluation, asking: ExtenderCycle | None = None) -> Diagnosis:
-        """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at."""
+    @property
+    def is_predictable(self) -> bool:
+        """Whether nothing but the cluster decides: no chance, no wishes, no extender, no batch, and nobody looks on."""
+        shared = self.shared
+        is_left_alone = type(shared.observer) is Observer and not shared.prefers and not self.detailed
+        decides_alone = self._hosts.random is None and self.batch is None and self._extenders is None
+        return is_left_alone and shared.search is sample and decides_alone
+
+    def looks_at_nodes_alone(self, pod: PodInfo) -> bool:
+        """Whether plugins look at nothing but nodes one by one, for pods like this one as things are."""
+        if pod.nominated or pod.shape.drift or not self.framework.is_in_tree:
+            return False
+        evaluation = self.evaluation(pod)
+        evaluation.begin(pod)
+        return evaluation.refusal is None and not evaluation.has_cluster_scope and not evaluation.narrows
+
+    def diagnose(
+        self, pod: PodInfo, evaluation: Evaluation, asking: ExtenderCycle | None = None, *, hint: str = ""
+    ) -> Diagnosis:
+        """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at.
+
+        The node that batching hinted at is one of them.
+        """
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
         if not self._whole:
-            verdicts.forget(np.flatnonzero(~self.cluster.active))
-        nominated = self.cluster.columns.row(pod.nominated) if pod.nominated else None
+            verdicts.forget(np.flatnonzero(self.cluster.left_out))
+        first = pod.nominated or hint
+        nominated = self.cluster.columns.row(first) if first else None
         if considered is not None and nominated is not None:
             # It was looked at first, whatever PreFilter narrowed the choice to.
             considered = np.union1d(considered, [nominated])
@@ -273,9 +329,11 @@ class Scheduler:
         """Find feasible nodes and the best of them."""
         asking = None if self._extenders is None else self._extenders.begin_cycle(pod, self.cluster)
         failed_first: int | None = None
-        if pod.nominated:
-            row = self.cluster.columns.row(pod.nominated)
-            if row is not None and self.cluster.active[row]:
+        batching = self._hint(pod, evaluation)
+        first = pod.nominated or ("" if batching is None else batching.hint)
+        if first:
+            row = self.cluster.columns.row(first)
+            if row is not None and self.cluster.is_searched(row):
                 if self.cluster.shapes.features.nominated_node_restarts_search:
                     self.shared.next_start = 0
                 evaluation.refresh(pod)
@@ -283,7 +341,7 @@ class Scheduler:
                     failed_first = row
                 elif asking is None:
                     only = np.array([row], np.intp)
-                    return Attempt(pod, row, None, only, 1, only)
+                    return self._stored(Attempt(pod, row, None, only, 1, only, batching=batching))
                 elif len(only := asking.evaluate_nominated_node(row)):
                     return self._choose(
                         Attempt(pod, None, None, only, asking.evaluated_count, extender_cycle=asking), evaluation
@@ -298,7 +356,7 @@ class Scheduler:
             evaluated += self._count_visited_besides(failed_first, evaluated, evaluation)
         self.shared.next_start = (self.shared.next_start + evaluated) % len(self.cluster.node_order)
         if asking is None:
-            return self._choose(Attempt(pod, None, None, rows, evaluated), evaluation)
+            return self._choose(Attempt(pod, None, None, rows, evaluated, batching=batching), evaluation)
         error = asking.filter()
         if error is not None:
             return Attempt(pod, refused=error, message=error.message, extender_cycle=asking)
@@ -308,7 +366,7 @@ class Scheduler:
 
     def _choose(self, attempt: Attempt, evaluation: Evaluation) -> Attempt:
         """The best of the feasible nodes."""
-        pod, rows, asking = attempt.pod, attempt.sampled, attempt.extender_cycle
+        pod, rows, asking, scored = attempt.pod, attempt.sampled, attempt.extender_cycle, None
         if self.detailed and len(rows):
             attempt.scores = evaluation.scores(pod, rows)
         if len(rows) == 1:
@@ -321,9 +379,36 @@ class Scheduler:
                 totals = asking.score(evaluation, totals)
                 attempt.scores = asking.all_scores(attempt.scores, rows) if self.detailed else []
             top = int(totals[totals.argmax()])
-            attempt.best = best = rows[(totals == top).nonzero()[0]]
-            attempt.row, attempt.score = self._break_tie(pod, best), top
+            best = (totals == top).nonzero()[0]
+            attempt.best, attempt.score, scored = rows[best], top, (rows, totals)
+            if len(best) == 1:
+                attempt.row = int(rows[best[0]])
+            else:
+                attempt.row, attempt.choice = self._hosts.select(
+                    pod,
+                    rows,
+                    best,
+                    self.shared.prefers,
+                    None if asking is None else asking.randomized,
+                    in_any_order=evaluation.narrowed is not None,
+                )
+        return attempt if attempt.batching is None else self._stored(attempt, scored)
+
+    def _stored(self, attempt: Attempt, scored: tuple[IntpArray, Int64Array] | None = None) -> Attempt:
+        """The attempt, and batching knows of it: by which totals int64[n] of which rows intp[n], if by any."""
+        if attempt.batching is not None and attempt.row is not None:
+            assert self.batch is not None
+            node, shared = self.cluster.columns.names[attempt.row], self.shared
+            self.batch.store(
+                attempt.pod, attempt.batching, node, scored, self.cluster, cycle=shared.cycle, now=shared.now
+            )
         return attempt
+
+    def _hint(self, pod: PodInfo, evaluation: Evaluation) -> Batching | None:
+        """What batching says before nodes are looked at; None where it has nothing to say."""
+        if self.batch is None or not self.batch.concerns(pod):
+            return None
+        return self.batch.hint(pod, evaluation, self.cluster, cycle=self.shared.cycle, now=self.shared.now)
 
     def ask_extenders(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> ExtenderCycle | None:
         """What extenders say of more nodes than they were asked about in a cycle; None if one fails for good."""
@@ -410,51 +495,55 @@ class Scheduler:
         one_is_enough = self.cluster.shapes.features.one_node_is_enough_without_scores and not self._compares
         return 1 if one_is_enough else nodes_to_find(nodes, self.profile.percentage)
 
-    def _break_tie(self, pod: PodInfo, best: IntpArray) -> int:
-        if len(best) == 1:
-            return int(best[0])
-        if prefers := self.shared.prefers:
-            preferred = self.cluster.columns.row(prefers.get(pod.uid) or prefers.get(pod.key, ""))
-            if preferred is not None and preferred in best:
-                return preferred
-        ranks = self.cluster.columns.name_rank[best]
-        if self._random is not None:
-            return int(best[np.argsort(ranks)[self._random.randrange(len(best))]])
-        return int(best[ranks.argmin()])
-
     # --- afterwards
 
     def _no_node(self, attempt: Attempt, diagnosis: Diagnosis) -> Attempt:
         attempt.diagnosis = diagnosis
+        if not self.runs_post_filters:
+            return attempt
         result = self.framework.post_filter(attempt.pod, diagnosis)
         attempt.message = diagnosis.message(result.status.message if result.status else "")
         attempt.nominated, attempt.victims = result.nominated, result.victims
-        attempt.criterion, attempt.candidates = result.criterion, result.candidates
+        attempt.criterion, attempt.candidates, attempt.keeps = result.criterion, result.candidates, result.keeps
+        attempt.nomination_stands, attempt.at_once = result.nomination_stands, result.at_once
         return attempt
 
     def _commit(self, attempt: Attempt) -> None:
         """Assume, reserve, permit, bind; undone step by step when a plugin refuses."""
         pod, row = attempt.pod, attempt.row
         assert row is not None
-        node = self.cluster.columns.names[row]
+        attempt.chosen = row
+        if self.assume_and_reserve(attempt, row) is not None:
+            return
+        answer = attempt.permit = self.framework.permit(pod, self.cluster.columns.names[row], attempt.states)
+        if isinstance(answer, Status):
+            self.take_back(attempt)
+            self.refuse(attempt, answer)
+        elif answer is not None:
+            self.hold(attempt, answer)
+        else:
+            self._bind(attempt)
+
+    def assume_and_reserve(self, attempt: Attempt, row: int) -> Status | None:
+        """Count a pod on a node and reserve what it needs there; a refusal undoes both, and is returned."""
+        pod = attempt.pod
         self.cluster.assume(pod, row)
         if pod.nominated:
             self.cluster.remove_nomination(pod.uid)
-        refusal = self.framework.reserve(pod, node, attempt.states)
+        refusal = self.framework.reserve(pod, self.cluster.columns.names[row], attempt.states)
         if refusal is not None:
             self.cluster.forget(pod.uid)
-            self._refuse(attempt, refusal)
-            return
-        answer = self.framework.permit(pod, node, attempt.states)
-        if isinstance(answer, Status):
-            self.take_back(attempt)
-            self._refuse(attempt, answer)
-        elif answer is not None:
-            self.profile.waiting[pod.uid] = WaitingPod(pod, node, self.shared.now, answer)
-            self.held[pod.uid] = attempt
-            attempt.waiting = True
-        else:
-            self._bind(attempt)
+            self.refuse(attempt, refusal)
+        return refusal
+
+    def hold(self, attempt: Attempt, seconds: Mapping[str, float]) -> None:
+        """Have a pod wait before it is bound until no plugin objects: plugin -> how long it is willing to wait."""
+        assert attempt.row is not None
+        pod = attempt.pod
+        node = self.cluster.columns.names[attempt.row]
+        self.profile.waiting[pod.uid] = WaitingPod(pod, node, self.shared.now, dict(seconds))
+        self.held[pod.uid] = attempt
+        attempt.waiting = True
 
     def _bind(self, attempt: Attempt) -> None:
         assert attempt.row is not None
@@ -464,10 +553,20 @@ class Scheduler:
             # Past Permit, any refusal is an accident: the pod was not found unschedulable, it backs off and comes back.
             self._lose(attempt, Status(Code.ERROR, refusal.reasons, refusal.plugin))
 
+    def _turn_away(self, attempt: Attempt, waiting: WaitingPod, refusal: Status) -> None:
+        """A pod that waited is sent back. It will try its node first if it was not nominated before it waited.
+
+        Upstream only a nomination that the cycle itself has seen is taken back, and no other pod hears of this one.
+        """
+        nominated = attempt.pod.nominated
+        self._lose(attempt, refusal)
+        if self.cluster.shapes.features.nominated_node_name_for_expectation and not nominated:
+            attempt.keeps, attempt.pod.nominated = True, waiting.node
+
     def _lose(self, attempt: Attempt, refusal: Status) -> None:
         attempt.lost = True
         self.take_back(attempt)
-        self._refuse(attempt, refusal)
+        self.refuse(attempt, refusal)
 
     def take_back(self, attempt: Attempt) -> None:
         """Give back what a pod that was placed has reserved, and its room."""
@@ -475,7 +574,7 @@ class Scheduler:
         self.framework.unreserve(attempt.pod, self.cluster.columns.names[attempt.row], attempt.states)
         self.cluster.forget(attempt.pod.uid)
 
-    def _refuse(self, attempt: Attempt, refusal: Status) -> None:
+    def refuse(self, attempt: Attempt, refusal: Status) -> None:
         """The chosen node's own plugins refused: the message speaks of that one node."""
         attempt.row, attempt.refused, attempt.pod.nominated = None, refusal, ""
         attempt.message = fit_message(1, dict.fromkeys(refusal.reasons, 1)) if refusal.is_rejected else refusal.message
@@ -491,19 +590,21 @@ class Scheduler:
             if refusal is None and waiting.waits:
                 if waiting.deadline > self.shared.now:
                     continue
-                refusal = _too_late(waiting)
+                refusal = refusal_after_timeout(waiting)
             attempt = self.held[uid]
             if refusal is None:
                 self._bind(attempt)
             else:
-                self._lose(attempt, refusal)
+                self._turn_away(attempt, waiting, refusal)
             attempt.waiting = False
             del self.held[uid], self.profile.waiting[uid]
+            if attempt.row is not None:
+                self.cluster.touch(attempt.row)
             ended.append(attempt)
         return ended
 
 
-def _too_late(waiting: WaitingPod) -> Status:
+def refusal_after_timeout(waiting: WaitingPod) -> Status:
     plugin, seconds = min(waiting.waits.items(), key=lambda item: (item[1], item[0]))
     patience = Duration(round(seconds * 1_000_000_000))
     text = f"rejected due to timeout after waiting {patience} at plugin {plugin}"

@@ -81,6 +81,7 @@ class Simulator:
             setup.configuration.pod_max_backoff_seconds,
             setup.features.scheduler_pop_from_backoff_q,
             setup.features,
+            by_heap=self.driver.orders_by_heap,
         )
 
     # --- what comes from outside
@@ -238,6 +239,7 @@ class Simulator:
             self.strangers.append(pod.pod)
             return
         self._say(pod, "queued", why)
+        self.cluster.pending.add(pod.pod)
         queued = self._queued[pod.uid] = QueuedPod(pod, name)
         self.queue.add(queued)
         self._check_gate(queued)
@@ -259,7 +261,9 @@ class Simulator:
         self._tried_at[pod.uid] = self._state
         self._cycles += 1
         report_progress("Simulating", "cycles", self._cycles)
-        nominated, changes = pod.nominated, len(self.cluster.devices.journal)
+        # Of the node that it waited on, no other pod has heard.
+        known = any(other.uid == pod.uid for other in self.cluster.nominated.get(pod.nominated, ()))
+        nominated, changes = pod.nominated if known else "", len(self.cluster.devices.journal)
         attempt = self.outcome[pod.uid] = self.driver.attempt(pod)
         if attempt.waiting:
             self._hold(queued)
@@ -270,6 +274,13 @@ class Simulator:
             if len(self.cluster.devices.journal) > changes:
                 self._handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
         self._settle()
+        self._activate()
+
+    def _activate(self) -> None:
+        """Pods that a plugin wants to be tried again are, whatever their backoff."""
+        uids, self.driver.activated = self.driver.activated, {}
+        queued = [self._queued[uid] for uid in uids if uid in self._queued]
+        self._tell_active([pod for pod in queued if self.queue.activate(pod)], "a plugin activates it")
 
     def _hold(self, queued: QueuedPod) -> None:
         uid = queued.info.uid

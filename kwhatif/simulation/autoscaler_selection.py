@@ -14,6 +14,7 @@ from kwhatif.simulation.autoscalers import node_groups_document as node_groups
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, moment_of, observation_time_of, warn_of
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
 from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
+from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
 from kwhatif.simulation.question import Scenario
@@ -54,7 +55,7 @@ def _build_factories(
         if head == _POOLS:
             pools += [source] if source not in pools else []
         elif head[1] == catalogues.KIND:
-            offered.append(catalogues.catalogue_in(document))
+            offered.append(noting_unread(catalogues.catalogue_in(document), snapshot))
         elif head[1] == node_groups.KIND:
             groups.append(node_groups.groups_in(document, snapshot.objects.list_all(Node), now))
         else:

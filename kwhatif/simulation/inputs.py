@@ -58,6 +58,8 @@ class ManifestOptions:
     ignore_unknown: bool = False
     verb: str | None = None
     max_pods: int = PODS
+    api_resources: str = ""
+    """A file of what the cluster's API server serves."""
 
 
 @dataclass(frozen=True)

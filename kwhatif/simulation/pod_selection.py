@@ -139,7 +139,11 @@ class PodQuestion(Question[R_co]):
             require_pods(files, manifests, case.inputs.manifest_options)
         case.expanded, more = (
             expand_manifests(
-                case.snapshot, manifests, case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+                case.snapshot,
+                manifests,
+                case.inputs.manifest_options,
+                case.scheduler_options.kubernetes_version,
+                gates=case.gates,
             )
             for manifests in (case.manifests, case.supporting_manifests)
         )

@@ -29,7 +29,7 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     if not documents:
         return {}, text.name, ()
     source = text.name
-    values = [_value(document.value, source) for document in documents]
+    values = [plain_document(document.value, source) for document in documents]
     maps = [value for value in values if _is_config_map(value)]
     if maps and not legacy_format(values[0]):
         found = [(*entry, _name(value)) for value in maps for entry in _configurations(value, source)]
@@ -44,7 +44,8 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     return value, source, (ignored,)
 
 
-def _value(raw: Any, source: str) -> Any:
+def plain_document(raw: Any, source: str) -> Any:
+    """A document as plain values. Raises InputError for a key that comes twice."""
     return raw if isinstance(raw, dict | list | str | int | float) else _json(bytes(raw), source)
 
 
@@ -72,7 +73,7 @@ def _configurations(config_map: dict[str, Any], source: str) -> Iterator[tuple[A
             continue
         where = f"{source} (ConfigMap {_name(config_map)}, {key})"
         documents = read_documents(Text(where, text.encode()))
-        document = _value(documents[0].value, where) if documents else None
+        document = plain_document(documents[0].value, where) if documents else None
         if isinstance(document, dict) and document.get("kind") in _KINDS:
             yield document, str(key)
 

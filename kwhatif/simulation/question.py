@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 
@@ -57,6 +57,12 @@ class Scenario:
     @property
     def snapshot(self) -> Snapshot:
         return self.edited.snapshot
+
+    @property
+    def gates(self) -> Mapping[str, bool]:
+        """The feature gates that are set by hand; none where no scheduler is asked."""
+        setup: Setup | None = getattr(self, "setup", None)
+        return {} if setup is None else dict(setup.features.gates)
 
     def new_session(self, **options: Unpack[DriverOptions]) -> Session:
         """A session of its own, for one run: the cluster as the stages have left it, ready to be scheduled on."""
@@ -133,7 +139,9 @@ class Question(ABC, Generic[R_co]):
         from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 
         reading, version = case.inputs.manifest_options, case.scheduler_options.kubernetes_version
-        case.expanded = expand_manifests(case.snapshot, case.manifests, reading, version, anew=self.anew)
+        case.expanded = expand_manifests(
+            case.snapshot, case.manifests, reading, version, anew=self.anew, gates=case.gates
+        )
         if self.needs_pods(case) and not case.expanded.refusals:
             require_pods(case.inputs.manifests, case.manifests, reading)
 

@@ -117,6 +117,9 @@ class Session:
             info = self.cluster.shapes.info(pod, bound=bound)
         except (SelectorError, ValueError) as error:
             raise InputError(f"pod {asked.pod.key}: {error}", source=asked.origin) from error
+        if not bound and pod.spec.scheduling_group is not None:
+            # It counts towards its group's quorum as soon as it is there.
+            self.cluster.pod_groups.add(info, pending=True)
         if any(other.uid == info.uid for other in self.cluster.nominated.get(info.nominated, ())):
             # From now on the nomination is this one's to lose.
             self.cluster.nominate(info, info.nominated)

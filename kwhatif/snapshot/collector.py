@@ -131,7 +131,7 @@ class SnapshotCollector:
         mine.dropped = sorted({*mine.dropped, *(told.dropped or ())})
         mine.redacted = mine.redacted or bool(told.redacted)
         for kind in recorded.kinds:
-            self._cover(kind.api_version(), kind.name)
+            self._cover(kind.api_version(), kind.kind)
         for stranger, count in recorded.strangers.items():
             self._ignore(stranger, count)
 

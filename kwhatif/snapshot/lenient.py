@@ -15,7 +15,7 @@ import msgspec
 from kwhatif.api.decode import decode_json, describe_value, step
 from kwhatif.api.field_types import checked_type
 from kwhatif.api.json_schema import drop_nulls, find_schema_errors, validator
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, kind_named, kind_of
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.results.snapshot_check import Finding
@@ -142,8 +142,9 @@ class _Reader:
                 self._snapshot()
             else:
                 for item in self._items(api_version or kind):
-                    struct = struct_for(item.api_version, item.kind)
-                    kind = item.kind if struct or item.kind not in KINDS else f"{item.kind}.{item.api_version}"
+                    row = kind_of(item.api_version, item.kind)
+                    kind = f"{item.kind}.{item.api_version}" if item.kind in KINDS else item.kind
+                    kind = row.name if row is not None and row.struct is not None else kind
                     self._one(kind, item.value, Place(item.source, item.place))
         except InputError as error:
             self._problem("", Place(error.source or document.source, error.place or "$"), error.problem)
@@ -238,8 +239,8 @@ class _Reader:
         except InputError as error:
             self._problem(kind, _inside(place, error.place), error.problem)
             return
-        if (kind in KINDS or kind in KEPT_WHOLE) and obj.kind not in (None, kind):
-            text = f'expected "{kind}", found {describe_value(obj.kind)}'
+        if (kind in KINDS or kind in KEPT_WHOLE) and obj.kind not in (None, kind_named(kind).kind):
+            text = f'expected "{kind_named(kind).kind}", found {describe_value(obj.kind)}'
             self._problem(_name(kind, obj), _inside(place, "$.kind"), text)
             return
         self._found.take(kind, obj, place)

@@ -47,7 +47,7 @@ class Change:
 
     @property
     def item(self) -> Item:
-        return Item(self.raw, self.kind.api_version(), self.kind.name, self.origin, str(self.origin), self.place)
+        return Item(self.raw, self.kind.api_version(), self.kind.kind, self.origin, str(self.origin), self.place)
 
 
 @dataclass
@@ -203,7 +203,7 @@ class RecordedState(RecordingReader[Head]):
                 raw, place = decode_json(bytes(text), _WholeLine).event.object, "$.event.object"
             else:
                 raw, place = msgspec.Raw(bytes(text)), f"$.list.items[{i}]"
-            yield Item(raw, kind.api_version(), kind.name, origin, str(origin), place)
+            yield Item(raw, kind.api_version(), kind.kind, origin, str(origin), place)
 
     def take(self, line: Line[Head], text: bytes, number: int) -> None:
         if math.isnan(self._start):

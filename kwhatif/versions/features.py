@@ -13,6 +13,7 @@ from kwhatif.versions.rule import VersionRule
 from kwhatif.versions.rules.claims import DeviceRules, VolumeRules
 from kwhatif.versions.rules.cycle import ApiServerRules, ConfigurationRules, CycleRules, PreemptionRules, QueueRules
 from kwhatif.versions.rules.nodes import NodeRules, ResourceRules, TopologyRules
+from kwhatif.versions.rules.pod_groups import PodGroupRules
 from kwhatif.versions.rules.v1_22 import RulesOf122
 
 
@@ -22,6 +23,7 @@ class _Tables(
     CycleRules,
     DeviceRules,
     NodeRules,
+    PodGroupRules,
     PreemptionRules,
     QueueRules,
     ResourceRules,

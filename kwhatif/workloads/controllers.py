@@ -8,22 +8,23 @@ CronJob: one run of it, as if its time had come. A suspended one has no runs.
 
 Upstream: pkg/controller/cronjob/cronjob_controllerv2.go, utils.go; there the job is named after the minute.
 
-Custom resources that carry a pod template: ``GROUP/KIND=$.spec.template`` tells where.
+Custom resources that carry pod templates, as a command line says it: ``GROUP/KIND=$.spec.template``.
 
-There is no controller to agree with: the resource gets as many pods as ``spec.replicas`` says, or one.
+There is no controller to agree with: of each template there are as many pods as ``replicas`` beside it says, or one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec.structs import replace as replace_fields
 
 from kwhatif.admission.response import Object
-from kwhatif.api.field_types import check_part
 from kwhatif.api.kinds import GROUPS, TEMPLATES
-from kwhatif.errors import InputError, UsageError
+from kwhatif.errors import UsageError
+from kwhatif.workloads.children import kind_for, make_children
 from kwhatif.workloads.daemon_set import make_daemon_set
 from kwhatif.workloads.deployment import make_deployment
 from kwhatif.workloads.object_creation import (
@@ -44,8 +45,11 @@ from kwhatif.workloads.objects import (
     section,
     uid_of,
 )
+from kwhatif.workloads.pod_sets import DeclaredKind, PodSet
 from kwhatif.workloads.replica_set import make_replicas
 from kwhatif.workloads.stateful_set import make_stateful_set
+from kwhatif.workloads.template_paths import FieldPath
+from kwhatif.workloads.workload_kind import Companions, WorkloadKind
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 OWN_CONTROLLER = "kubernetes.io/job-controller"
@@ -118,56 +122,66 @@ def make_cron_job(cron_job: Object, making: ObjectCreator) -> None:
         make_job(job, making)
 
 
-_FORM = re.compile(r"(?:(?P<group>[^/=]*)/)?(?P<kind>[^/=]+)=\$(?P<path>(?:\.[^.\[\]]+|\[\d+\])+)")
-_PART = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_FORM = re.compile(
+    r"(?:(?P<group>[^/=]*)/)?(?P<kind>[^/=]+)=(?P<path>\$(?:\.[^.\[\],]+|\[(?:\d+|\*)\])+)(?P<rest>(?:,[^,=]+=[^,]*)*)"
+)
+_EXPECTED = "GROUP/KIND=$.spec.template, with [*] for lists and ,count=PATH and ,role=PATH after it"
 
 
-@dataclass(frozen=True, slots=True)
-class TemplatePath:
+@dataclass(frozen=True)
+class TemplatePath(DeclaredKind):
     """Where the objects of a kind carry their pod template."""
-
-    group: str
-    kind: str
-    path: tuple[str | int, ...]
 
     @classmethod
     def parse(cls, text: str) -> TemplatePath:
-        """Read ``GROUP/KIND=$.spec.template``; ``[0]`` takes an item of a list. Raises UsageError."""
-        form = _FORM.fullmatch(text)
-        if form is None:
-            raise UsageError(f"not a pod template path: {text!r}; expected GROUP/KIND=$.spec.template")
-        parts = tuple(int(place) if place else name for name, place in _PART.findall(form["path"]))
-        return cls(form["group"] or "", form["kind"], parts)
+        """Read ``GROUP/KIND=$.spec.workers[*].template,count=.size,role=.name``.
 
-    def fits(self, obj: Object) -> bool:
-        return obj.get("kind") == self.kind and group_of(obj) == self.group
+        ``[0]`` takes an item of a list, ``[*]`` each. Paths after it begin at that item, or with $ at the object.
+        Raises UsageError.
+        """
+        form = _FORM.fullmatch(text)
+        path = FieldPath.parse(form["path"]) if form else None
+        if form is None or path is None:
+            raise UsageError(f"not a pod template path: {text!r}; expected {_EXPECTED}")
+        pods = PodSet(template=str(path))
+        for part in form["rest"].split(",")[1:]:
+            name, _, value = part.partition("=")
+            if name not in ("count", "role") or (FieldPath.parse(value) is None and not _is_word(name, value)):
+                raise UsageError(f"not a pod template path: {text!r}; expected {_EXPECTED}")
+            if name == "role":
+                pods = replace_fields(pods, role=value if FieldPath.parse(value) is None else f"{{{value}}}")
+            else:
+                pods = replace_fields(pods, count=int(value) if value.isdecimal() else value)
+        return cls(form["group"] or "", form["kind"], (pods,))
 
     def __str__(self) -> str:
-        return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path)
-
-    def template(self, obj: Object) -> Object:
-        """The template of an object. Raises InputError if there is none."""
-        here: Any = obj
-        for part in self.path:
-            try:
-                here = here[part]
-            except (KeyError, IndexError, TypeError):
-                here = None
-                break
-        if not isinstance(here, dict):
-            raise InputError(f"{self.kind} {name_of(obj)} has no pod template here", place=str(self))
-        return here
+        return self.sets[0].template
 
 
-def make_custom(obj: Object, where: TemplatePath, making: ObjectCreator) -> None:
-    count = section(obj, "spec").get("replicas")
-    check_part(count, "int32", "$.spec.replicas")
-    template = where.template(obj)
-    check_part(template, "core.v1.PodTemplateSpec", str(where))
-    making.pods_of(obj, integer(count, 1), lambda _: pod_from_template(template, obj))
+def merge_paths(paths: Iterable[TemplatePath]) -> list[DeclaredKind]:
+    """One kind each, with all of its templates."""
+    found: dict[tuple[str, str], DeclaredKind] = {}
+    for path in paths:
+        there = found.get((path.group, path.kind))
+        found[path.group, path.kind] = path if there is None else replace(there, sets=(*there.sets, *path.sets))
+    return list(found.values())
 
 
-__all__ = ["WORKLOADS", "CreatedObjects", "CreationFailure", "Server", "TemplatePath", "makes_pods", "reconcile"]
+def _is_word(name: str, value: str) -> bool:
+    """Whether a value may stand for itself: a count is a number, a role a word of a pod's name."""
+    return value.isdecimal() if name == "count" else bool(re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", value))
+
+
+__all__ = [
+    "WORKLOADS",
+    "CreatedObjects",
+    "CreationFailure",
+    "Server",
+    "TemplatePath",
+    "make_native",
+    "makes_pods",
+    "reconcile",
+]
 
 _SIMPLE = {
     ("apps", "Deployment"): make_deployment,
@@ -181,7 +195,7 @@ WORKLOADS = frozenset((GROUPS[kind], kind) for kind in ("Pod", *TEMPLATES))
 """Group and kind of what becomes pods."""
 
 
-def makes_pods(obj: Object, templates: Sequence[TemplatePath] = ()) -> bool:
+def makes_pods(obj: Object, templates: Sequence[WorkloadKind] = ()) -> bool:
     """Whether anything here makes pods of such an object."""
     return (group_of(obj), obj.get("kind")) in WORKLOADS or any(path.fits(obj) for path in templates)
 
@@ -192,14 +206,28 @@ def reconcile(
     nodes: Sequence[Object],
     *,
     ready: bool = True,
-    templates: Sequence[TemplatePath] = (),
+    templates: Sequence[WorkloadKind] = (),
+    companions: Companions | None = None,
 ) -> CreatedObjects:
     """What the controllers make of an object as the API server stored it.
 
     ``nodes`` are those that daemon sets may want. With ``ready`` the pods of a StatefulSet become ready, so that
-    each next one is made; without, an ordered one stops at its first. Of other kinds nothing is made.
+    each next one is made; without, an ordered one stops at its first. ``templates`` are kinds of operators,
+    which may look up their ``companions``. Of other kinds nothing is made.
     """
     making = ObjectCreator(server)
+    kind = kind_for(obj, templates)
+    if kind is not None and (group_of(obj), obj.get("kind")) not in WORKLOADS:
+        make_children(
+            obj, kind, companions or Companions(), making, lambda each, making: make_native(each, making, ready=ready)
+        )
+    else:
+        make_native(obj, making, nodes, ready=ready)
+    return making.build_result()
+
+
+def make_native(obj: Object, making: ObjectCreator, nodes: Sequence[Object] = (), *, ready: bool = True) -> None:
+    """What Kubernetes' own controllers make of an object; nothing of a kind that they do not know."""
     kind = (group_of(obj), str(obj.get("kind")))
     if kind == ("", "Pod"):
         making.record_pod(obj)
@@ -209,9 +237,3 @@ def reconcile(
         make_stateful_set(obj, making, ready=ready)
     elif kind == ("apps", "DaemonSet"):
         make_daemon_set(obj, nodes, making)
-    else:
-        for where in templates:
-            if where.fits(obj):
-                make_custom(obj, where, making)
-                break
-    return making.build_result()

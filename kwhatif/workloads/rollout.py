@@ -27,8 +27,10 @@ from kwhatif.workloads.stateful_set import StatefulSetRollout
 class Plan(Iterator[Step]):
     """The steps of an update, made as they are asked for, and what has come of it so far."""
 
-    def __init__(self, rollout: Rollout | None, ready: Ready) -> None:
+    def __init__(self, rollout: Rollout | None, ready: Ready, gone: PodDeleted | None = None) -> None:
         self._rollout = rollout
+        if rollout is not None and gone is not None:
+            rollout.gone = gone
         self._ready = ready
         self._resting = False
         self._before = [member.name for member in rollout.members] if rollout else []

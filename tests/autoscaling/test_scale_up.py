@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import Prices
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp, balance_scale_up
-from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
-from tests.autoscaling.worlds import group, ready_node, world
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler, list_unschedulable_pods
+from tests.autoscaling.worlds import group, ready_node, waiting, world
 from tests.builders import pod
 
 SMALL = ready_node("small", cpu="2", memory="4Gi", pods=10)
@@ -133,3 +135,24 @@ def test_a_pod_that_fits_where_there_is_room_needs_no_node() -> None:
     found = StaticAutoscaler().loop(world([node], [group("g", [node])], pending=[pod("p", cpu="1")]))
     assert found.placed == {"default/p": "n"}
     assert found.scale_up.result == "ScaleUpNotNeeded"
+
+
+SCHEDULERS = [
+    ("a pod of another scheduler is helped", {}, "other", True, ["default/p"]),
+    ("unless only some schedulers' pods are", {"allowed-scheduler-names": "default-scheduler"}, "other", True, []),
+    ("those that are allowed are helped", {"allowed-scheduler-names": "other"}, "other", True, ["default/p"]),
+    ("a pod that nobody has looked at waits", {}, "other", False, []),
+    ("unless its scheduler is not waited for", {"bypassed-scheduler-names": "other"}, "other", False, ["default/p"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("flags", "scheduler", "seen", "expected"), [row[1:] for row in SCHEDULERS], ids=[row[0] for row in SCHEDULERS]
+)
+def test_whose_pods_are_helped(flags: dict[str, str], scheduler: str, seen: bool, expected: list[str]) -> None:
+    found = waiting(pod("p"))
+    found = structs.replace(found, spec=structs.replace(found.spec, scheduler_name=scheduler))
+    if not seen:
+        found = structs.replace(found, status=structs.replace(found.status, conditions=None))
+    asked = replace(world([ready_node("n")], [], flags=flags), pending=[found])
+    assert [each.key for each in list_unschedulable_pods(asked)] == expected

@@ -33,6 +33,8 @@ COMMANDS = {
     "sweep": f"sweep {SAMPLES}/sweep/training.yaml --replay all --space {SAMPLES}/sweep/space.yaml "
     f"--snapshot {SAMPLES}/sweep/cluster.yaml --workers 1",
     "backtest": f"backtest {SAMPLES}/cluster",
+    "rightsize": f"rightsize --snapshot {SAMPLES}/usage/saves-40/cluster.json "
+    f"--usage {SAMPLES}/usage/saves-40/usage.json --autoscale {SAMPLES}/usage/saves-40/groups.yaml --steps",
     "info": f"snapshot info {SAMPLES}/cluster",
 }
 

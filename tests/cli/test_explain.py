@@ -219,10 +219,10 @@ def test_a_refusal_before_any_node_is_looked_at_is_told() -> None:
 
 def test_policies_plugins_and_strictness_are_as_with_place() -> None:
     small = ["explain", "data/small.yaml", "--snapshot", CLUSTER]
-    assert "Coscheduling" in refused(*small, "--policy", "data/unknown-plugin.yaml")
+    assert "Coordinating" in refused(*small, "--policy", "data/unknown-plugin.yaml")
     skipping = [*small, "--policy", "data/unknown-plugin.yaml", "--skip-unknown-plugins"]
     assert run(*skipping).code == 0
-    assert refused(*skipping, "--strict").startswith("--strict: plugin Coscheduling")
+    assert refused(*skipping, "--strict").startswith("--strict: plugin Coordinating")
     ran = run(*small, "--policy", "data/with-plugin.yaml", "--plugin", "data/plugins.py:OnlyCats", "--all-nodes")
     assert ran.code == 1
     assert "node(s) were no cats" in ran.out

@@ -70,12 +70,14 @@ LOOKS = "-f -o --color --all wide"
 FLAGS = {
     **dict.fromkeys(("place", "explain", "diff", "gate", "capacity", "drain", "expand", "autoscale plan"), MANIFESTS),
     "chances": MANIFESTS,
+    **dict.fromkeys(("deschedule", "upgrade"), ANSWERS),
     # Here --all is the kinds of failures, and --all-rows what --all is elsewhere.
     "outage": MANIFESTS,
     "sweep": MANIFESTS.replace("--exit-zero ", ""),
     "autoscale catalogue": "--color --exit-zero",
     "autoscale groups": "--color --exit-zero",
     "backtest": ANSWERS,
+    "rightsize": f"-n {ANSWERS}",
     "conformance": f"-f {ANSWERS}",
     "snapshot info": LOOKS,
     "snapshot validate": f"{LOOKS} --exit-zero",

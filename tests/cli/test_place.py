@@ -212,14 +212,23 @@ def test_all_nodes_scores_those_that_sampling_leaves_out(tmp_path: Path) -> None
     assert len(every.tied) == 10
 
 
-def test_a_seed_breaks_ties_the_same_way_every_time_and_otherwise_the_first_by_name_wins() -> None:
+@pytest.mark.parametrize(
+    ("minor", "choice", "seeded"),
+    [
+        pytest.param("1.34", "draw", {"node-01", "node-16"}, id="until 1.34 it is drawn, else the first by name"),
+        pytest.param("1.36", "heap", {"node-01"}, id="since 1.35 it is decided by the race, else by one worker"),
+    ],
+)
+def test_a_seed_decides_ties_the_same_way_every_time(minor: str, choice: str, seeded: set[str]) -> None:
     def chosen(*words: str) -> str:
-        return place(SMALL, *words, snapshot="data/many-nodes.json").placements[0].node
+        placed = place(SMALL, *words, "--kubernetes-version", minor, snapshot="data/many-nodes.json").placements[0]
+        assert placed.choice == choice
+        return placed.node
 
     assert chosen() == "node-01"
     seeds = [chosen("--seed", str(seed)) for seed in range(8)]
     assert seeds == [chosen("--seed", str(seed)) for seed in range(8)]
-    assert set(seeds) == {"node-01", "node-16"}
+    assert set(seeds) == seeded
 
 
 def test_strict_is_content_where_no_gap_touches_the_pods() -> None:
@@ -250,13 +259,13 @@ def test_strict_refuses_an_answer_that_a_gap_touches() -> None:
 
 def test_a_plugin_nobody_provides_is_an_error_that_names_it() -> None:
     error = refused("place", SMALL, "--snapshot", CLUSTER, "--policy", "data/unknown-plugin.yaml")
-    assert error.startswith("plugin Coscheduling is enabled but nobody provides it")
+    assert error.startswith("plugin Coordinating is enabled but nobody provides it")
 
 
 def test_unknown_plugins_can_be_skipped_which_is_told() -> None:
     found = place(SMALL, "--policy", "data/unknown-plugin.yaml", "--skip-unknown-plugins")
     (gap,) = found.fidelity.touching
-    assert gap.what == "plugin Coscheduling is enabled but nobody provides it"
+    assert gap.what == "plugin Coordinating is enabled but nobody provides it"
     assert gap.pods == ("default/small",)
     ran = run(
         "place",
@@ -271,7 +280,7 @@ def test_unknown_plugins_can_be_skipped_which_is_told() -> None:
     )
     assert ran.out == "pod/default/small -> node/bee-1\n"
     assert ran.notes == [
-        "warning: plugin Coscheduling is enabled but nobody provides it: whatever it would reject, score or bind "
+        "warning: plugin Coordinating is enabled but nobody provides it: whatever it would reject, score or bind "
         "is left out"
     ]
 

@@ -78,7 +78,7 @@ def test_policy_commands_work_through_the_program() -> None:
     assert run("policy", "validate", "data/two-profiles.yaml").code == 0
     refusal = run("policy", "validate", "data/unknown-plugin.yaml")
     assert refusal.code == 1
-    assert "Coscheduling" in refusal.out
+    assert "Coordinating" in refusal.out
     assert refused("policy", "validate", "nowhere.yaml") == "nowhere.yaml: no such file or directory"
 
 

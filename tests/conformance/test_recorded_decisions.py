@@ -12,7 +12,8 @@ import pytest
 
 from kwhatif.commands.conformance.compare import Tally
 from kwhatif.commands.conformance.result import FileAgreement
-from kwhatif.commands.conformance.scenario_files import read_scenarios, replay_scenario
+from kwhatif.commands.conformance.scenario_files import pods_in, read_scenarios, replay_scenario
+from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, SUPPORTED_MINORS, features_of
 
 HERE = Path(__file__).parent
@@ -30,6 +31,7 @@ FAMILIES = (
         "resources",
     ),
     *("sampling", "topologyspread", "volumes"),
+    *("ties-batching", "ties-plain", "ties-sampling"),
 )
 
 
@@ -80,7 +82,8 @@ def agreement(name: str, minor: str, *, skip_unknown: bool = False) -> FileAgree
     tally, features = Tally(path, show=3), features_of(minor)
     for where, scenario in read_scenarios(path):
         got = replay_scenario(scenario, source=where, features=features, skip_unknown=skip_unknown)
-        tally.add(scenario.name, scenario.expected, got, pods=len(scenario.pods))
+        partly = isinstance(scenario, SchedulerScenario) and scenario.ties is not None
+        tally.add(scenario.name, scenario.expected, got, pods=pods_in(scenario), partly=partly)
     return tally.result()
 
 
@@ -94,6 +97,13 @@ def test_every_field_agrees_with_the_recording_of_an_autoscaler(path: Path) -> N
 @pytest.mark.parametrize("path", sorted((HERE / "karpenter").glob("*.jsonl.gz")), ids=lambda path: path.name)
 def test_every_field_agrees_with_the_recording_of_karpenter(path: Path) -> None:
     found = agreement(f"karpenter/{path.name.removesuffix('.jsonl.gz')}", DEFAULT_MINOR)
+    assert found.differences == ()
+    assert found.agreeing == found.compared == found.scenarios == 12
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "groups").glob("*.jsonl.gz")), ids=lambda path: path.name)
+def test_every_field_agrees_with_the_recording_of_groups_of_pods(path: Path) -> None:
+    found = agreement(f"groups/{path.name.removesuffix('.jsonl.gz')}", DEFAULT_MINOR)
     assert found.differences == ()
     assert found.agreeing == found.compared == found.scenarios == 12
 

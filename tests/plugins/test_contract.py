@@ -31,6 +31,7 @@ from tests.builders import (
     HOSTNAME,
     IN_TREE,
     LEGACY,
+    OUT_OF_TREE,
     ZONE,
     Json,
     cluster_of,
@@ -158,10 +159,17 @@ ARGUMENTS: dict[str, list[tuple[str, Json]]] = {
 
 
 REQUIRED: dict[str, Json] = {
+    "NodeMetadata": {
+        "metadataKey": "cores",
+        "metadataSource": "Label",
+        "metadataType": "Number",
+        "scoringStrategy": "Highest",
+    },
+    "Peaks": {"WatcherAddress": "http://load-watcher:2020", "NodePowerModel": {"a": {"k0": 1, "k1": -2, "k2": -0.1}}},
     "RequestedToCapacityRatio": {
         "shape": [{"utilization": 0, "score": 0}, {"utilization": 80, "score": 10}],
         "resources": [{"name": "cpu", "weight": 3}, {"name": GPU, "weight": 500}],
-    }
+    },
 }
 """What plugins cannot do without."""
 
@@ -315,7 +323,7 @@ def read_only(cluster: Cluster) -> Iterator[None]:
 
 
 def test_the_package_holds_the_plugins_of_the_registry_and_no_others() -> None:
-    assert {plugin.name: plugin for plugin in found_plugins()} == {**IN_TREE, **LEGACY}
+    assert {plugin.name: plugin for plugin in found_plugins()} == {**IN_TREE, **OUT_OF_TREE, **LEGACY}
 
 
 @pytest.mark.parametrize("plugin", [pytest.param(plugin, id=plugin.name) for plugin in found_plugins()])
@@ -535,8 +543,9 @@ BY_NAME_ONLY = pod("by-name-only", spec={"volumes": [{"name": "kube-api-access-x
 
 
 def test_some_plugins_concern_only_some_pods() -> None:
-    names = {"DynamicResources", "NodeVolumeLimits", "SchedulingGates"}
+    names = {"DynamicResources", "GangScheduling", "NodeVolumeLimits", "SchedulingGates"}
     names |= {"VolumeBinding", "VolumeRestrictions", "VolumeZone"}
+    names |= {"Coscheduling", "NetworkOverhead"}
     assert {parameter.values[0].name for parameter in CHOOSY} == names
 
 

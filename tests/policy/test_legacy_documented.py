@@ -23,7 +23,7 @@ from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in DATA.iterdir())
-OUTSIDE = {"Coscheduling": ("queueSort",), "DefaultQueueSort": (), "MyCustomPluginA": ("score",)}
+OUTSIDE = {"Coordinating": ("queueSort",), "DefaultQueueSort": (), "MyCustomPluginA": ("score",)}
 OUTSIDE |= {"prepares-scores": ("preScore",), "reserves": ("reserve",)}
 
 

@@ -58,7 +58,7 @@ def _filled(type_: inspect.Type, name: str, text: Text, depth: int) -> Any:
             return text(name)
         case inspect.BoolType():
             return True
-        case inspect.IntType():
+        case inspect.IntType() | inspect.FloatType():
             return 7
         case inspect.CustomType(cls=cls) if cls is Duration:
             return "7s"

@@ -190,6 +190,7 @@ LEFT_OUT = {
     "disruptedPods.*",  # but times
     "nodeInfo.kubeletVersion",  # but releases
     "providerID",
+    *("NodePowerModel.any", "defaultRequests.any", "riskLimitWeights.any"),  # but by nodes and resources
 }
 
 

@@ -19,6 +19,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.interface import Plugin
 from tests.builders import Json, cluster_of, scheduler_for
+from tests.scheduling.plain_heap import emptied
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,14 @@ class EagerScheduler:
             if failed.nominated:
                 self._make_room(pod, failed.nominated, victims)
             return Cycle(None, None, [], [], evaluated, failed.message, failed.nominated, sorted(victims))
-        score, best = None, sampled
+        score, best, totals = None, sampled, dict.fromkeys(sampled, 0)
         if len(rows) > 1:
             totals = dict(zip(sampled, self._totals(evaluation, info, rows), strict=True))
             score = max(totals.values())
             best = [name for name in sampled if totals[name] == score]
         node = min(best)
+        if len(best) > 1 and evaluation.narrowed is None:
+            node = sampled[emptied([totals[name] for name in sampled])[0]]
         self._homes[node].append(_Somebody(pod, bound=False))
         self._nominated.pop(uid, None)
         return Cycle(node, score, sorted(best), sampled, evaluated, "")

@@ -16,38 +16,41 @@ from kwhatif.scheduling.node_sampling import ParallelSearch, chunk_size, sample
 Found = tuple[tuple[int, ...], int]
 
 
-def exact(ok: list[bool], enough: int, workers: int) -> Counter[Found]:
+def exact(ok: list[bool], enough: int, workers: int, late: int) -> Counter[Found]:
     """How likely each outcome of a search is, if each busy worker is as likely as any other to be done with its node
-    next.
+    next, and ``late`` times as likely as each that has not begun is to begin. Nodes are in the order found.
     """
     size = chunk_size(len(ok), workers)
-    chunks = [list(range(begin, min(begin + size, len(ok)))) for begin in range(0, len(ok), size)]
+    chunks = [tuple(range(begin, min(begin + size, len(ok)))) for begin in range(0, len(ok), size)]
     outcomes: Counter[Found] = Counter()
 
-    def play(busy: tuple[tuple[int, ...], ...], waiting: int, found: tuple[int, ...], vain: int, p: Fraction) -> None:
-        if not busy:
-            outcomes[tuple(sorted(found)), len(ok)] += p  # type: ignore[assignment]
+    def play(busy: tuple[tuple[int, ...], ...], idle: int, taken: int, found: tuple[int, ...], p: Fraction) -> None:
+        if not busy and taken == len(chunks):
+            outcomes[found, len(ok)] += p  # type: ignore[assignment]
             return
+        begins = idle if taken < len(chunks) else 0
+        whole = Fraction(len(busy)) + Fraction(begins, late or 1)
+        if begins:
+            play((*busy, chunks[taken]), idle - 1, taken + 1, found, p * Fraction(begins, late) / whole)
         for k, chunk in enumerate(busy):
             node, rest = chunk[0], chunk[1:]
-            left, taken = list(busy), waiting
+            others, then = [*busy[:k], *busy[k + 1 :]], taken
+            left = [*others]
             if rest:
-                left[k] = rest
-            elif waiting < len(chunks):
-                left[k], taken = tuple(chunks[waiting]), waiting + 1
-            else:
-                del left[k]
-            part = p / len(busy)
-            if not ok[node]:
-                play(tuple(left), taken, found, vain + 1, part)
-            elif len(found) < enough:
-                play(tuple(left), taken, (*found, node), vain, part)
-            else:
+                left.append(rest)
+            elif taken < len(chunks):
+                left.append(chunks[taken])
+                then += 1
+            if ok[node] and len(found) == enough:
                 # One too many: the others are still done with the nodes that they look at.
-                looking = vain + sum(not ok[other[0]] for place, other in enumerate(busy) if place != k)
-                outcomes[tuple(sorted(found)), len(found) + looking] += part  # type: ignore[assignment]
+                begun = {n for chunk in chunks[:taken] for n in chunk} - {n for each in busy for n in each}
+                vain = sum(not ok[n] for n in begun) + sum(not ok[each[0]] for each in others)
+                outcomes[found, len(found) + vain] += p / whole  # type: ignore[assignment]
+            else:
+                play(tuple(left), idle, then, (*found, node) if ok[node] else found, p / whole)
 
-    play(tuple(tuple(chunk) for chunk in chunks[:workers]), workers, (), 0, Fraction(1))
+    first = workers if not late else 1
+    play(tuple(chunks[:first]), max(min(workers, len(chunks)) - first, 0), min(first, len(chunks)), (), Fraction(1))
     return outcomes
 
 
@@ -59,23 +62,24 @@ def test_chunks_are_as_large_as_upstreams(nodes: int, workers: int, size: int) -
     assert chunk_size(nodes, workers) == size
 
 
+@pytest.mark.parametrize("late", [0, 3])
 @pytest.mark.parametrize(
     ("ok", "enough", "workers"),
     [
         pytest.param([True] * 4, 1, 4, id="the first of two workers"),
         pytest.param([True] * 4, 2, 4, id="two nodes of two workers"),
         pytest.param([True, False, True, True, False, True], 2, 3, id="some nodes are rejected on the way"),
-        pytest.param([False, True, True, False, True, True, True, True], 3, 2, id="more chunks than workers"),
+        pytest.param([False, True, True, False, True, True, True], 3, 2, id="more chunks than workers"),
         pytest.param([True, True, False, False], 2, 2, id="no more than enough: all are looked at"),
     ],
 )
-def test_the_race_is_that_of_equally_fast_workers(ok: list[bool], enough: int, workers: int) -> None:
-    trials, search = 4000, ParallelSearch(np.random.Generator(np.random.PCG64(1)), workers)
+def test_the_race_is_that_of_equally_fast_workers(ok: list[bool], enough: int, workers: int, late: int) -> None:
+    trials, search = 4000, ParallelSearch(np.random.Generator(np.random.PCG64(1)), workers, late)
     seen: Counter[Found] = Counter()
     for _ in range(trials):
         places, looked = search(np.array(ok), 0, enough)
-        seen[tuple(sorted(places.tolist())), looked] += 1
-    chances = exact(ok, enough, workers)
+        seen[tuple(places.tolist()), looked] += 1
+    chances = exact(ok, enough, workers, late)
     assert sum(chances.values()) == 1
     assert seen.keys() <= chances.keys()
     for outcome, p in chances.items():

@@ -14,7 +14,9 @@ from kwhatif.framework.status import Code, PermitWait, Rejection, Status
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler, SharedState
+from kwhatif.versions import features_of
 from tests.builders import (
     FEATURES,
     GIB,
@@ -57,17 +59,48 @@ def test_the_best_node_is_chosen_and_the_pod_counts_there() -> None:
     assert scheduler.cluster.find("uid-default-pod") is not None
 
 
-def test_the_first_by_name_wins_a_tie_and_the_others_are_told() -> None:
-    scheduler = scheduler_for(cluster_of([node("m"), node("c"), node("x", cpu="1"), node("t")]))
+@pytest.mark.parametrize(
+    ("minor", "chosen", "choice"),
+    [
+        pytest.param("1.34", "c", Choice.DRAW, id="until 1.34 it is drawn, and the first by name stands for any"),
+        pytest.param("1.35", "m", Choice.HEAP, id="since 1.35 the heap decides, here the first found"),
+        pytest.param("1.36", "m", Choice.HEAP, id="so it does in 1.36"),
+    ],
+)
+def test_the_version_decides_a_tie_and_the_others_are_told(minor: str, chosen: str, choice: Choice) -> None:
+    cluster = cluster_of([node("m"), node("c"), node("x", cpu="1"), node("t")], features=features_of(minor))
+    scheduler = scheduler_for(cluster)
     attempt = try_to_place(scheduler, cpu="500m")
-    assert node_of(scheduler, attempt) == "c"
+    assert node_of(scheduler, attempt) == chosen
+    assert attempt.choice is choice
     assert sorted(names_of(scheduler, attempt.best)) == ["c", "m", "t"]
     assert attempt.score is not None
 
 
-def test_a_seed_breaks_ties_at_random_and_always_alike() -> None:
+def test_what_lies_below_the_left_child_of_the_heap_comes_before_its_right_child() -> None:
+    small = [node(name, cpu="1") for name in "ab"]
+    scheduler = scheduler_for(cluster_of([*small, node("c"), node("d")]))
+    attempt = try_to_place(scheduler, cpu="500m")
+    assert names_of(scheduler, attempt.best) == ["c", "d"]
+    assert node_of(scheduler, attempt) == "d"
+
+
+def test_where_nodes_are_found_in_any_order_it_is_chance_in_every_version() -> None:
+    scheduler = scheduler_for(cluster_of([node("m"), node("c")]))
+    names = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]} for name in ("m", "c")]
+    attempt = try_to_place(scheduler, nodes=names)
+    assert node_of(scheduler, attempt) == "c"
+    assert attempt.choice is Choice.DRAW
+
+
+def test_recorders_pin_ties_by_name() -> None:
+    scheduler = scheduler_for(cluster_of([node("m"), node("c")]), ties_by_name=True)
+    assert node_of(scheduler, try_to_place(scheduler)) == "c"
+
+
+def test_a_seed_draws_until_1_34_and_always_alike() -> None:
     def choices(seed: int) -> list[str | None]:
-        cluster = cluster_of([node(name, pods=1) for name in "mcxtga"])
+        cluster = cluster_of([node(name, pods=1) for name in "mcxtga"], features=features_of("1.34"))
         scheduler = scheduler_for(cluster, seed=seed)
         return [node_of(scheduler, try_to_place(scheduler, f"p{i}")) for i in range(6)]
 

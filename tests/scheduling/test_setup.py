@@ -109,12 +109,21 @@ def test_all_plugins_that_nobody_provides_are_named_at_once() -> None:
         setup.profile(setup.configuration.profiles[0])
 
 
-def test_what_kube_scheduler_has_for_groups_of_pods_is_left_out_and_told() -> None:
+def test_what_kube_scheduler_of_1_35_has_for_groups_of_pods_is_left_out_and_told() -> None:
+    features = features_of("1.35", {"AllAlpha": True})
+    setup = Setup(default_configuration(features), features)
+    framework = setup.profile(setup.configuration.profiles[0]).framework
+    assert setup.skipped == {"GangScheduling"}
+    assert not setup.skipped & {plugin.name for plugin in framework.all_plugins}
+
+
+def test_the_plugins_for_groups_of_pods_are_on_with_their_gates_in_1_36() -> None:
     features = features_of("1.36", {"AllAlpha": True})
     setup = Setup(default_configuration(features), features)
     framework = setup.profile(setup.configuration.profiles[0]).framework
-    assert setup.skipped == {"GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator"}
-    assert not setup.skipped & {plugin.name for plugin in framework.all_plugins}
+    assert setup.skipped == set()
+    names = {plugin.name for plugin in framework.all_plugins}
+    assert {"GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator"} <= names
 
 
 def test_a_plugin_that_cannot_be_made_is_named() -> None:

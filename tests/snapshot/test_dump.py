@@ -25,8 +25,17 @@ CONFIG = (
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: mine\n"
 )
 UNSERVED = {
+    *("AppGroup", "CoschedulingPodGroup", "ElasticQuota", "NetworkTopology", "NodeResourceTopology", "SeccompProfile"),
     *("DeviceTaintRule", "EC2NodeClass", "Machine", "MachineDeployment", "MachinePool", "MachineSet"),
-    *("NodeClaim", "NodePool", "PodGroup", "Workload"),
+    *(
+        "HorizontalPodAutoscaler",
+        "NodeClaim",
+        "NodePool",
+        "PodGroup",
+        "PodMetrics",
+        "VerticalPodAutoscaler",
+        "Workload",
+    ),
 }
 """Kinds that the recorded server did not serve."""
 

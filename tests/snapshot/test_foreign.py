@@ -276,7 +276,7 @@ def as_arrays(root: Path, *, types: bool, name: Callable[[Path], str]) -> None:
 
 def of_the_kind(file: Path) -> str:
     """``StorageClasses.json`` for ``storage.k8s.io_v1_storageclasses.json``."""
-    (kind,) = (kind for kind in KIND_TABLE if kind.plural == file.stem.rpartition("_")[2])
+    (kind,) = (kind for kind in KIND_TABLE if kind.plural == file.stem.rpartition("_")[2] and not kind.momentary)
     return f"{kind.name}{kind.plural[len(kind.name) :]}.json"
 
 

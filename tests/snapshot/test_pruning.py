@@ -107,14 +107,16 @@ PENDING = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
     ("status", "kept"),
     [
         ({"containerStatuses": [CALM]}, False),
-        ({"containerStatuses": [{"name": "c", "restartCount": 3}]}, False),
+        ({"containerStatuses": [CALM | {"restartCount": 3}]}, True),
+        ({"containerStatuses": [CALM | {"restartCount": 0, "state": {"running": {}}}]}, False),
+        ({"containerStatuses": [CALM | {"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}, True),
         ({"containerStatuses": [CALM | {"allocatedResources": {"cpu": "2"}}]}, True),
         ({"containerStatuses": [CALM | {"resources": {"requests": {"cpu": "3"}}}]}, True),
         ({"containerStatuses": [CALM], "conditions": [PENDING]}, True),
         ({"containerStatuses": [CALM], "resize": "Infeasible"}, True),
     ],
 )
-def test_the_status_of_a_container_is_kept_if_it_was_resized(status: dict[str, Any], kept: bool) -> None:
+def test_the_status_of_a_container_is_kept_if_it_was_resized_or_restarted(status: dict[str, Any], kept: bool) -> None:
     before, after = pod(status), pruned(pod(status))
     assert bool(after.status.container_statuses) == kept
     for minor in ("1.29", "1.32", "1.33", "1.36"):

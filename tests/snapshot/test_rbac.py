@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from kwhatif.api.kinds import READ_KINDS
+from kwhatif.api.kinds import LASTING
 from tests.cli.running import refused, run
 from tests.snapshot.server import ApiServer
 
@@ -29,7 +29,7 @@ def test_the_role_allows_to_list_the_kinds_of_the_catalogue_and_nothing_else() -
     (role,) = printed()
     assert (role["kind"], role["metadata"]) == ("ClusterRole", {"name": "kwhatif-snapshot"})
     *kinds, maps = role["rules"]
-    assert allowed(kinds) == {(form.group, form.plural, "list") for kind in READ_KINDS for form in kind.forms}
+    assert allowed(kinds) == {(form.group, form.plural, "list") for kind in LASTING for form in kind.forms}
     assert not any("resourceNames" in rule for rule in kinds)
     assert "secrets" not in str(role)
     assert "configmaps" not in str(kinds)
@@ -54,7 +54,7 @@ def test_all_that_a_dump_asks_for_is_allowed(tmp_path: Path) -> None:
 def test_to_watch_is_allowed_only_where_it_is_asked_for() -> None:
     (role,) = printed("--watch")
     *kinds, _ = role["rules"]
-    there = {(form.group, form.plural) for kind in READ_KINDS for form in kind.forms} | {("", "events")}
+    there = {(form.group, form.plural) for kind in LASTING for form in kind.forms} | {("", "events")}
     assert allowed(kinds) == {(*one, verb) for one in there for verb in ("list", "watch")}
 
 

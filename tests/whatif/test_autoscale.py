@@ -106,7 +106,7 @@ def test_groups_are_found_by_labels_and_by_the_autoscalers_own_flags(tmp_path: P
         "apiVersion: kwhatif.dev/v1",
         "kind: NodeGroups",
         "source: Deployment kube-system/autoscaler",
-        "incomplete: what a node of spot would be is unknown",
+        "incomplete: 'flags that decide nothing here: v; what a node of spot would be is unknown'",
         "flags:",
         "  expander:",
         "  - random",

@@ -245,7 +245,7 @@ def test_victims_are_those_that_events_tell_of(
     result = backtested(written(tmp_path, *changes, told("ADDED", urgent), failed, *told_of))
     counts = {each.what: each for each in result.agreement}
     assert counts["preempted"].total == 1
-    assert [name for name in ("same", "tied", "near") if getattr(counts["preempted"], name)] == (
+    assert [name for name in ("same", "foretold", "tied", "near") if getattr(counts["preempted"], name)] == (
         [agreement] if agreement else []
     )
 
@@ -311,8 +311,10 @@ def bound(name: str, on: str, second: int | None, cpu: str = "1", **metadata: An
 
 
 LAST = [
-    pytest.param([bound("p", "a", 1, "2"), bound("q", "b", 2)], {"same": 1, "tied": 1}, id="each where it was"),
-    pytest.param([bound("p", "a", 1, "2"), bound("q", "a", 2)], {"tied": 1}, id="not on the fuller node"),
+    pytest.param([bound("p", "a", 1, "2"), bound("q", "b", 2)], {"same": 2, "foretold": 1}, id="each where it was"),
+    pytest.param(
+        [bound("p", "a", 1, "2"), bound("q", "a", 2)], {"same": 1, "foretold": 1}, id="not on the fuller node"
+    ),
     pytest.param([bound("q", "a", 2), bound("p", "a", 2, "2")], {"near": 2}, id="two of a second in either order"),
     pytest.param([bound("p", "a", None), bound("q", "b", 2)], {"same": 1}, id="one whose time is not known stays"),
     pytest.param(
@@ -329,7 +331,7 @@ def test_the_pods_bound_last_are_asked_for_again(
 ) -> None:
     result = of_snapshot(tmp_path, *pods)
     row = result.agreement[0]
-    assert {name: count for name in ("same", "tied", "near") if (count := getattr(row, name))} == agreeing
+    assert {name: count for name in ("same", "foretold", "tied", "near") if (count := getattr(row, name))} == agreeing
     asked = sum("status" in each and "annotations" not in each["metadata"] for each in pods)
     assert row.total == asked
     assert sum(result.left_out.values()) == len(pods) - asked

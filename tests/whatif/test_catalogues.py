@@ -87,8 +87,17 @@ def test_what_a_type_of_aws_leaves_for_pods_follows_from_its_interfaces_and_the_
     found = catalogue(*files, *spot)
     assert "on-demand prices are unknown" in found["incomplete"]
     (type_,) = found["types"]
-    assert type_["capacity"] == {"cpu": "2", "memory": "7577Mi", "pods": "29"}, "8192 less 7.5 %"
-    assert type_["overhead"] == {"cpu": "70m", "memory": "674Mi"}, "11 * 29 + 255 and 100 for eviction"
+    assert type_["capacity"] == {
+        "cpu": "2",
+        "memory": "7577Mi",
+        "ephemeral-storage": "20Gi",
+        "pods": "29",
+    }, "8192 less 7.5 %"
+    assert type_["overhead"] == {
+        "cpu": "70m",
+        "memory": "674Mi",
+        "ephemeral-storage": "3Gi",
+    }, "11 * 29 + 255 and 100 for eviction; of the disk 1Gi and a tenth"
     assert type_["offerings"] == [{"zone": "a", "capacityType": "spot", "price": 0.03}], "the latest price"
     assert type_["labels"]["karpenter.k8s.aws/instance-category"] == "zz"
     node_class = {

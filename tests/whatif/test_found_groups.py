@@ -10,7 +10,16 @@ import pytest
 import yaml
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS
-from kwhatif.snapshot.format.autoscaler_info import GROUP_FLAGS, READ_FLAGS, GroupStatus, flags_in, status_of
+from kwhatif.snapshot.format.autoscaler_info import (
+    FORMER,
+    GROUP_FLAGS,
+    IDLE,
+    NOT_MODELLED,
+    READ_FLAGS,
+    GroupStatus,
+    flags_in,
+    status_of,
+)
 from tests.cli.running import run
 
 Json = dict[str, Any]
@@ -180,6 +189,57 @@ def test_the_autoscaler_is_known_by_its_command_or_its_image(container: Json, *,
 
 def test_a_dump_keeps_the_flags_that_decide_and_those_that_name_groups() -> None:
     assert set(READ_FLAGS) == {*FLAGS, *GROUP_FLAGS}
+
+
+WORDS = [
+    ("--nodes=many:9:web", "--nodes=many:9:web cannot be read: expected min:max:name"),
+    ("--gpu-total=a100:0:4", "flags that decide what is not modelled here: gpu-total"),
+    (
+        "--scale-down-delay-after-delete=1m",
+        "flags that decide what is not modelled here: scale-down-delay-after-delete",
+    ),
+    ("--scan-interval=20s", "flags that decide nothing here: scan-interval"),
+    ("--cordon-node-before-terminating", "flags that decide nothing here: cordon-node-before-terminating"),
+    ("--nodez=1", "flags that cluster-autoscaler 1.36 does not have: nodez"),
+]
+
+
+@pytest.mark.parametrize(("word", "told"), WORDS, ids=[row[0] for row in WORDS])
+def test_what_is_not_heard_of_the_command_is_told(word: str, told: str, tmp_path: Path) -> None:
+    words = ["cluster-autoscaler", "--nodes=1:3:web", word]
+    assert told in found(tmp_path, node("n1"), deployment(command=words))["incomplete"].split("; ")
+
+
+def test_every_flag_is_of_one_sort() -> None:
+    sorts = (READ_FLAGS, NOT_MODELLED, IDLE, FORMER)
+    assert sum(map(len, sorts)) == len({name for sort in sorts for name in sort})
+
+
+def test_a_former_flag_counts_unless_the_new_one_is_told(tmp_path: Path) -> None:
+    words = ["cluster-autoscaler", "--max-empty-bulk-delete=7"]
+    assert found(tmp_path, node("n1"), deployment(command=words))["flags"] == {"max-scale-down-parallelism": "7"}
+    both = deployment(command=["cluster-autoscaler", "--max-scale-down-parallelism=3", "--max-empty-bulk-delete=7"])
+    assert found(tmp_path, node("n1"), both)["flags"] == {"max-scale-down-parallelism": "3"}
+
+
+_MAP = "ConfigMap kube-system/cluster-autoscaler-priority-expander"
+PRIORITIES = [
+    ("10: null", f"priority 10 of {_MAP} has no patterns"),
+    ("10: [null]", f"priority 10 of {_MAP} has a pattern that is null, which fits every group"),
+    ("10: {}", f"the priorities of {_MAP} cannot be read"),
+    ("[a]", f"{_MAP} has no priorities: expected patterns by priority"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), PRIORITIES, ids=[row[0] for row in PRIORITIES])
+def test_priorities_without_patterns_are_told(text: str, told: str, tmp_path: Path) -> None:
+    priorities = config_map("cluster-autoscaler-priority-expander", "priorities", text)
+    assert told in found(tmp_path, node("n1"), status_with("a"), priorities)["incomplete"]
+
+
+def test_a_status_without_text_is_told(tmp_path: Path) -> None:
+    document = found(tmp_path, node("n1", {"eks.amazonaws.com/nodegroup": "web"}), status(""))
+    assert "ConfigMap kube-system/cluster-autoscaler-status has no text" in document["incomplete"]
 
 
 def test_groups_that_the_autoscaler_looks_for_in_the_cloud_are_said_to_be_there(tmp_path: Path) -> None:

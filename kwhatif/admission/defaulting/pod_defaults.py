@@ -32,6 +32,9 @@ def default_pod(request: Request) -> None:
     """Complete a pod."""
     spec = within(request.object, "spec")
     default_pod_spec(spec)
+    if spec.get("schedulingGroup") is not None and not request.features.generic_workload:
+        del spec["schedulingGroup"]
+        request.record_change(STEP, "spec.schedulingGroup", "dropped, since feature gate GenericWorkload is off")
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
     for key in ("containers", "initContainers"):

@@ -90,6 +90,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         *(("storage.k8s.io", "StorageClass"), ("scheduling.k8s.io", "PriorityClass")),
         ("node.k8s.io", "RuntimeClass"),
     ),
+    "scheduling_groups": (("scheduling.k8s.io", "PodGroup"), ("scheduling.k8s.io", "Workload")),
     "nodes": (("", "Node"),),
     "certificates": (("certificates.k8s.io", "CertificateSigningRequest"),),
     "api_services": (("apiregistration.k8s.io", "APIService"),),

@@ -17,6 +17,8 @@ SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critica
 
 
 def admit(request: Request) -> RequestRefusal | None:
+    if request.kind == "PodGroup" and request.old is None and request.features.workload_aware_preemption:
+        return _admit_pod_group(request)
     if request.kind != "Pod" or request.old is not None:
         return None
     spec = within(request.object, "spec")
@@ -48,6 +50,30 @@ def admit(request: Request) -> RequestRefusal | None:
             f"{why}priority admission controller computed {policy} from the given PriorityClass name"
         )
     spec["priority"], spec["preemptionPolicy"] = priority, policy
+    if name:
+        spec["priorityClassName"] = name
+        default = "" if wanted else ", the global default"
+        request.record_change(_STEP, "spec.priority", f"{priority} from PriorityClass {name}{default}")
+    return None
+
+
+def _admit_pod_group(request: Request) -> RequestRefusal | None:
+    """A group's priority comes from its class as a pod's does; it has no preemption policy of its own."""
+    spec = within(request.object, "spec")
+    wanted, given = spec.get("priorityClassName") or "", spec.get("priority")
+    found = _find_class(request.store, wanted) if wanted else _global_default(request.store)
+    if not request.store.knows("PriorityClass") and found is None and (wanted or given):
+        text = f"no PriorityClass is known: {given or 0} is taken as it is given"
+        request.record_change(_STEP, "spec.priority", text)
+        spec["priority"] = given or 0
+        return None
+    if found is None and wanted:
+        return request.forbidden(f"no PriorityClass with name {wanted} was found")
+    name, priority, _ = found or ("", 0, _LOWER)
+    if given is not None and given != priority:
+        why = f"priority set in the pod group ({given}) must match the priority computed ({priority}) "
+        return request.forbidden(f"{why}based on the priority class set in the spec")
+    spec["priority"] = priority
     if name:
         spec["priorityClassName"] = name
         default = "" if wanted else ", the global default"

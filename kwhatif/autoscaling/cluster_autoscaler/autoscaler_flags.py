@@ -82,6 +82,9 @@ class Flags(GroupSettings):
     skip_nodes_with_custom_controller_pods: bool = True
     blocking_system_pod_distruption_timeout: Nanoseconds = 60 * _MINUTE
     min_replica_count: int = 0
+    bypassed_scheduler_names: tuple[str, ...] = ()
+    allowed_scheduler_names: tuple[str, ...] = ()
+    scale_down_delay_after_add: Nanoseconds = 10 * _MINUTE
 
 
 FLAGS = tuple(field.name.replace("_", "-") for field in fields(Flags))

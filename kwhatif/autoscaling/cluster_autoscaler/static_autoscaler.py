@@ -58,9 +58,25 @@ def list_unschedulable_pods(world: AutoscalingContext) -> list[Pod]:
         if not pod.spec.node_name
         and not pod.metadata.deletion_timestamp
         and not pod.status.nominated_node_name
-        and _was_turned_down(pod)
+        and (_was_turned_down(pod) or _is_bypassed(pod, world))
+        and _is_allowed(pod, world)
         and not is_expendable(pod, world.flags)
     ]
+
+
+def _is_bypassed(pod: Pod, world: AutoscalingContext) -> bool:
+    """Whether the pod is of a scheduler that is not waited for, and has not been looked at yet."""
+    waits = not any(condition.type == "PodScheduled" for condition in pod.status.conditions or ())
+    return waits and _scheduler_of(pod) in world.flags.bypassed_scheduler_names
+
+
+def _is_allowed(pod: Pod, world: AutoscalingContext) -> bool:
+    allowed = world.flags.allowed_scheduler_names
+    return not allowed or _scheduler_of(pod) in allowed
+
+
+def _scheduler_of(pod: Pod) -> str:
+    return pod.spec.scheduler_name or "default-scheduler"
 
 
 def _was_turned_down(pod: Pod) -> bool:
@@ -195,7 +211,7 @@ class StaticAutoscaler:
             return ScaleUp(NOT_NEEDED)
         if most and sum(map(ready_for_pods, nodes)) >= most:
             return ScaleUp(LIMITED, pods, remaining={pod.key: NoScaleUpInfo({}, {}) for pod in pods})
-        if _are_new(pods, world.now):
+        if not world.flags.bypassed_scheduler_names and _are_new(pods, world.now):
             return ScaleUp(IN_COOLDOWN, pods)
         return orchestrator.scale_up(pods)
 

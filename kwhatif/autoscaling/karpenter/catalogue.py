@@ -24,6 +24,7 @@ from kwhatif.autoscaling.karpenter.requirements import (
     RESERVATION_ID,
     RESERVED,
     ZONE,
+    ZONE_ID,
     Requirement,
     Requirements,
     WellKnown,
@@ -50,6 +51,8 @@ class Offering:
     reservation_type: str = ""
     reservation_labels: tuple[str, ...] = (RESERVATION_ID,)
     """That of the reservation, and where its cloud has one, that of its type."""
+    zone_id: str = ""
+    """What AWS calls the zone in all accounts."""
 
     @cached_property
     def requirements(self) -> Requirements:
@@ -62,6 +65,7 @@ class Offering:
                 Requirement.from_selector(key, "In" if held else "DoesNotExist", (held,) if held else ())
                 for key, held in told
             ),
+            *((Requirement.from_selector(ZONE_ID, "In", (self.zone_id,)),) if self.zone_id else ()),
         )
 
 
@@ -88,11 +92,13 @@ class InstanceType:
     def requirements(self) -> Requirements:
         """Its labels and name, and the zones and capacity types of what is available."""
         there = [offering for offering in self.offerings if offering.available]
+        ids = {offering.zone_id for offering in there if offering.zone_id}
         return merge_requirements(
             of_labels(self.labels),
             Requirement.from_selector(INSTANCE_TYPE, "In", (self.name,)),
             Requirement.from_selector(ZONE, "In", {offering.zone for offering in there}),
             Requirement.from_selector(CAPACITY_TYPE, "In", {offering.capacity_type for offering in there}),
+            *((Requirement.from_selector(ZONE_ID, "In", ids),) if ids else ()),
         )
 
 
@@ -154,8 +160,9 @@ class Catalogue:
         found = self._suiting.get(requirement)
         if found is None:
             key = requirement.key
-            # A label that some types have, the others are known not to have.
-            without = Requirement.from_selector(key, "DoesNotExist") if key in self._labels else None
+            # A label that some types have, the others are known not to have; and so is one that the cloud always tells.
+            told = key in self._labels or self.known.is_of_types(key)
+            without = Requirement.from_selector(key, "DoesNotExist") if told else None
             there = (type_.requirements.get(key, without) for type_ in self.types)
             found = np.array([mine is None or agree(mine, requirement) for mine in there], dtype=bool)
             self._suiting[requirement] = found

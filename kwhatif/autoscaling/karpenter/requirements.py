@@ -43,6 +43,16 @@ RESERVATION_ID = f"{_KWOK}/reservation-id"
 _AWS = "karpenter.k8s.aws"
 _INSTANCE = "instance-"
 
+_AZURE, _GCP = "karpenter.azure.com", "karpenter.k8s.gcp"
+ZONE_ID = "topology.k8s.aws/zone-id"
+EKS = "eks.amazonaws.com"
+EKS_LABELS = (
+    *("hypervisor", "encryption-in-transit-supported", "category", "generation", "family", "size", "cpu"),
+    *("cpu-manufacturer", "memory", "ebs-bandwidth", "network-bandwidth", "gpu-name", "gpu-manufacturer", "gpu-count"),
+    *("gpu-memory", "local-nvme"),
+)
+"""Labels of machines that EKS Auto Mode knows by a domain of its own."""
+
 AWS_RESERVATION_ID, AWS_RESERVATION_TYPE = (f"{_AWS}/capacity-reservation-{what}" for what in ("id", "type"))
 
 _CORE = frozenset(
@@ -62,13 +72,29 @@ _CLOUDS = {
                     *("cpu-sustained-clock-speed-mhz", "ebs-bandwidth", "network-bandwidth", "local-nvme"),
                     *("gpu-name", "gpu-manufacturer", "gpu-count", "gpu-memory"),
                     *("accelerator-name", "accelerator-manufacturer", "accelerator-count"),
-                    "encryption-in-transit-supported",
+                    *("encryption-in-transit-supported", "capability-flex", "tenancy"),
                 )
             ),
-            *(AWS_RESERVATION_ID, AWS_RESERVATION_TYPE),
-            "topology.k8s.aws/zone-id",
+            *(AWS_RESERVATION_ID, AWS_RESERVATION_TYPE, f"{_AWS}/capacity-reservation-interruptible"),
+            ZONE_ID,
         }
     ),
+    _AZURE: frozenset(
+        {
+            *(f"{_AZURE}/sku-{what}" for what in ("name", "family", "series", "version", "cpu", "memory")),
+            *(f"{_AZURE}/sku-gpu-{what}" for what in ("name", "manufacturer", "count")),
+            *(f"{_AZURE}/sku-storage-{what}" for what in ("premium-capable", "ephemeralos-maxsize")),
+            f"{_AZURE}/sku-networking-accelerated",
+        }
+    ),
+    _GCP: frozenset(
+        {
+            *(f"{_GCP}/{_INSTANCE}{what}" for what in ("category", "family", "shape", "generation", "size", "cpu")),
+            *(f"{_GCP}/{_INSTANCE}{what}" for what in ("cpu-model", "memory", "gpu-name", "gpu-manufacturer")),
+            *(f"{_GCP}/{_INSTANCE}{what}" for what in ("gpu-count", "gpu-memory")),
+        }
+    ),
+    EKS: frozenset({f"{EKS}/{_INSTANCE}{what}" for what in EKS_LABELS}),
 }
 """Domain of a provider's labels -> those that it registers."""
 
@@ -92,6 +118,12 @@ class WellKnown:
         own = frozenset(labels)
         clouds = [cloud for cloud in _CLOUDS if any(label.startswith(f"{cloud}/") for label in own)]
         return cls(_CORE.union(own, *(_CLOUDS[cloud] for cloud in clouds)), tuple(sorted((*clouds, GROUP))))
+
+    def is_of_types(self, key: str) -> bool:
+        """Whether a label is one that every type of a cloud here has, or is known not to have."""
+        told = (f"{_AWS}/{_INSTANCE}", f"{EKS}/{_INSTANCE}", f"{_GCP}/{_INSTANCE}", f"{_AZURE}/sku-")
+        own = any(key.startswith(prefix) and prefix.partition("/")[0] in self.domains for prefix in told)
+        return own and key in self.labels and not key.endswith("-tenancy")
 
     def refusal(self, key: str) -> str | None:
         """Why a pod may not ask for a label; None if it may."""

@@ -8,7 +8,7 @@ autoscaler could add, unneeded nodes go, and their pods are made again and place
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -56,8 +56,6 @@ from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
 _MOST_ROUNDS = 100
-_AFTER_SCALE_UP = 600
-"""Seconds for which the autoscaler removes nothing after it has added nodes (``scale-down-delay-after-add``)."""
 
 
 @dataclass(slots=True)
@@ -120,36 +118,52 @@ def _scale_up(state: _State, provision: int) -> Generator[QuietStep, None, bool]
 
 def _scale_down(state: _State) -> Generator[QuietStep, None, bool]:
     """Unneeded nodes go, as many as go at once; False if none does."""
-    autoscaler, world = StaticAutoscaler(), state.world()
-    wait = max((group.settings.scale_down_unneeded_time for group in world.groups), default=0) // SECOND + 1
+    world = state.world()
+    wait = unneeded_wait(world)
     if state.grown is not None:
-        wait = max(wait, state.grown + _AFTER_SCALE_UP - state.time)
-    autoscaler.loop(world, up=False, down=True)
-    later = replace(world, now=world.now + wait * SECOND)
-    found = autoscaler.loop(later, up=False, down=True).scale_down
-    going = {name for part in found.deleted or () for name in part}
+        wait = max(wait, state.grown + state.known.flags.scale_down_delay_after_add // SECOND - state.time)
+    going = removed_together(world, wait)
     if not going:
         return False
     state.time += wait
     cluster = state.session.cluster
     leaving = [info.pod for info, row in cluster.pods() if cluster.columns.names[row] in going]
     state.waiting += [pod for pod in leaving if not pod.is_mirror and not is_of_daemon_set(pod)]
-    groups = [
-        replace(
-            group,
-            target=group.target - len(going.intersection(group.nodes)),
-            nodes=tuple(name for name in group.nodes if name not in going),
-        )
-        for group in state.known.groups
-    ]
-    state.known = replace(state.known, groups=NodeGroups(groups))
-    staying = [pod for pod in _list_running_pods(state.session) if pod.spec.node_name not in going]
+    state.known = without_nodes(state.known, going)
+    staying = [pod for pod in bound_pods(state.session) if pod.spec.node_name not in going]
     _go_on(state, [node for node in cluster.columns.given if node.name not in going], staying)
     yield state.step(f"{format_count(len(going), 'node goes', 'nodes go')}: {format_some(sorted(going))}")
     return True
 
 
-def _list_running_pods(session: Session) -> list[Pod]:
+def unneeded_wait(world: AutoscalingContext) -> int:
+    """For so many seconds nodes have to be unneeded before any of them goes."""
+    return max((group.settings.scale_down_unneeded_time for group in world.groups), default=0) // SECOND + 1
+
+
+def removed_together(world: AutoscalingContext, wait: int) -> set[str]:
+    """The nodes that go in one loop, once all that are unneeded have been so for ``wait`` seconds."""
+    autoscaler = StaticAutoscaler()
+    autoscaler.loop(world, up=False, down=True)
+    later = replace(world, now=world.now + wait * SECOND)
+    found = autoscaler.loop(later, up=False, down=True).scale_down
+    return {name for part in found.deleted or () for name in part}
+
+
+def without_nodes(known: ConfiguredGroups, going: Collection[str]) -> ConfiguredGroups:
+    """The groups once these nodes are gone."""
+    groups = [
+        replace(
+            group,
+            target=group.target - len(set(going).intersection(group.nodes)),
+            nodes=tuple(name for name in group.nodes if name not in going),
+        )
+        for group in known.groups
+    ]
+    return replace(known, groups=NodeGroups(groups))
+
+
+def bound_pods(session: Session) -> list[Pod]:
     """The pods that run, with their nodes."""
     names = session.cluster.columns.names
     return [

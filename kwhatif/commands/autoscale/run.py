@@ -127,8 +127,10 @@ class Karpenter(AfterPlacing[KarpenterResult]):
         from kwhatif.commands.autoscale.karpenter_plan import karpenter
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import pools_of
+        from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
-        pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
+        pools = pools_of(case.snapshot, self.node_pools)
+        known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
         return karpenter(
             snapshot_after(case, run),
             run.placements,
@@ -153,9 +155,11 @@ class ExplainNodes(AfterPlacing[NodesExplained]):
         from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, pools_of
+        from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
         (case,) = cases
-        pools, known = pools_of(case.snapshot, self.node_pools), read_catalogue(self.catalogue)
+        pools = pools_of(case.snapshot, self.node_pools)
+        known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
 
         def after(run: PlacementOutcome, fidelity: Fidelity) -> NodesExplained:
             world = build_karpenter_snapshot(snapshot_after(case, run), known, pools, case.inputs.now)

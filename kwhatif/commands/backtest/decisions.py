@@ -22,6 +22,7 @@ from kwhatif.errors import InputError
 from kwhatif.golang.parsing import int64
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.preemption import Preemption
 from kwhatif.scheduling.preemption_candidates import FIRST_BY_NAME
 from kwhatif.snapshot.read.objects import inside, resource_of
@@ -190,7 +191,7 @@ def _by_conditions(recording: Recording, pods: Sequence[_Told]) -> Iterator[Deci
             yield Decision(pod.uid, pod.key, change.at, seen, change.version, change.version - 1, text=text)
 
 
-SAME, TIE = "same", "tie"
+SAME, FORETOLD, TIE = "same", "foretold", "tie"
 
 MOVED = "the cluster moved"
 SAMPLED = "a part of the nodes"
@@ -199,12 +200,18 @@ UNEXPLAINED = "unexplained"
 
 
 def agreement(decision: Decision, attempt: Attempt, names: Sequence[str]) -> str:
-    """``SAME``, ``TIE`` if chance decided between what was recorded and the answer, or nothing."""
+    """``SAME``, ``FORETOLD`` if it is that of several best nodes which the version's rule takes, ``TIE`` if chance
+    decided between what was recorded and the answer, or nothing.
+    """
     if decision.node:
         best = [names[row] for row in attempt.best]
         if decision.node not in best:
             return ""
-        return SAME if len(best) == 1 else TIE
+        if len(best) == 1:
+            return SAME
+        if attempt.choice is not Choice.HEAP or attempt.row is None:
+            return TIE
+        return FORETOLD if names[attempt.row] == decision.node else TIE
     if attempt.is_placed or attempt.message != decision.text:
         return ""
     if not decision.victims:

@@ -129,11 +129,10 @@ class RecordedCluster:
             return Attempt(info, message=f"skip schedule deleting pod: {pod.key}")
         return self.session.driver.decide(info, begin)
 
-    def follow_search(self, attempt: Attempt, begin: int | None = None) -> None:
+    def follow_search(self, attempt: Attempt) -> None:
         """A search was like this one, so that the next begins where it ends."""
-        shared = self.session.driver.shared
-        first = shared.next_start if begin is None else begin
-        shared.next_start = (first + attempt.evaluated) % max(len(self.names), 1)
+        if attempt.next_start is not None:
+            self.session.driver.shared.next_start = attempt.next_start
 
     def _move(self, old: Resource | None, new: Resource | None) -> None:
         """A pod came, changed or went."""

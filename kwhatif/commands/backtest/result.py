@@ -10,14 +10,16 @@ from kwhatif.results.base import Fidelity, Result, ResultStruct
 class Agreement(ResultStruct, frozen=True, kw_only=True):
     """How far the decisions of one sort (bound, refused, preempted) agree.
 
-    Of ``total``, ``same`` agree in the state that was most likely theirs, in which ``tied`` ones took another of the
-    nodes that were equally good; ``searched`` ones come out of another search, which began elsewhere among the nodes;
+    Of ``total``, ``same`` agree in the state that was most likely theirs; ``foretold`` ones of them had several best
+    nodes, and took the one that the version's rule takes. ``tied`` ones took another of the nodes that were equally
+    good there; ``searched`` ones come out of another search, which began elsewhere among the nodes;
     ``near`` ones agree in a state close by, and the others do not.
     """
 
     what: str
     total: int
     same: int
+    foretold: int
     tied: int
     searched: int
     near: int

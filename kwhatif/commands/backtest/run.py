@@ -87,7 +87,8 @@ class AgreementCounts:
                 Agreement(
                     what=what,
                     total=count.total(),
-                    same=count[judge.SAME],
+                    same=count[judge.SAME] + count[judge.FORETOLD],
+                    foretold=count[judge.FORETOLD],
                     tied=count[judge.TIE],
                     searched=count[SEARCH],
                     near=count[NEAR],

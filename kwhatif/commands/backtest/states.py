@@ -231,7 +231,7 @@ class SearchTracker:
         for begin in _beginnings(row, attempt.evaluated, size):
             other = cluster.ask(pod, begin)
             if judge.agreement(decision, other, cluster.names):
-                cluster.follow_search(other, begin)
+                cluster.follow_search(other)
                 if len(self.reach) < MEASURED:
                     answers = [
                         cluster.ask(pod, start) for start in range(0, size, max(attempt.evaluated // SEARCHES, 1))

@@ -11,7 +11,7 @@ from kwhatif.results.amounts import format_count
 
 def backtest_blocks(result: BacktestResult) -> list[Block]:
     """The shares, the texts of refusals, what was left out, and the disagreements."""
-    headers = ("decisions", "recorded", "same", "tied", "searched", "near", "differing", "share")
+    headers = ("decisions", "recorded", "same", "foretold", "tied", "searched", "near", "differing", "share")
     lines = [
         *((_texts(result),) if result.texts else ()),
         *(f"Left out: {format_count(number, 'decision')}: {why}." for why, number in result.left_out.items()),
@@ -36,7 +36,7 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
 def _row(each: Agreement) -> tuple[str, ...]:
     # Rounded down: 100% is said only where all agree.
     share = f"{1000 * each.agreeing // each.total / 10:.1f}%" if each.total else NONE
-    numbers = (each.total, each.same, each.tied, each.searched, each.near, each.total - each.agreeing)
+    numbers = (each.total, each.same, each.foretold, each.tied, each.searched, each.near, each.total - each.agreeing)
     return (each.what, *map(str, numbers), share)
 
 

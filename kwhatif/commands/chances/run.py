@@ -112,10 +112,13 @@ class Chances(Question[ChancesResult]):
 
 
 def _left_to_chance(session: Session) -> Iterator[str]:
-    yield "which of several best nodes is taken: each as likely as any other"
+    workers = format_count(session.setup.configuration.parallelism, "worker")
+    if session.setup.features.best_node_is_top_of_a_heap:
+        yield f"which of several best nodes is taken: by the order in which {workers} of a search find nodes"
+    else:
+        yield "which of several best nodes is taken: each as likely as any other"
     yield "the order in which pods come: any, but for those of a StatefulSet; the queue sorts by priority first"
     if any(scheduler.samples for scheduler in session.driver.in_use):
-        workers = format_count(session.setup.configuration.parallelism, "worker")
         yield f"above 100 nodes, where the first search begins: at any node; and which nodes {workers} of a search find"
 
 

@@ -2,7 +2,8 @@
 
 What is left to chance, trial by trial: how the pods of several workloads come between each other, and of one workload's
 own pods which comes first (those of a StatefulSet come in their order); where the first search for nodes begins; which
-nodes the racing workers of a search find, above a hundred nodes; and which of the best nodes is taken.
+nodes the racing workers of a search find, and in which order; which of the best nodes is drawn where that is not
+decided by the order; and which candidates preemption looks at and takes.
 
 Outcomes of trials added up, in their order, to probabilities.
 """

@@ -26,6 +26,9 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.commands.conformance.compare_descheduling import descheduling_differences
+from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
+from kwhatif.commands.conformance.recorded_groups import RecordedGroups, group_differences
 from kwhatif.commands.conformance.result import Difference, FileAgreement
 from kwhatif.commands.conformance.scenario import RecordedAutoscaler, RecordedKarpenter
 
@@ -179,6 +182,29 @@ class RecordedStatus(msgspec.Struct, rename="camel", omit_defaults=True):
     reasons: list[str] | None = None
 
 
+class RecordedPermit(msgspec.Struct):
+    """What Permit plugins answered, if not that the pod may go on."""
+
+    code: str
+    seconds: float | None = None
+    plugin: str | None = None
+
+
+class RecordedRejection(msgspec.Struct):
+    """A waiting pod that was sent back."""
+
+    pod: str
+    message: str
+
+
+class RecordedTimeout(msgspec.Struct):
+    """A permit that timed out, and all it dragged along."""
+
+    seconds: float
+    pod: str
+    rejected: list[RecordedRejection] = []
+
+
 class RecordedAttempt(msgspec.Struct, rename="camel"):
     """One scheduling cycle, as ``docs/conformance.md`` describes it."""
 
@@ -196,7 +222,14 @@ class RecordedAttempt(msgspec.Struct, rename="camel"):
     nominated: str | None = None
     victims: list[str] | None = None
     allocations: dict[str, list[str]] | None = None
+    hint: str | None = None
+    hinted: bool | None = None
     error: str | None = None
+    step: int | None = None
+    permit: RecordedPermit | None = None
+    outcome: str | None = None
+    allowed: list[str] | None = None
+    rejected_waiting: list[RecordedRejection] | None = None
 
 
 class RecordedPod(msgspec.Struct):
@@ -211,20 +244,33 @@ class Recorded(msgspec.Struct, rename="camel"):
 
     pods: list[RecordedPod] = []
     node_order: list[str] | None = None
+    queue_order: list[str] | None = None
+    timeouts: list[RecordedTimeout] | None = None
+    stopped: bool | None = None
+    final: dict[str, str | None] | None = None
 
+
+OF_QUEUE = (("queue_order", "queueOrder"), ("timeouts", "timeouts"), ("stopped", "stopped"), ("final", "final"))
+"""Attribute and name of what is recorded of a queue as a whole."""
 
 FIELDS = tuple(zip(RecordedAttempt.__struct_fields__, RecordedAttempt.__struct_encode_fields__, strict=True))
 """Attribute and name of each field of an attempt."""
 
 
-def differences(wanted: Sequence[RecordedAttempt], got: Sequence[RecordedAttempt]) -> Iterator[tuple[str, Any, Any]]:
-    """The fields that differ, with what was recorded and what was answered."""
+PARTIAL = frozenset({"rejected", "scores"})
+"""Where ties are real, a recording may leave these out."""
+
+
+def differences(
+    wanted: Sequence[RecordedAttempt], got: Sequence[RecordedAttempt], *, partly: bool = False
+) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ, with what was recorded and what was answered. ``partly``: ``PARTIAL`` may be absent."""
     if len(wanted) != len(got):
         yield "attempts", len(wanted), len(got)
     for want, have in zip(wanted, got, strict=False):
         for attribute, name in FIELDS:
             left, right = getattr(want, attribute), getattr(have, attribute)
-            if left == right:
+            if left == right or (partly and left is None and attribute in PARTIAL):
                 continue
             left, right = _comparable_decision(attribute, left, right)
             if left != right:
@@ -246,8 +292,16 @@ def _comparable_decision(attribute: str, left: Any, right: Any) -> tuple[Any, An
                 {node: _status(status, status) for node, status in left.items()},
                 {node: _status(status, left.get(node)) for node, status in right.items()},
             )
+        case "permit":
+            return msgspec.to_builtins(left), msgspec.to_builtins(right)
+        case "rejected_waiting":
+            return _by_pod(left), _by_pod(right)
         case _:
             return left or None, right or None
+
+
+def _by_pod(rejections: list[RecordedRejection] | None) -> dict[str, str]:
+    return {each.pod: each.message for each in rejections or ()}
 
 
 def _without_zeros(scores: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:
@@ -279,10 +333,11 @@ class Tally:
     def add(
         self,
         name: str,
-        expected: Recorded | RecordedAutoscaler | RecordedKarpenter | None,
+        expected: Recorded | RecordedGroups | RecordedAutoscaler | RecordedKarpenter | RecordedDescheduler | None,
         answer: Mapping[str, Any],
         *,
         pods: int,
+        partly: bool = False,
     ) -> None:
         """Count a scenario, and compare its answer if something was expected."""
         self._scenarios += 1
@@ -291,7 +346,12 @@ class Tally:
             return
         self._compared += 1
         if isinstance(expected, Recorded):
-            found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded)))
+            found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded), partly=partly))
+        elif isinstance(expected, RecordedGroups):
+            found = list(group_differences(expected, answer))
+        elif isinstance(expected, RecordedDescheduler):
+            recorded = msgspec.to_builtins(expected)
+            found = [("", *difference) for difference in descheduling_differences(recorded, answer)]
         else:
             differences = karpenter_differences if "nodeClaims" in answer else autoscaling_differences
             found = [("", *difference) for difference in differences(msgspec.to_builtins(expected), answer)]
@@ -314,13 +374,18 @@ class Tally:
         )
 
 
-def _of_scheduler(expected: Recorded, got: Recorded) -> Iterator[tuple[str, str, Any, Any]]:
+def _of_scheduler(expected: Recorded, got: Recorded, *, partly: bool) -> Iterator[tuple[str, str, Any, Any]]:
     """Pod and field of all that differs, with what was recorded and what was answered."""
     if expected.node_order is not None and expected.node_order != got.node_order:
         yield "", "nodeOrder", expected.node_order, got.node_order
+    if expected.queue_order is not None:
+        for attribute, name in OF_QUEUE:
+            left, right = getattr(expected, attribute), getattr(got, attribute)
+            if (left or None) != (right or None):
+                yield "", name, msgspec.to_builtins(left), msgspec.to_builtins(right)
     answered = {pod.pod: pod.attempts for pod in got.pods}
     for wanted in expected.pods:
-        for difference in differences(wanted.attempts, answered.get(wanted.pod, [])):
+        for difference in differences(wanted.attempts, answered.get(wanted.pod, []), partly=partly):
             yield wanted.pod, *difference
 
 

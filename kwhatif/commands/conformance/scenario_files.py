@@ -22,6 +22,8 @@ from kwhatif.commands.conformance.autoscaler_replay import (
     autoscaler_answer,
     karpenter_answer,
 )
+from kwhatif.commands.conformance.descheduler_answers import DeschedulerScenario, descheduler_answer
+from kwhatif.commands.conformance.group_answers import GroupScenario, group_answer
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario, scheduler_answer
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Plugin
@@ -55,7 +57,7 @@ def _strip_compression(name: str) -> str:
 _NOTHING = msgspec.Raw()
 
 
-AnyScenario = SchedulerScenario | AutoscalerScenario | KarpenterScenario
+AnyScenario = SchedulerScenario | GroupScenario | AutoscalerScenario | KarpenterScenario | DeschedulerScenario
 
 
 class _Head(msgspec.Struct, rename="camel"):
@@ -63,18 +65,37 @@ class _Head(msgspec.Struct, rename="camel"):
 
     node_groups: msgspec.Raw = _NOTHING
     node_pools: msgspec.Raw = _NOTHING
+    steps: msgspec.Raw = _NOTHING
+    policy: msgspec.Raw = _NOTHING
 
     @property
     def kind(self) -> type[AnyScenario]:
+        if self.policy is not _NOTHING and _is_of_descheduler(self.policy):
+            return DeschedulerScenario
         if self.node_groups is not _NOTHING:
             return AutoscalerScenario
+        if self.steps is not _NOTHING and self.node_pools is _NOTHING:
+            return GroupScenario
         return KarpenterScenario if self.node_pools is not _NOTHING else SchedulerScenario
+
+
+def _is_of_descheduler(policy: msgspec.Raw) -> bool:
+    """Schedulers had policies, too, of another kind."""
+    try:
+        return decode_json(policy, _Policy).kind == "DeschedulerPolicy"
+    except InputError:
+        return False
+
+
+class _Policy(msgspec.Struct):
+    kind: str = ""
 
 
 def read_scenarios(path: str) -> Iterator[tuple[str, AnyScenario]]:
     """The scenarios of a file in order, each with what messages call it: the file and the line.
 
-    Those with node groups are of cluster-autoscaler, those with NodePools of Karpenter. Raises InputError.
+    Those with node groups are of cluster-autoscaler, those with NodePools of Karpenter, those with steps have groups of
+    pods, those with a DeschedulerPolicy are of the descheduler. Raises InputError.
     """
     (text,) = read_paths([path])
     for line, raw in _objects(text):
@@ -86,6 +107,13 @@ def read_scenarios(path: str) -> Iterator[tuple[str, AnyScenario]]:
             place = error.place.removeprefix("line 1, ") if not error.place.startswith("$") else error.place
             raise InputError(error.problem, source=where, place=place) from None
         yield f"{where} ({scenario.name})", scenario
+
+
+def pods_in(scenario: AnyScenario) -> int:
+    """How many pods are asked about: none by themselves where the descheduler chooses among those that run."""
+    if isinstance(scenario, DeschedulerScenario):
+        return 0
+    return scenario.size if isinstance(scenario, GroupScenario) else len(scenario.pods)
 
 
 def _objects(text: Text) -> Iterator[tuple[int, Json]]:
@@ -122,20 +150,26 @@ def replay_scenario(
     outside: Mapping[str, type[Plugin[Any, Any]]] | None = None,
     skip_unknown: bool = False,
 ) -> dict[str, Any]:
-    """What a scheduler, or an autoscaler, makes of it, in the shape of ``expected`` with the scenario's name.
+    """What whoever was recorded makes of it, in the shape of ``expected`` with the scenario's name.
 
     ``source`` is what messages call the scenario. Raises InputError, PolicyError or PluginError.
     """
     try:
         if isinstance(scenario, KarpenterScenario):
             return karpenter_answer(scenario)
+        if isinstance(scenario, DeschedulerScenario):
+            return descheduler_answer(scenario)
         features = features or features_of()
+        if isinstance(scenario, SchedulerScenario | GroupScenario) and scenario.gates:
+            features = features_of(features.minor, {**dict(features.gates), **scenario.gates})
         legacy = scenario.policy if isinstance(scenario, SchedulerScenario) else None
         policy = scenario.config if legacy is None else legacy
         configuration = load_configuration(policy, source=source or scenario.name, features=features)
         setup = Setup(configuration, features, outside or {}, skip_unknown=skip_unknown)
         if isinstance(scenario, AutoscalerScenario):
             return autoscaler_answer(scenario, setup)
+        if isinstance(scenario, GroupScenario):
+            return group_answer(scenario, setup)
         return scheduler_answer(scenario, setup)
     except InputError as error:
         raise error.with_source(source) from None

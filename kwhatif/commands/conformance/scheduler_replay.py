@@ -7,17 +7,20 @@ A scenario is a cluster, a policy and pods that arrive one at a time; the format
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.core import Pod
+from kwhatif.api.watcher_metrics import Moments, WatcherMetrics
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.conformance.compare import Recorded
+from kwhatif.commands.conformance.queued_answers import queued_answers
 from kwhatif.commands.conformance.scenario import read_objects
+from kwhatif.commands.conformance.scenario_queue import QueueReplay
 from kwhatif.errors import InputError
 from kwhatif.framework.status import Status
 from kwhatif.scheduling.attempt import Attempt
@@ -31,7 +34,11 @@ _Stored = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
 
 
 class SchedulerScenario(msgspec.Struct):
-    """One line of a scenario file. ``expected`` may be absent; a legacy ``policy`` stands in place of ``config``."""
+    """One line of a scenario file. ``expected`` may be absent; a legacy ``policy`` stands in place of ``config``.
+
+    With ``ties: real`` the pods go through the queue, and no tie is pinned by name. ``gates`` are feature gates that
+    differ from their defaults.
+    """
 
     name: Annotated[str, Meta(min_length=1)]
     objects: list[_Stored]
@@ -39,16 +46,36 @@ class SchedulerScenario(msgspec.Struct):
     config: dict[str, Any] | None = None
     expected: Recorded | None = None
     policy: dict[str, Any] | None = None
+    ties: Literal["real"] | None = None
+    gates: dict[str, bool] | None = None
+    queue: bool = False
+    metrics: WatcherMetrics | None = None
+    varies: list[str] | None = None
+
+
+# The moments of recordings: the scheduler started, and saw the bound pods, an hour before pods are bound.
+_MOMENTS = Moments(now=1772366400.0, started=1772362800.0)
 
 
 def scheduler_answer(scenario: SchedulerScenario, setup: Setup) -> dict[str, Any]:
     """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
     objects = read_objects(scenario.objects)
+    objects.put(Moments, [_MOMENTS])
+    if scenario.metrics is not None:
+        objects.put(WatcherMetrics, [scenario.metrics])
     pods = list(_pods(scenario))
     cluster = Cluster.load(objects, setup.features, setup.queues)
+    for pod in pods:
+        cluster.pending.add(pod)
+    if scenario.ties is not None:
+        return {"name": scenario.name, "nodeOrder": cluster.columns.names, **queued_answers(cluster, setup, pods)}
     everywhere = _AllNodesRecorder()
-    driver = Driver(cluster, setup, observer=everywhere)
+    driver = Driver(cluster, setup, observer=everywhere, ties_by_name=True)
     driver.set_up_all()
+    if scenario.queue:
+        replay = QueueReplay(driver, lambda attempt: _record(driver, attempt, everywhere.records[-1]))
+        outcome = replay.run([driver.cluster.shapes.info(pod) for pod in pods])
+        return {"name": scenario.name, "nodeOrder": cluster.columns.names, **outcome}
     answers = []
     for i, pod in enumerate(pods):
         try:
@@ -92,14 +119,17 @@ def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> 
         record["error"] = attempt.message
     elif attempt.row is None:
         record["message"] = attempt.message
-    else:
+    row = attempt.chosen if attempt.permit is not None else attempt.row
+    if attempt.permit is not None:
+        record["permit"] = _permit(attempt.permit)
+    if row is not None:
         names = cluster.columns.names
         totals = record["totals"]
         sampled = [names[row] for row in attempt.sampled]
         top = max(totals[name] for name in sampled)
         record["sampled"] = sampled
         record["winners"] = sorted(name for name in sampled if totals[name] == top)
-        record["selected"] = names[attempt.row]
+        record["selected"] = names[row]
         if allocations := _allocations(cluster, attempt.pod):
             record["allocations"] = allocations
     if attempt.nominated:
@@ -159,6 +189,14 @@ def _record_all_nodes(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
     else:
         scheduler.drift(info, scored=False)
     return record
+
+
+def _permit(answer: Status | Mapping[str, float]) -> Mapping[str, Any]:
+    """What Permit plugins answered: the least that one is willing to wait, or who refused."""
+    if isinstance(answer, Status):
+        return {"code": str(answer.code), "plugin": answer.plugin}
+    seconds = min(answer.values())
+    return {"code": "Wait", "seconds": int(seconds) if seconds == int(seconds) else seconds}
 
 
 def _status(status: Status) -> Mapping[str, Any]:

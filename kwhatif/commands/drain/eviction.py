@@ -97,6 +97,28 @@ class EvictionBudgets:
         budget.evictions += 1
         return ""
 
+    def forbids(self, pod: Pod) -> str:
+        """Why a pod must stay as things are now; nothing if it may go. Nothing is counted."""
+        mine = self._budgets_of(pod)
+        if not mine or _needs_no_budget(pod):
+            return ""
+        if len(mine) > 1:
+            return _SEVERAL
+        (budget,) = mine
+        unguarded = not _ready(pod) and (not budget.spares_unhealthy or budget.healthy >= budget.desired > 0)
+        return "" if unguarded or budget.allowed > 0 else f"{_VIOLATES} {budget.name} allows none"
+
+    def lose(self, pod: Pod) -> None:
+        """A pod goes without being asked."""
+        for budget in self._budgets_of(pod):
+            budget.healthy -= 1
+            budget.allowed = max(budget.allowed - 1, 0)
+
+    def needed_of(self, pod: Pod) -> int | None:
+        """How many healthy pods the budget of a pod needs; None if it has none, or nobody knows."""
+        mine = self._budgets_of(pod)
+        return mine[0].desired if len(mine) == 1 and mine[0].reported else None
+
     def ready(self, pod: Pod) -> None:
         """A pod made in the place of another became ready. A budget allows what it has beyond the healthy it needs."""
         for budget in self._budgets_of(pod):

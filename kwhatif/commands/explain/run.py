@@ -104,7 +104,11 @@ class ExplainRun(Question[ExplainResult]):
         for later in self._later:
             require_pods(later.files, later.manifests, case.inputs.manifest_options)
             more = expand_manifests(
-                case.snapshot, later.manifests, case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+                case.snapshot,
+                later.manifests,
+                case.inputs.manifest_options,
+                case.scheduler_options.kubernetes_version,
+                gates=case.gates,
             )
             later.asked = distinct_pods(list(more.all_pods()))
             for name in ("objects", "claims", "refusals", "failed", "doubts"):

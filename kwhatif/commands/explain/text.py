@@ -11,6 +11,7 @@ from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Tabl
 from kwhatif.render.explain_nodes import feasible_blocks, missing, nearest, rejected_blocks, score_table
 from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.tie_choice import choice_of
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
 from kwhatif.results.place import Placement
@@ -22,7 +23,7 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
     if len(result.pods) > 1:
         blocks.append(Table(("pod", "outcome"), tuple(map(_summarize, result.pods))))
     for number, report in enumerate(result.pods, 1):
-        told = tuple(_pod(report, result.nodes, everything))
+        told = tuple(_pod(report, result.nodes, everything, result.fidelity.rules))
         if len(result.pods) == 1:
             blocks += told
         else:
@@ -64,8 +65,8 @@ def _summarize(report: PodReport) -> tuple[str, str]:
     return f"{report.pod}{more}", _describe_placement(report)
 
 
-def _pod(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
-    yield Facts(tuple(_facts(report, nodes)))
+def _pod(report: PodReport, nodes: int, everything: bool, minor: str) -> Iterator[Block]:
+    yield Facts(tuple(_facts(report, nodes, minor)))
     yield from _alike_blocks(report)
     yield from device_blocks((report.placement,))
     if report.comparison is not None:
@@ -76,10 +77,10 @@ def _pod(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
     yield from _fixes(report)
 
 
-def _facts(report: PodReport, nodes: int) -> Iterator[tuple[str, str]]:
+def _facts(report: PodReport, nodes: int, minor: str) -> Iterator[tuple[str, str]]:
     placement = report.placement
     yield "Pod", report.pod
-    yield "Outcome", _outcome(placement, nodes)
+    yield "Outcome", _outcome(placement, nodes, minor)
     yield "Priority", str(placement.priority)
     yield "Scheduler", placement.scheduler or NONE
     if report.state:
@@ -92,17 +93,20 @@ def _facts(report: PodReport, nodes: int) -> Iterator[tuple[str, str]]:
         yield "Message", placement.message
 
 
-def _outcome(placement: Placement, nodes: int) -> str:
+def _outcome(placement: Placement, nodes: int, minor: str) -> str:
     match placement.outcome:
         case "placed" if placement.victims:
             return f"fits nowhere as it is; {_describe_victims(placement)} evicted, and it goes there"
+        case "placed" if placement.choice == "hint":
+            return f"goes to {placement.node}, unscored: it was the next best for the pod before, which looked alike"
         case "placed" if placement.score is None:
             return f"goes to {placement.node}, unscored: it is the only feasible one of {format_count(nodes, 'node')}"
         case "placed":
             best = f"the best of {format_count(placement.feasible, 'feasible node')}"
             if placement.ties > 1:
                 rivals = [name for name in placement.tied if name != placement.node]
-                among = f"one of the {placement.ties} best of {placement.feasible} feasible nodes"
+                chosen = choice_of(placement, minor) or f"one of the {placement.ties} best"
+                among = f"{chosen}, of {format_count(placement.feasible, 'feasible node')}"
                 best = f"tied with {format_some(rivals)}; {among}"
             looked = (
                 ""

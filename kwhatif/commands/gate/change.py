@@ -31,8 +31,9 @@ from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.expand import complete_object
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.load import Manifest
-from kwhatif.workloads.controllers import TemplatePath, makes_pods
+from kwhatif.workloads.controllers import makes_pods
 from kwhatif.workloads.objects import same_template, section
+from kwhatif.workloads.workload_kind import WorkloadKind
 
 _MOST_DETAILS = 8
 _NOT_TOLD = ("metadata.annotations", "metadata.uid", "metadata.generation")
@@ -48,7 +49,7 @@ class ChangeSet:
 
 
 def compare_manifests(
-    base: Sequence[Manifest] | None, head: Sequence[Manifest], templates: Sequence[TemplatePath] = ()
+    base: Sequence[Manifest] | None, head: Sequence[Manifest], templates: Sequence[WorkloadKind] = ()
 ) -> ChangeSet:
     """What there is to judge. Without a base every manifest is, and what it is comes to light when it is applied.
 
@@ -90,7 +91,7 @@ def _key(manifest: Manifest) -> tuple[str, ...]:
     return group, obj.kind or "", obj.namespace, obj.name
 
 
-def _stored_form_of(manifest: Manifest, templates: Sequence[TemplatePath]) -> Object:
+def _stored_form_of(manifest: Manifest, templates: Sequence[WorkloadKind]) -> Object:
     """The object as the API server would store it; as it stands there if nothing is known of it or it is refused."""
     obj = complete_object(manifest)
     if not makes_pods(obj, templates):

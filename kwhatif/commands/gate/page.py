@@ -69,4 +69,4 @@ def _finding(finding: Finding, result: GateResult) -> dict[str, Any]:
     }
 
 
-PAGE = PageSpec("gate", gate_answer, gate_blocks, "Change", findings=findings_data)
+PAGE = PageSpec("gate", gate_answer, gate_blocks, "Change", data=lambda result: {"findings": findings_data(result)})

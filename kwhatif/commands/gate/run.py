@@ -112,7 +112,9 @@ class Gate(Question[GateResult]):
         proposal = cast("GateScenario", case)
         apply_change(proposal)
         version = case.scheduler_options.kubernetes_version
-        case.expanded = expand_manifests(case.snapshot, proposal.found.apply, case.inputs.manifest_options, version)
+        case.expanded = expand_manifests(
+            case.snapshot, proposal.found.apply, case.inputs.manifest_options, version, gates=case.gates
+        )
         if proposal.base is None and not case.expanded.refusals:
             require_pods(case.inputs.manifests, case.manifests, case.inputs.manifest_options)
 

@@ -15,8 +15,9 @@ from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
-from kwhatif.workloads.controllers import TemplatePath, makes_pods
+from kwhatif.workloads.controllers import makes_pods
 from kwhatif.workloads.objects import annotations_of, labels_of, section
+from kwhatif.workloads.workload_kind import WorkloadKind
 
 _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
 
@@ -77,7 +78,7 @@ def plain_text(value: Any) -> str:
 
 def units_of(
     manifests: Sequence[Manifest],
-    templates: Sequence[TemplatePath],
+    templates: Sequence[WorkloadKind],
     expanded: ExpandedManifests,
     moved: Sequence[PodToSchedule],
     placements: Sequence[Placement],

@@ -161,7 +161,7 @@ class FailingCluster:
         before = self.cluster.checkpoint()
         try:
             self._take_away(self.rows(nodes))
-            self._driver.shared.next_start = 0
+            self._driver.begin_anew()
             yield self._driver
         finally:
             self.cluster.go_back(before)

@@ -22,6 +22,7 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.placement.hot_nodes import hot_nodes
 from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.question import PendingResult, Question, Scenario
@@ -90,6 +91,8 @@ class Place(Question[PlaceResult]):
                 scaler=case.scaler,
             )
         case.session_after = run.end.session
+        for text in hot_nodes(case.snapshot, case.session.cluster, run.placements):
+            notes.note(text)
 
         def result(fidelity: Fidelity) -> PlaceResult:
             if self.write:

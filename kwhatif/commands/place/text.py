@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+import msgspec
+
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.snapshot.info.text import bar
 from kwhatif.render.blocks import (
@@ -31,7 +33,9 @@ from kwhatif.render.blocks import (
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
 from kwhatif.render.page_spec import PageSpec, answer_in_words
+from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
+from kwhatif.render.tie_choice import choice_lines
 from kwhatif.results.amounts import format_column, format_count
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
 
@@ -75,6 +79,10 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
         rows = tuple(_row(placement, nodes, wide) for placement in (*result.placements, *result.replacements))
         grouping = Grouping("pod", (0, 1, len(headers) - 1), (1,), first=len(headers) - 1)
         blocks.append(Table(headers, rows, None, grouping, (2,), _SPARE))
+        told = tuple(choice_lines((*result.placements, *result.replacements), result.fidelity.rules))
+        blocks += [Lines(told)] if told else []
+    if result.groups is not msgspec.UNSET:
+        blocks += group_blocks(result.groups)
     if wide:
         blocks += device_blocks((*result.placements, *result.replacements))
     victims = [(placement, victim) for placement in result.placements for victim in placement.victims]

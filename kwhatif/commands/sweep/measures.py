@@ -35,7 +35,7 @@ from kwhatif.commands.sweep.result import Influence, Level, LevelMean, Measures,
 from kwhatif.commands.sweep.space_document import Axis
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.place import Placement
-from kwhatif.simulation.autoscalers.instance_types_document import KIND, catalogue_in
+from kwhatif.simulation.autoscalers.instance_types_document import KIND, OfferedCatalogue, catalogue_in
 from kwhatif.simulation.cluster_use import in_use, skews_of, use_of
 from kwhatif.simulation.node_pools import type_of, zone_of
 from kwhatif.snapshot.read.files import read_paths
@@ -254,13 +254,7 @@ def read_prices(path: str) -> Prices:
         raise InputError(f"expected one document, found {len(documents)}", source=path)
     (document,) = documents
     if head_of(document)[1] == KIND:
-        types = {each.name: each for each in catalogue_in(document).catalogue.types}
-        offers = {
-            (name, offering.zone, offering.capacity_type): offering.price
-            for name, each in types.items()
-            for offering in each.offerings
-        }
-        return lambda node: offers.get((type_of(node), zone_of(node), _capacity_type(node)))
+        return catalogue_prices(catalogue_in(document))
     table = decode(document.value, dict[str, Any])
     for name, price in table.items():
         if isinstance(price, bool) or not isinstance(price, int | float) or price < 0:
@@ -268,6 +262,16 @@ def read_prices(path: str) -> Prices:
             raise InputError(problem, source=path, place=f"${step(name)}")
     known = convert_strictly(table, dict[str, float])
     return lambda node: known.get(type_of(node))
+
+
+def catalogue_prices(known: OfferedCatalogue) -> Prices:
+    """The prices of a catalogue's offerings, by type, zone and capacity type."""
+    offers = {
+        (each.name, offering.zone, offering.capacity_type): offering.price
+        for each in known.catalogue.types
+        for offering in each.offerings
+    }
+    return lambda node: offers.get((type_of(node), zone_of(node), _capacity_type(node)))
 
 
 def prices_of(nodes: Iterable[Node], prices: Prices) -> tuple[Mapping[str, float], tuple[str, ...]]:

@@ -57,17 +57,21 @@ class ClaimsOfPod:
     """The claims of one pod in one scheduling cycle.
 
     claims      those it names, then the ``special`` one behind its extended resources
+    pending     by identity, what other pods of the group have reserved of them in the same cycle
     reserved    whether Reserve has been there; ``allocated``, by identity, is what it took for them
     """
 
     def __init__(self, pod: PodInfo, cluster: Cluster, named: list[ResourceClaim]) -> None:
         self.pod, self.cluster = pod, cluster
         self.named = named
+        found = ((claim, cluster.devices.pending_allocation(claim)) for claim in named)
+        self.pending = {claim.identity: allocation for claim, allocation in found if allocation is not None}
         self.special = self._special()
         self.claims = [*named, *([self.special] if self.special else [])]
         self.allocated: dict[str, Allocation] = {}
         self.created: ResourceClaim | None = None
         self.reserved = False
+        self._chosen: tuple[int, list[tuple[ResourceClaim, Allocation]]] | None = None
 
     def forget_nodes(self) -> None:
         """Let go of what was worked out for all nodes: once the pod is bound, only its claims matter."""
@@ -81,8 +85,8 @@ class ClaimsOfPod:
 
     @cached_property
     def to_allocate(self) -> list[ResourceClaim]:
-        """Claims without an allocation, the special one not among them."""
-        return [claim for claim in self.named if claim.status.allocation is None]
+        """Claims without an allocation, nor one on its way; the special one is not among them."""
+        return [c for c in self.named if c.status.allocation is None and c.identity not in self.pending]
 
     # --- extended resources
 
@@ -216,7 +220,22 @@ class ClaimsOfPod:
         return next((group for group in self.groups() if group.where[row]), None)
 
     def allocate(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:
-        """The allocation of each claim that needs one."""
+        """The allocation of each claim that needs one, the same if it is asked again in the same cycle."""
+        if self._chosen is None or self._chosen[0] != row:
+            self._chosen = row, self._allocate(row)
+        return self._chosen[1]
+
+    def _allocate(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:
+        found = self._allocate_own(row)
+        if not self.pending:
+            return found
+        # What is on its way comes last, whatever the order of the claims: upstream then mixes them up.
+        results = [*(allocation for _, allocation in found), *self.pending.values()]
+        open_claims = [claim for claim in self.named if claim.status.allocation is None]
+        own_special = [claim for claim, _ in found if claim.identity not in {each.identity for each in self.named}]
+        return list(zip([*open_claims, *own_special], results, strict=False))
+
+    def _allocate_own(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:
         group = self.group_of(row)
         if group is None:
             return []
@@ -242,7 +261,7 @@ class ClaimsOfPod:
         name = f"{self.pod.pod.metadata.name}-extended-resources-{suffix}"
         meta = replace(made.metadata, name=name, uid=f"{made.namespace}/{name}")
         status = ClaimStatus(allocation=allocation, reserved_for=[consumer_of(self.pod.pod)])
-        devices.remove_pending_allocation(made)
+        devices.remove_pending_allocation(made, recorded=True)
         self.created = replace(made, metadata=meta, status=status)
         devices.put(self.created)
         told = ExtendedResourceClaimStatus(request_mappings=list(group.mappings), resource_claim_name=name)

@@ -112,6 +112,11 @@ class ConstraintSource:
         )
         self._features = features
 
+    @property
+    def has_defaults(self) -> bool:
+        """Whether there are constraints for pods that have none of their own."""
+        return bool(self._defaults)
+
     def look(self, shape: PodShape, cluster: Cluster, action: str) -> Hashable:
         """What the constraints of pods of one template depend on besides: equal looks, equal constraints."""
         own = shape.spec.topology_spread_constraints

@@ -18,7 +18,7 @@ from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import Int64Array, IntpArray
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.evaluation import Evaluation, PluginScore
 from kwhatif.framework.status import EXTENDER, SKIP, Code, Rejection, Skip, Status, Verdicts
 from kwhatif.golang.formatting import go_quote
@@ -122,7 +122,8 @@ class ExtenderCycle:
     ``rows`` and ``nodes`` are the nodes that are left, in the order of the last answer. ``opinions`` are rejections
     by name of the node, ``silent`` the extender that left a row out without a word. ``rejected`` are the rows that
     plugins rejected before, ``looked`` the rows looked at (None: all). ``scores`` are those of plugins, if they were
-    worked out anew, and of extenders, over ``rows``.
+    worked out anew, and of extenders, over ``rows``. ``scored`` are the names of the nodes
+    that an extender gave a score.
     """
 
     def __init__(self, extenders: Extenders, pod: PodInfo, cluster: Cluster) -> None:
@@ -139,6 +140,7 @@ class ExtenderCycle:
         self.narrowed = False
         self.scores: list[PluginScore] = []
         self.plugins_scored = False
+        self.scored: set[str] = set()
 
     @property
     def evaluated_count(self) -> int:
@@ -280,7 +282,15 @@ class ExtenderCycle:
                 if found is not None:
                     self.scores.append(found)
                     totals += found.weighted_score
+            else:
+                # Upstream has a score of 0 from it for every node.
+                self.scored.update(node.name for node in self.nodes)
         return totals
+
+    @property
+    def randomized(self) -> BoolArray:
+        """bool[n]: which of ``rows`` have a random number as second key, since an extender scored them."""
+        return np.array([node.name in self.scored for node in self.nodes], np.bool_)
 
     def all_scores(self, plugins: list[PluginScore], rows: IntpArray) -> list[PluginScore]:
         """The extenders' scores of some of ``rows`` after the plugins', which count if not worked out anew."""
@@ -298,6 +308,7 @@ class ExtenderCycle:
         sums: dict[str, int] = {}
         for said in answer:
             sums[said.host] = sums.get(said.host, 0) + said.score
+        self.scored.update(sums)
         raw = np.array([_int64(sums.get(node.name, 0)) for node in self.nodes], np.int64)
         return PluginScore(extender.name, extender.weight, raw, raw * SCALE)
 

@@ -30,7 +30,16 @@ from kwhatif.autoscaling.karpenter.requirements import (
     ZONE,
 )
 from kwhatif.errors import InputError, UsageError
-from kwhatif.simulation.autoscalers.aws_types import Places, SpotPrices, Types, aws_types
+from kwhatif.simulation.autoscalers.aks_types import AzureSku, aks_types
+from kwhatif.simulation.autoscalers.aws_types import (
+    Places,
+    SpotPrices,
+    Types,
+    aws_types,
+    provider_options,
+    uses_auto_mode,
+)
+from kwhatif.simulation.autoscalers.gcp_types import MachineType, gcp_types
 from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
 from kwhatif.snapshot.read.files import read_paths
@@ -111,7 +120,13 @@ def _offering(offering: _Offering, place: str) -> KnownOffering:
         raise InputError(error.problem, place=place + error.place.removeprefix("$")) from None
 
 
-_OF_TYPES = ("karpenter.k8s.aws/instance-", "karpenter.kwok.sh/instance-")
+_OF_TYPES = (
+    "karpenter.k8s.aws/instance-",
+    "karpenter.kwok.sh/instance-",
+    "karpenter.azure.com/sku-",
+    "karpenter.k8s.gcp/instance-",
+    "eks.amazonaws.com/instance-",
+)
 _PLATFORM = ("kubernetes.io/arch", "kubernetes.io/os")
 _NONE = Quantity.from_units(0)
 _INCOMPLETE = "only types that the snapshot has a node of, as nodes have them; prices and other offerings are unknown"
@@ -159,9 +174,27 @@ T = TypeVar("T")
 
 
 def load_instance_types(
-    snapshot: Snapshot, *, kwok: str = "", types: str = "", offerings: str = "", spot: str = "", prices: str = ""
+    snapshot: Snapshot,
+    *,
+    kwok: str = "",
+    types: str = "",
+    offerings: str = "",
+    spot: str = "",
+    prices: str = "",
+    azure: str = "",
+    gcp: str = "",
+    spot_prices: str = "",
 ) -> InstanceTypesFile:
     """The catalogue of one of these sources; a snapshot beside AWS's has the node class. Raises InputError."""
+    if azure or gcp:
+        known = _read(prices, dict[str, float]) if prices else {}
+        on_spot = _read(spot_prices, dict[str, float]) if spot_prices else {}
+        try:
+            if azure:
+                return aks_types(_read(azure, list[AzureSku]), known, on_spot, azure)
+            return gcp_types(_read(gcp, list[MachineType]), known, on_spot, gcp)
+        except InputError as error:
+            raise (error if error.source else error.with_source(azure or gcp)) from None
     if kwok:
         try:
             return kwok_types(_read(kwok, list[KwokType]), kwok)
@@ -178,8 +211,10 @@ def load_instance_types(
         _read(offerings, Places),
         _read(spot, SpotPrices) if spot else None,
         _read(prices, dict[str, float]) if prices else {},
-        classes[0] if classes else EC2NodeClass(),
+        classes[0] if classes else None,
         types,
+        provider_options(snapshot),
+        auto_mode=uses_auto_mode(snapshot),
     )
 
 

@@ -42,7 +42,7 @@ from kwhatif.simulation.autoscalers.node_groups_document import (
     Template,
     members_of,
 )
-from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
+from kwhatif.snapshot.format.autoscaler_info import FORMER, GROUP_FLAGS, IDLE, NOT_MODELLED, AutoscalerInfo
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
 
 _ZONE = "topology.kubernetes.io/zone"
@@ -347,8 +347,8 @@ def _parse_node_flags(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, i
 
 
 def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The flags that decide something here, by name."""
-    flags: dict[str, Any] = {}
+    """The flags that decide something here, by name; of former names those that nothing else says."""
+    flags: dict[str, Any] = {FORMER[name]: value for name, value in words if name in FORMER}
     for name, value in words:
         if name in LISTS:
             flags.setdefault(name, []).extend(value.split(","))
@@ -357,7 +357,24 @@ def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return flags
 
 
+def _unread(words: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What the autoscaler is told that is not heard here, in words."""
+    for value in (value for flag, value in words if flag == "nodes"):
+        if not list(_parse_node_flags([("nodes", value)])):
+            yield f"--nodes={value} cannot be read: expected min:max:name"
+    names = list(dict.fromkeys(flag for flag, _ in words))
+    if others := [name for name in names if name in NOT_MODELLED]:
+        yield f"flags that decide what is not modelled here: {', '.join(others)}"
+    if others := [name for name in names if name in IDLE]:
+        yield f"flags that decide nothing here: {', '.join(others)}"
+    known = {*FLAGS, *GROUP_FLAGS, *NOT_MODELLED, *IDLE, *FORMER}
+    if others := [name for name in names if name not in known]:
+        yield f"flags that cluster-autoscaler 1.36 does not have: {', '.join(others)}"
+
+
 def _unknown(groups: Sequence[Group], words: Sequence[tuple[str, str]], info: AutoscalerInfo) -> Iterator[str]:
+    yield from _unread(words)
+    yield from info.unreadable or ()
     discovery = [value for flag, value in words if flag == "node-group-auto-discovery"]
     if discovery and not info.groups:
         told = " ".join(f"--node-group-auto-discovery={value}" for value in discovery)

@@ -44,7 +44,7 @@ class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_un
 class KnownOffering(_Part, frozen=True, kw_only=True):
     """A type in a zone. What a reservation holds has its ``reservationId`` and how many machines are left of it.
 
-    ``reservationType`` is AWS's: ``default`` or ``capacity-block``.
+    ``reservationType`` is AWS's: ``default`` or ``capacity-block``. ``zoneId`` is what AWS calls the zone everywhere.
     """
 
     zone: Annotated[str, Meta(min_length=1)]
@@ -54,6 +54,7 @@ class KnownOffering(_Part, frozen=True, kw_only=True):
     reservation_id: str = ""
     reservation_capacity: Annotated[int, Meta(ge=0)] = 0
     reservation_type: Literal["default", "capacity-block"] = "default"
+    zone_id: str = ""
 
 
 class KnownType(_Part, frozen=True, kw_only=True):
@@ -77,6 +78,7 @@ class KnownType(_Part, frozen=True, kw_only=True):
                 o.reservation_capacity,
                 o.reservation_type if o.reservation_id else "",
                 labels,
+                o.zone_id,
             )
             for o in self.offerings
         )

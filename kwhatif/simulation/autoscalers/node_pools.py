@@ -53,14 +53,14 @@ class PoolAutoscaler:
     name = "Karpenter"
 
     def __init__(self, known: OfferedCatalogue, pools: Sequence[NodePool]) -> None:
-        self._known, self._pools = known, pools
+        self.known, self.pools = known, pools
         self._made: dict[str, int] = {}
 
     def ask(
         self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
     ) -> AutoscalerPlan:
         """What comes of one round; the nodes get names that are not ``taken``."""
-        world = build_karpenter_snapshot(later, self._known, self._pools, now, waiting)
+        world = build_karpenter_snapshot(later, self.known, self.pools, now, waiting)
         found = provision(world)
         keys = {pod.key for pod in waiting}
         # Machines for the pods of nodes that are going are not those that were asked about.
@@ -74,15 +74,15 @@ class PoolAutoscaler:
         for claim in snapshot.objects.list_all(NodeClaim):
             owner = (claim.metadata.labels or {}).get(NODE_POOL, "")
             capacities.setdefault(owner, []).append({**amounts(claim.status.capacity), NODES: 1000})
-        catalogue = self._known.catalogue
-        for pool in self._pools:
+        catalogue = self.known.catalogue
+        for pool in self.pools:
             new = self._made.get(pool.name, 0)
             if not new:
                 continue
             there, limits = capacities.get(pool.name, []), amounts(pool.spec.limits)
             used = total(there)
             left = {name: each for name, each in subtract(limits, used).items() if name in limits}
-            types = catalogue.within(catalogue.rows(self._known.offered.get(pool.name)), left)
+            types = catalogue.within(catalogue.rows(self.known.offered.get(pool.name)), left)
             yield GroupSize(
                 pool.name,
                 len(there) - new,

@@ -130,7 +130,7 @@ def _apply(draft: Draft, what: AddNodes, origin: str) -> str:
     _note_new_places(draft, made[0], places)
     for node in made:
         draft.snapshot.objects.add(node)
-    _equip(draft, like.name, names)
+    equip(draft, like.name, names)
     daemons = start_daemons(draft, made, like, origin)
     span = f"node {made[0].name}" if len(made) == 1 else f"nodes {made[0].name} to {made[-1].name}"
     draft.note(f"{origin}: new {span}{f', with {daemons}' if daemons else ''}")
@@ -151,7 +151,7 @@ def _note_new_places(draft: Draft, node: Node, places: Mapping[str, str]) -> Non
             draft.note(f"no node was in {place} {value} before{there}")
 
 
-def _equip(draft: Draft, like: str, names: Sequence[str]) -> None:
+def equip(draft: Draft, like: str, names: Sequence[str]) -> None:
     """What drivers say about a node goes for new ones: volume limits and devices, under their own names."""
     objects = draft.snapshot.objects
     csi_nodes = [csi_node for csi_node in objects.list_all(CSINode) if csi_node.name == like]

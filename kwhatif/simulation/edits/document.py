@@ -36,20 +36,22 @@ from kwhatif.simulation.edits.edited import EditedSnapshot
 from kwhatif.simulation.edits.kind import EditKind, EditPart, ParsedEdit
 from kwhatif.simulation.edits.label import LABEL
 from kwhatif.simulation.edits.remove_nodes import REMOVE_NODES
+from kwhatif.simulation.edits.resource_patches import edits_of_patch, is_patch
 from kwhatif.simulation.edits.scale import SCALE
 from kwhatif.simulation.edits.set_amount import SET
+from kwhatif.simulation.edits.set_resources import SET_RESOURCES
 from kwhatif.simulation.edits.taint import TAINT, UNTAINT
 from kwhatif.snapshot.format.documents import own_document
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import display_path, read_paths
-from kwhatif.snapshot.read.objects import Document, read_documents
+from kwhatif.snapshot.read.objects import Document, decode, head_of, read_documents
 
 KINDS: tuple[EditKind[Any], ...] = (
     *(CORDON, UNCORDON),
     *(TAINT, UNTAINT),
     *(LABEL, SET),
     *(ADD_NODES, REMOVE_NODES),
-    *(SCALE, DELETE_PODS),
+    *(SCALE, SET_RESOURCES, DELETE_PODS),
 )
 
 
@@ -84,6 +86,15 @@ def read_edits(paths: Sequence[str]) -> list[ParsedEdit]:
 
 
 def _edits_of(document: Document, source: str) -> Iterator[ParsedEdit]:
+    kind = head_of(document)[1]
+    if is_patch(kind):
+        try:
+            edits = edits_of_patch(decode(document.value, dict[str, Any]), kind)
+        except InputError as error:
+            raise error.with_source(source) from None
+        for edit in edits:
+            yield read_edit(edit, source)
+        return
     for i, edit in enumerate(own_document(document, KIND, _Envelope, source).edits):
         yield read_edit(edit, source, f"$.edits[{i}]")
 

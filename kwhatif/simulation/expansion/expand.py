@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
@@ -17,8 +18,8 @@ from kwhatif.admission.server import ApiServer
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.api.field_types import check
-from kwhatif.api.kinds import KINDS, describe_kind, is_kept_whole, struct_for
+from kwhatif.api.field_types import Types, check
+from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.bounds import make_room, pods_left, pods_to_make
@@ -36,12 +37,16 @@ from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import DEFAULT_MINOR
-from kwhatif.workloads.controllers import TemplatePath, makes_pods, reconcile
+from kwhatif.workloads.children import doubts_of, draft_pods, kind_for
+from kwhatif.workloads.controllers import WORKLOADS, make_native, makes_pods, reconcile
 from kwhatif.workloads.daemon_set import homes_of
-from kwhatif.workloads.object_creation import device_claims
-from kwhatif.workloads.objects import controller_of, section
+from kwhatif.workloads.object_creation import device_claims, template_hash
+from kwhatif.workloads.objects import controller_of, group_of, section
 from kwhatif.workloads.rollout import Plan, plan_rollout
-from kwhatif.workloads.rollout_state import Step
+from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
+from kwhatif.workloads.rollout_state import Admit, Step
+from kwhatif.workloads.rollout_state import Rollout as PodRollout
+from kwhatif.workloads.workload_kind import Companions, WorkloadKind
 
 Claim = PersistentVolumeClaim | ResourceClaim
 
@@ -113,17 +118,20 @@ def expand(
     snapshot: Snapshot,
     *,
     plugins: Sequence[str] = DEFAULT_PLUGINS,
-    templates: Sequence[TemplatePath] = (),
+    templates: Sequence[WorkloadKind] = (),
     anew: bool = False,
     verb: str = "",
     minor: str = DEFAULT_MINOR,
+    types: Types | None = None,
+    gates: Mapping[str, bool] = MappingProxyType({}),
 ) -> ExpandedManifests:
     """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
 
     ``anew`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
-    ``admission.sent.VERBS``; the API server is one of a ``minor``.
+    ``admission.sent.VERBS``; the API server is one of a ``minor``, with feature ``gates`` set by hand, which serves
+    ``types``, if they are not those of that minor.
     """
-    return _Expansion(manifests, snapshot, plugins, templates, verb, minor).run(anew=anew)
+    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates).run(anew=anew)
 
 
 class _Expansion:
@@ -132,14 +140,17 @@ class _Expansion:
         manifests: Sequence[Manifest],
         snapshot: Snapshot,
         plugins: Sequence[str],
-        templates: Sequence[TemplatePath],
+        templates: Sequence[WorkloadKind],
         verb: str,
         minor: str,
+        types: Types | None,
+        gates: Mapping[str, bool],
     ) -> None:
         self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
         named = {(manifest.obj.kind or "", manifest.obj.name) for manifest in manifests}
         self._world = build_object_store(snapshot, {manifest.obj.namespace for manifest in manifests}, named)
-        self._server = ApiServer(self._world, plugins, minor)
+        self._server = ApiServer(self._world, plugins, minor, types=types, gates=gates)
+        self._companions = Companions(map(complete_object, manifests))
         self._verb = verb
         self._nodes: list[Object] | None = None
         self._done = ExpandedManifests(world=self._world, doubts=[self._server.doubts])
@@ -176,7 +187,7 @@ class _Expansion:
             there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None
             if there is not None:
                 self._forget(there)
-            self._workload(obj, origin)
+            self._workload(obj, origin, anew=anew)
         elif kind == "PersistentVolumeClaim":
             self._claim(obj, origin)
         elif self._server.judges(obj) or is_kept_whole(obj["apiVersion"], kind):
@@ -222,11 +233,15 @@ class _Expansion:
         self._done.objects += typed
         return typed
 
-    def _workload(self, obj: Object, origin: str) -> None:
+    def _workload(self, obj: Object, origin: str, *, anew: bool = False) -> None:
         if obj["kind"] == "Pod" and _is_stored(obj):
             check(obj, "", "Pod")
             self._world.put(obj)
             self._done.pods.append(self._record_pod(obj, origin, "", ()))
+            return
+        operator = None if (group_of(obj), obj["kind"]) in WORKLOADS else kind_for(obj, self._templates)
+        if operator is not None:
+            self._operated(obj, operator, origin, anew=anew)
             return
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         stored = self._apply(obj, origin)
@@ -254,7 +269,9 @@ class _Expansion:
 
     def _reconcile_new(self, obj: Object, origin: str, changes: tuple[FieldChange, ...] = ()) -> None:
         """All that the controllers make of a new object. ``changes`` is what admission did to that."""
-        made = reconcile(self._server, obj, self._all_nodes(obj), templates=self._templates)
+        made = reconcile(
+            self._server, obj, self._all_nodes(obj), templates=self._templates, companions=self._companions
+        )
         if bare := obj["kind"] == "Pod":
             make_room(1, display_name_of(obj))
         elif not made.pods:
@@ -265,12 +282,38 @@ class _Expansion:
             )
         self._keep_claims(made.claims)
         for between in (obj, *made.objects):
-            if between["kind"] in KINDS and between["kind"] != "Pod":
-                self._done.objects.append(convert(between, KINDS[between["kind"]]))
+            struct = struct_for(between["apiVersion"], between["kind"])
+            if struct is not None and between["kind"] != "Pod":
+                self._done.objects.append(convert(between, struct))
         self._done.failed += [
             FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
             for failed in made.refusals
         ]
+
+    def _operated(self, obj: Object, kind: WorkloadKind, origin: str, *, anew: bool) -> None:
+        """An object whose pods an operator makes. Snapshots hold no such objects: it is there if pods of it are."""
+        if self._server.judges(obj):
+            stored = self._apply(obj, origin)
+            if stored is None:
+                return
+            obj = stored.object
+        elif not name_of(obj):
+            generated = f"{obj['metadata'].get('generateName', '')}{template_hash({'spec': section(obj, 'spec')})}"
+            obj = {**obj, "metadata": {**obj["metadata"], "name": generated}}
+        wanted = draft_pods(obj, kind, self._companions, make_native)
+        there = [] if anew else operator_pods(obj, wanted, self._world)
+        for doubt in doubts_of(obj, kind, self._companions, updated=bool(there)):
+            self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
+        if not there:
+            self._reconcile_new(obj, origin)
+            return
+        make_room(len(wanted), display_name_of(obj))
+
+        def begin(pods: Sequence[Object], admit: Admit) -> PodRollout:
+            mine = operator_pods(obj, wanted, self._world, pods)
+            return operator_rollout(obj, kind, wanted, mine, admit)
+
+        self._update(obj, obj, origin, begin)
 
     def _doubt_new(self, obj: Object) -> None:
         """A workload that makes no pods since they are there can hardly be new."""
@@ -285,9 +328,17 @@ class _Expansion:
             )
             self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
 
-    def _update(self, old: Object, new: Object, origin: str) -> None:
-        if new["kind"] in KINDS:
-            self._done.objects.append(convert(new, KINDS[new["kind"]]))
+    def _update(
+        self,
+        old: Object,
+        new: Object,
+        origin: str,
+        operated: Callable[[Sequence[Object], Admit], PodRollout] | None = None,
+    ) -> None:
+        """The update of a workload; ``operated`` begins one that is an operator's."""
+        struct = struct_for(new["apiVersion"], new["kind"])
+        if struct is not None:
+            self._done.objects.append(convert(new, struct))
         name, dropped = display_name_of(new), self._snapshot.dropped
         # How it goes is found out later, maybe more than once; at most all of its pods are new.
         replicas = section(new, "spec").get("replicas") or 0
@@ -315,9 +366,12 @@ class _Expansion:
         def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
             pods = [_at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
             sets = [restore_template(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
-            begun = plan_rollout(
-                old, new, pods, self._all_nodes(new), ready, admit=admit, gone=delete_pod, replica_sets=sets
-            )
+            if operated is None:
+                begun = plan_rollout(
+                    old, new, pods, self._all_nodes(new), ready, admit=admit, gone=delete_pod, replica_sets=sets
+                )
+            else:
+                begun = Plan(operated(pods, admit), ready, delete_pod)
             self._done.plans.append(begun)
             return begun
 

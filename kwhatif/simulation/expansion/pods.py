@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from kwhatif.admission.manifest import VERBS
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, NOT_MODELLED
+from kwhatif.admission.server import type_gates
 from kwhatif.api.kinds import describe_kind
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_counts
 from kwhatif.results.expand import ChangeRecord, ExpandedPod, ExpandResult
 from kwhatif.results.place import RolloutPlan, RolloutStep
+from kwhatif.simulation.api_resources import types_served
 from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout, expand
 from kwhatif.simulation.inputs import Files, ManifestOptions
 from kwhatif.simulation.session import PodToSchedule
@@ -25,8 +28,11 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path
 from kwhatif.versions import DEFAULT_MINOR, minor_of
-from kwhatif.workloads.controllers import TemplatePath, makes_pods
+from kwhatif.workloads.controllers import TemplatePath, makes_pods, merge_paths
+from kwhatif.workloads.operators.kinds_document import read_kinds
+from kwhatif.workloads.operators.table import KINDS
 from kwhatif.workloads.rollout import Plan
+from kwhatif.workloads.workload_kind import WorkloadKind
 
 
 def expand_manifests(
@@ -36,8 +42,10 @@ def expand_manifests(
     version: str | None,
     *,
     anew: bool = False,
+    gates: Mapping[str, bool] = MappingProxyType({}),
 ) -> ExpandedManifests:
-    """What becomes of manifests that come to a cluster, by the API server of a ``version``, else of the cluster's.
+    """What becomes of manifests that come to a cluster, by the API server of a ``version``, else of the cluster's,
+    with the scheduler's feature ``gates``.
 
     ``anew`` takes no workload for one that is in the cluster already, of which only what an update changes would be
     new.
@@ -48,6 +56,7 @@ def expand_manifests(
     if verb not in VERBS:
         raise UsageError(f"unknown verb {verb}; there are {', '.join(filter(None, VERBS))}")
     plugins = (*DEFAULT_PLUGINS, *(name for names in reading.admission_plugins or () for name in names.split(",")))
+    minor = _minor(snapshot, version)
     return expand(
         manifests,
         snapshot,
@@ -55,7 +64,9 @@ def expand_manifests(
         templates=template_paths(reading),
         anew=anew,
         verb=verb,
-        minor=_minor(snapshot, version),
+        minor=minor,
+        types=types_served(minor, snapshot, reading.api_resources, type_gates(minor, gates)),
+        gates=gates,
     )
 
 
@@ -68,9 +79,15 @@ def _minor(snapshot: Snapshot, version: str | None) -> str:
     return DEFAULT_MINOR
 
 
-def template_paths(reading: ManifestOptions) -> list[TemplatePath]:
-    """Where custom resources have their pod template. Raises UsageError for one that cannot be understood."""
-    return [TemplatePath.parse(text) for text in reading.templates or ()]
+def template_paths(reading: ManifestOptions) -> list[WorkloadKind]:
+    """How kinds that are not Kubernetes' own make pods: those that are told by paths or files, then those known here.
+
+    Raises UsageError for a path that cannot be understood, and InputError for a file.
+    """
+    told = reading.templates or ()
+    files = [text for text in told if "=" not in text]
+    paths = [TemplatePath.parse(text) for text in told if "=" in text]
+    return [*merge_paths(paths), *(kind for file in files for kind in read_kinds(file)), *KINDS]
 
 
 def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestOptions) -> None:
@@ -79,7 +96,14 @@ def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestO
     if manifests and not any(makes_pods(manifest.raw, where) for manifest in manifests):
         held = format_counts(Counter(describe_kind(m.obj.api_version or "", m.obj.kind or "") for m in manifests))
         names = [display_path(file) for file in files if isinstance(file, str)]
-        raise InputError(f"no pods in here, only {held}", source=", ".join(names))
+        hint = "; --pod-template-path says where a kind has its pod template" if _may_make_pods(manifests) else ""
+        raise InputError(f"no pods in here, only {held}{hint}", source=", ".join(names))
+
+
+def _may_make_pods(manifests: Sequence[Manifest]) -> bool:
+    """Whether any of the manifests is of a kind that is unknown, so that it may have pods."""
+    groups = (str(manifest.raw.get("apiVersion") or "").rpartition("/")[0] for manifest in manifests)
+    return any("." in group and not group.endswith(".k8s.io") for group in groups)
 
 
 def summarize_expansion(expanded: ExpandedManifests) -> ExpandResult:

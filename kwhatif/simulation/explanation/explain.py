@@ -223,6 +223,7 @@ def _by_score(left: NodeReport, right: NodeReport) -> str:
     ]
     why = ", ".join(f"{plugin} {delta:+d}" for delta, plugin in sorted(parts, key=lambda p: -abs(p[0])))
     if gap == 0:
-        return f"a tie at {left.total}" + (f" ({why})" if why else "") + "; the first by name wins"
+        taken = next((f"; {report.node} is taken" for report in (left, right) if report.chosen), "")
+        return f"a tie at {left.total}" + (f" ({why})" if why else "") + taken
     better, worse = (left, right) if gap > 0 else (right, left)
     return f"{better.node} beats {worse.node} by {abs(gap)} ({why}, seen from {left.node})"

@@ -31,6 +31,7 @@ from kwhatif.simulation.fidelity.gaps import (
     unattempted_gaps,
     update_gaps,
 )
+from kwhatif.simulation.fidelity.ungrouped import ungrouped_gaps
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.versions import minor_of
 
@@ -102,7 +103,7 @@ class RunRecord:
 
     ``others`` names kinds of the input that nobody knows, ``evicted`` pods that were sent away on purpose, besides the
     victims of ``placements``. ``more``: the pods come on top of those that their workloads have. If not all pods are
-    asked ``about``, what touches others does not count.
+    asked ``about``, what touches others does not count. ``by_group``: members of groups were scheduled together.
     """
 
     session: Session
@@ -113,6 +114,7 @@ class RunRecord:
     evicted: Sequence[str] = ()
     more: bool = False
     about: Collection[str] | None = None
+    by_group: bool = False
 
 
 def assess(basis: RunRecord) -> Fidelity:
@@ -123,6 +125,7 @@ def assess(basis: RunRecord) -> Fidelity:
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
         *unattempted_gaps(session, asked),
+        *ungrouped_gaps(session, asked, by_group=basis.by_group),
         *_budget_gap(session, basis.placements, basis.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),

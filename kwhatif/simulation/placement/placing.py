@@ -14,10 +14,14 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.progress import track
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.describe import devices_of, scores_at, victims_of
+from kwhatif.scheduling.describe import choice_of, devices_of, scores_at, victims_of
+from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
+from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.placement.afterwards import pending_pod_of as as_left
+from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
 
@@ -64,8 +68,9 @@ class NodeProvider(Protocol):
 class PlacementRun:
     """Placements so far; waiting pods keep their place in the list until they come to an end.
 
-    ``taken`` are the last attempts by pod (``namespace/name``), ``removed`` the pods that had to go for others. With
-    autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
+    ``groups`` are what became of groups of pods, ``taken`` the last attempts by pod (``namespace/name``), ``removed``
+    the pods that had to go for others. With autoscalers, a ``helper``, pods that found no node are tried again when
+    nodes have come for them.
     """
 
     def __init__(self, session: Session, helper: NodeProvider | None = None) -> None:
@@ -74,6 +79,7 @@ class PlacementRun:
         self._asked_at: tuple[int, tuple[str, ...]] | None = None
         self._waiting: list[tuple[int, PodToSchedule, list[Attempt]]] = []
         self.placements: list[Placement] = []
+        self.groups: list[GroupOutcome] = []
         self.evicted: list[PodInfo] = []
         self.removed: set[str] = set()
         self.taken: dict[str, Attempt] = {}
@@ -91,11 +97,37 @@ class PlacementRun:
     def schedule_all(self, asked: Sequence[PodToSchedule]) -> None:
         """Schedule pods in the scheduler's order, and wait for permits."""
         queue = [(item, info) for item in asked if (info := self.take_up(item)) is not None]
-        in_order = self._session.driver.in_order(queue, lambda entry: entry[1])
-        for item, info in track(in_order, "Placing", "pods"):
-            self.schedule(item, info)
+        if takes_groups(self._session.driver):
+            self._all_with_groups(queue)
+        else:
+            in_order = self._session.driver.in_order(queue, lambda entry: entry[1])
+            for item, info in track(in_order, "Placing", "pods"):
+                self.schedule(item, info)
         self.wait()
         self.help()
+
+    def _all_with_groups(self, queue: Sequence[tuple[PodToSchedule, PodInfo]]) -> None:
+        """The same where pods that name a group are taken up together; those that are gated come last."""
+        items = {info.uid: item for item, info in queue}
+        left = {info.uid: info for _, info in queue}
+        for entity in scheduled_entities(self._session.driver, [info for _, info in queue]):
+            for info in entity.pods:
+                left.pop(info.uid, None)
+            if entity.key is None:
+                (info,) = entity.pods
+                entity.came_to(self.schedule(items[info.uid], info).placement.good)
+                continue
+            cluster = self._session.cluster
+            running = len(cluster.pod_groups.scheduled(entity.key, cluster.find))
+            cycles = entity.run()
+            self.groups.append(outcome_of(cluster, cycles, running))
+            self.evicted += [pod for cycle in cycles for pod in cycle.evicted]
+            for info, attempts in attempts_of(cycles):
+                if info.uid in items:
+                    self._came_to(items[info.uid], info, attempts, evicts=False)
+        self.groups += gated_groups(self._session.cluster, left.values())
+        for info in left.values():
+            self.schedule(items[info.uid], info)
 
     def help(self) -> None:
         """While the helper adds nodes for pods that have none, these pods are tried again, in the scheduler's order.
@@ -198,10 +230,13 @@ class PlacementRun:
         """One more pod; it may have to wait for its permit."""
         return self._came_to(asked, info, self._session.driver.schedule_with_preemption(info))
 
-    def _came_to(self, asked: PodToSchedule, info: PodInfo, attempts: list[Attempt]) -> AttemptedPod:
+    def _came_to(
+        self, asked: PodToSchedule, info: PodInfo, attempts: list[Attempt], *, evicts: bool = True
+    ) -> AttemptedPod:
         index = len(self.placements)
         self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
-        self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
+        if evicts:
+            self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
         if attempts[-1].waiting:
             self._waiting.append((index, asked, attempts))
         self.placements.append(placement_of(self._session, asked, attempts))
@@ -264,6 +299,7 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
         evaluated=attempt.evaluated,
         ties=max(len(attempt.best), 1) if attempt.is_placed else 0,
         tied=tuple(names[row] for row in in_order[:MOST_TIED]) if len(in_order) > 1 else (),
+        choice=choice_of(attempt),
         scores=scores_at(attempt),
         message=message,
         victims=tuple(victim for each in preemptions for victim in victims_of(each, session.budgets)),

@@ -18,6 +18,7 @@ from kwhatif.admission.response import Object
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainResult, OutageResult
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import EventRecord, Placement, PlaceResult, RolloutPlan, ScaleUp, TimelineEntry
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expand import Rollout
@@ -79,6 +80,7 @@ class PlacementOutcome:
     timeline: tuple[TimelineEntry, ...] = ()
     events: tuple[EventRecord, ...] = ()
     scale_up: ScaleUp | None = None
+    groups: tuple[GroupOutcome, ...] = ()
 
     @property
     def placements(self) -> Sequence[Placement]:
@@ -97,6 +99,7 @@ class PlacementOutcome:
             events=self.events,
             rollouts=self.rollouts,
             scale_up=self.scale_up,
+            groups=self.groups or msgspec.UNSET,
         )
 
 
@@ -125,10 +128,11 @@ def place_pods(
     pods = {item.pod.key: item.pod for item in asked if item.pod.key not in gone}
     left = [pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items()]
     return PlacementOutcome(
-        basis=RunRecord(session, asked, placements, others, rollouts),
+        basis=RunRecord(session, asked, placements, others, rollouts, by_group=bool(run.groups)),
         end=FinalState(after.session, [*left, *map(pending_pod_of, after.homeless)], run.removed),
         rollouts=plans,
         scale_up=scale_up,
+        groups=tuple(run.groups),
     )
 
 

@@ -132,4 +132,6 @@ def _outcome(simulator: Simulator, growth: NodesOverTime, asked: PodToSchedule, 
     by = simulator.evicted.get(info.uid)
     if by is None:
         return placement
-    return replace(placement, outcome="preempted", node="", score=None, ties=0, tied=(), message=f"preempted by {by}")
+    return replace(
+        placement, outcome="preempted", node="", score=None, ties=0, tied=(), choice="", message=f"preempted by {by}"
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kwhatif.api.decode import decode_json
-from kwhatif.api.kinds import READ_KINDS
+from kwhatif.api.kinds import LASTING, READ_KINDS
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import APPLE_DOUBLE, first_bytes, os_error
 
@@ -48,7 +48,7 @@ class DirectoryDump:
 RESOURCES = frozenset((kind.group or "core", kind.plural) for kind in READ_KINDS)
 """(API group, resource) of all that is read, such as ("core", "nodes"); files are named by these."""
 
-BY_PLURAL = {kind.plural: kind for kind in READ_KINDS}
+BY_PLURAL = {kind.plural: kind for kind in reversed(LASTING)}
 """The same by resource alone, for those who name no group."""
 
 

@@ -105,7 +105,7 @@ _CAPITALS = re.compile(r"\A(?:[A-Z]+(?![a-z])|[A-Z])")
 _MAPS = frozenset(
     {"Allocatable", "Capacity", "Data", "Hard", "Limits", "NodeSelector", "Requests", "Used", "matchLabels"}
 )
-_KINDS = {kind.plural: kind for kind in KIND_TABLE}
+_KINDS = {kind.plural: kind for kind in reversed(KIND_TABLE) if not kind.momentary}
 _IN_POD_SPEC = ("HostNetwork", "HostPID", "HostIPC", "ShareProcessNamespace")
 
 
@@ -126,7 +126,7 @@ def convert_internal_list(document: Document) -> Document:
     if kind is None:
         return document
     items = [_object(item) for item in value["Items"] or () if isinstance(item, dict)]
-    listed = {"apiVersion": kind.api_version(), "kind": f"{kind.name}List", "metadata": {"selfLink": link}}
+    listed = {"apiVersion": kind.api_version(), "kind": f"{kind.kind}List", "metadata": {"selfLink": link}}
     return replace(document, value={**listed, "items": items})
 
 

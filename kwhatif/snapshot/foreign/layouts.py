@@ -155,7 +155,7 @@ def insights_archive(root: str) -> DirectoryDump | None:
     return DirectoryDump(
         layout="Insights",
         files=tuple(os.path.join(root, *parts) for parts in wanted),
-        heads={os.path.join(root, *parts): (kind.api_version(), kind.name) for parts, kind in wanted.items()},
+        heads={os.path.join(root, *parts): (kind.api_version(), kind.kind) for parts, kind in wanted.items()},
         skipped=count_skipped(parts for parts in there if parts not in wanted),
         unreadable=_LEFT_OUT,
     )
@@ -224,7 +224,7 @@ def sonobuoy_results(root: str) -> DirectoryDump | None:
     return DirectoryDump(
         layout="sonobuoy",
         files=tuple(os.path.join(root, *parts) for parts in wanted),
-        heads={os.path.join(root, *parts): (kind.api_version(), kind.name) for parts, kind in wanted.items()},
+        heads={os.path.join(root, *parts): (kind.api_version(), kind.kind) for parts, kind in wanted.items()},
         skipped=count_skipped(parts for parts in there if parts not in wanted),
         namespaces=frozenset(parts[2] for parts, kind in wanted.items() if kind.name == "Pod"),
         kubernetes_version=version.git_version if version else None,
@@ -267,7 +267,7 @@ def support_bundle(root: str) -> DirectoryDump | None:
     return DirectoryDump(
         layout="troubleshoot.sh",
         files=tuple(os.path.join(root, *parts) for parts in wanted),
-        heads={os.path.join(root, *parts): (kind.api_version(), kind.name) for parts, kind in wanted.items()},
+        heads={os.path.join(root, *parts): (kind.api_version(), kind.kind) for parts, kind in wanted.items()},
         skipped=count_skipped(parts for parts in there if parts not in wanted),
         namespaces=frozenset(parts[-1].removesuffix(".json") for parts, kind in wanted.items() if kind.name == "Pod"),
         unreadable=dict(_missing(os.path.join(top, _RESOURCES))),

@@ -46,6 +46,8 @@ class AutoscalerInfo(msgspec.Struct, rename="camel", omit_defaults=True, kw_only
     groups_source: str | None = None
     priorities: dict[str, list[str]] | None = None
     priorities_source: str | None = None
+    unreadable: list[str] | None = None
+    """What the ConfigMaps have that nobody can read, in words."""
 
 
 class _Sizes(msgspec.Struct, rename="camel"):
@@ -83,10 +85,20 @@ def with_config_map(info: AutoscalerInfo | None, found: ConfigMap) -> Autoscaler
     """What is known once a ConfigMap is read, too. One of another name, or that makes no sense, says nothing."""
     info, data = info or AutoscalerInfo(), found.data or {}
     source = f"ConfigMap {found.metadata.namespace or 'default'}/{found.metadata.name}"
-    if found.metadata.name == STATUS and (groups := status_of(data.get("status", ""))):
-        info = structs.replace(info, groups=groups, groups_source=source)
-    if found.metadata.name == PRIORITIES and (priorities := _priorities(data.get("priorities", ""))):
-        info = structs.replace(info, priorities=priorities, priorities_source=source)
+    problems: list[str] = []
+    if found.metadata.name == STATUS:
+        text = data.get("status", "")
+        groups = status_of(text)
+        if groups:
+            info = structs.replace(info, groups=groups, groups_source=source)
+        elif not text.strip():
+            problems.append(f"{source} has no text: what the autoscaler says of its groups is unknown")
+    if found.metadata.name == PRIORITIES:
+        priorities, problems = _priorities(data.get("priorities", ""), source)
+        if priorities:
+            info = structs.replace(info, priorities=priorities, priorities_source=source)
+    if problems:
+        info = structs.replace(info, unreadable=[*(info.unreadable or ()), *problems])
     return info if info != AutoscalerInfo() else None
 
 
@@ -128,15 +140,28 @@ def _of_lines(text: str) -> Iterator[GroupStatus]:
         yield group
 
 
-def _priorities(text: str) -> dict[str, list[str]]:
+def _priorities(text: str, source: str) -> tuple[dict[str, list[str]], list[str]]:
+    """The patterns by priority, and what is wrong with them, in words.
+
+    As upstream reads them: a priority without patterns has none, and a pattern that is null is empty and fits any.
+    """
     try:
         (document,) = read_yaml(text.encode(), PRIORITIES)
         found = document.value
         if not isinstance(found, Mapping):
-            return {}
-        return convert({str(priority): patterns for priority, patterns in found.items()}, dict[str, list[str]])
-    except (InputError, ValueError):
-        return {}
+            return {}, [f"{source} has no priorities: expected patterns by priority"]
+        plain = convert(
+            {str(priority): patterns for priority, patterns in found.items()}, dict[str, list[str | None] | None]
+        )
+    except (InputError, ValueError) as error:
+        return {}, [f"the priorities of {source} cannot be read: {error}"]
+    problems = [f"priority {each} of {source} has no patterns" for each, patterns in plain.items() if patterns is None]
+    problems += [
+        f"priority {each} of {source} has a pattern that is null, which fits every group"
+        for each, patterns in plain.items()
+        if patterns and None in patterns
+    ]
+    return {each: [pattern or "" for pattern in patterns or ()] for each, patterns in plain.items()}, problems
 
 
 PROGRAM = "cluster-autoscaler"
@@ -158,9 +183,52 @@ _DECIDING = """
     scaleup-simulation-for-skipped-node-groups-enabled skip-nodes-with-custom-controller-pods
     skip-nodes-with-local-storage skip-nodes-with-system-pods startup-taint startup-taint-prefix status-taint
     unremovable-node-recheck-timeout zero-or-max-node-scaling
+    allowed-scheduler-names bypassed-scheduler-names scale-down-delay-after-add
 """
 READ_FLAGS = frozenset((*GROUP_FLAGS, *_DECIDING.split()))
-"""The flags that decide something here; all others a dump leaves out."""
+"""The flags that decide something here."""
+
+_NOT_MODELLED = """
+    async-node-groups capacity-buffer-controller-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
+    check-capacity-batch-processing check-capacity-processor-instance daemonset-eviction-for-empty-nodes
+    daemonset-eviction-for-occupied-nodes drain-priority-config enable-csi-node-aware-scheduling
+    enable-dynamic-resource-allocation enable-proactive-scaleup enable-provisioning-requests
+    force-delete-failed-nodes force-delete-unregistered-nodes gpu-total grpc-expander-url max-binpacking-time
+    max-node-group-backoff-duration max-nodegroup-binpacking-duration node-deletion-candidate-ttl
+    node-group-backoff-reset-timeout node-info-cache-expire-time parallel-scale-up pod-injection-limit
+    salvo-scale-up salvo-scale-up-budget scale-down-candidates-pool-min-count scale-down-candidates-pool-ratio
+    scale-down-delay-after-delete scale-down-delay-after-failure scale-down-delay-type-local
+    scale-down-non-empty-candidates-count scale-down-simulation-timeout scheduler-config-file
+"""
+NOT_MODELLED = frozenset(_NOT_MODELLED.split())
+"""Flags that decide something, which is not modelled here."""
+
+_IDLE = """
+    address add-dir-header alsologtostderr aws-use-static-instance-list bulk-mig-instances-listing-enabled
+    capacity-buffer-pod-dry-run-enabled check-capacity-provisioning-request-batch-timebox
+    check-capacity-provisioning-request-max-batch-size cloud-config cloud-provider cluster-name
+    cluster-snapshot-parallelism clusterapi-cloud-config-authoritative cordon-node-before-terminating
+    debugging-snapshot-enabled dynamic-node-delete-delay-after-taint-enabled emit-per-nodegroup-metrics estimator
+    feature-gates frequent-loops-enabled gce-concurrent-refreshes gce-mig-instances-min-refresh-wait-time
+    grpc-expander-cert kube-api-content-type kube-client-burst kube-client-qps kubeconfig kubernetes leader-elect
+    leader-elect-lease-duration leader-elect-renew-deadline leader-elect-resource-lock leader-elect-resource-name
+    leader-elect-resource-namespace leader-elect-retry-period log-backtrace-at log-dir log-file log-file-max-size
+    logging-format logtostderr max-bulk-soft-taint-count max-bulk-soft-taint-time max-failing-time
+    max-graceful-termination-sec max-inactivity max-node-skip-eval-time-tracker-enabled max-pod-eviction-time
+    max-startup-time namespace node-delete-delay-after-taint node-deletion-batcher-interval
+    node-deletion-delay-timeout node-removal-latency-tracking-enabled one-output predicate-parallelism profiling
+    provisioning-request-initial-backoff-time provisioning-request-max-backoff-cache-size
+    provisioning-request-max-backoff-time record-duplicated-events regional scan-interval skip-headers
+    skip-log-headers status-config-map-name stderrthreshold user-agent v vmodule write-status-configmap
+"""
+IDLE = frozenset(_IDLE.split())
+"""Flags that decide nothing about which nodes come and go: addresses, logs, and how long the real thing may take."""
+
+FORMER = {"max-empty-bulk-delete": "max-scale-down-parallelism"}
+"""Flags of older versions that are called otherwise now; whoever has both is told what the new one says."""
+
+KEPT_FLAGS = READ_FLAGS | NOT_MODELLED | FORMER.keys()
+"""The flags that a dump keeps."""
 
 
 def flags_in(container: Mapping[str, Any]) -> list[tuple[str, str]] | None:
@@ -209,8 +277,8 @@ def _flags(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def shorten_command(container: Mapping[str, Any]) -> dict[str, list[str]]:
-    """``command`` with the flags that are read, for a container that runs the autoscaler; nothing for all others."""
+    """``command`` with the flags that decide something, where a container runs the autoscaler; else nothing."""
     flags = flags_in(container)
     if flags is None:
         return {}
-    return {"command": [PROGRAM, *(f"--{name}={value}" for name, value in flags if name in READ_FLAGS)]}
+    return {"command": [PROGRAM, *(f"--{name}={value}" for name, value in flags if name in KEPT_FLAGS)]}

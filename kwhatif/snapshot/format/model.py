@@ -168,8 +168,10 @@ def _objects(listed: Any, kind: str) -> list[Resource]:
             check_name(obj)
         except InputError as error:
             raise inside(error, "", f"$[{i}]") from None
-        if obj.kind not in (None, kind):
-            raise InputError(f'expected "{kind}", found {describe_value(obj.kind)}', place=f"$[{i}].kind")
+        if obj.kind not in (None, kind_named(kind).kind):
+            raise InputError(
+                f'expected "{kind_named(kind).kind}", found {describe_value(obj.kind)}', place=f"$[{i}].kind"
+            )
     return objects
 
 
@@ -270,9 +272,10 @@ def _list_chunks(snapshot: Snapshot) -> Iterator[bytes]:
     yield b'{"apiVersion":"v1","kind":"List","metadata":{},"items":['
     between = b"\n"
     for kind in sorted(by_kind, key=lambda kind: (ranks.get(kind, len(_FIRST)), kind)):
-        usual = kind_named(kind).api_version()
+        row = kind_named(kind)
+        usual = row.api_version()
         for obj in by_kind[kind]:
             plain = obj if isinstance(obj, dict) else msgspec.to_builtins(obj, enc_hook=plain_quantity)
-            yield between + encode({**plain, "apiVersion": plain.get("apiVersion") or usual, "kind": kind})
+            yield between + encode({**plain, "apiVersion": plain.get("apiVersion") or usual, "kind": row.kind})
             between = b",\n"
     yield b"\n]}\n"

@@ -20,7 +20,7 @@ import msgspec
 from kwhatif import bounds
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import decode_json
-from kwhatif.api.kinds import READ_KINDS, Kind, kind_named
+from kwhatif.api.kinds import LASTING, READ_KINDS, Kind, kind_named
 from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.results.amounts import format_some
@@ -96,12 +96,15 @@ _RELEASE = re.compile(r"v\d+\.\d+\.\d+")
 
 @dataclass(frozen=True)
 class DumpOptions:
-    """How to read a cluster. ``retries`` is how often lists that do not fit together are read again."""
+    """How to read a cluster. ``retries`` is how often lists that do not fit together are read again; ``usage`` asks for
+    what pods use at the moment, too.
+    """
 
     page_size: int = PAGE_SIZE
     retries: int = 1
     keep_templates: bool = False
     scheduler_config: str | None = None
+    usage: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,8 @@ def read_cluster(
     version = version_of(asker)
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
     lists = ListReader(asker, Discovery(asker), wanted.page_size, wanted.keep_templates, progress)
-    listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, READ_KINDS)}
+    kinds = READ_KINDS if wanted.usage else LASTING
+    listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, kinds)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
     found = inconsistencies(listings)
@@ -228,7 +232,7 @@ def _at_a_time(asker: RetryingClient, read: Callable[[Kind], Listing], kinds: It
 
 def _snapshot(listings: dict[str, Listing]) -> Snapshot:
     snapshot, dropped = Snapshot(), set[str]()
-    for kind in READ_KINDS:
+    for kind in (kind for kind in READ_KINDS if kind.name in listings):
         listing = listings[kind.name]
         if listing.unreadable and not (kind.rare and listing.missing):
             snapshot.unreadable[kind.name] = listing.unreadable

@@ -156,9 +156,9 @@ class ListReader:
                 raise self.asker.build_protocol_error(
                     what, f"{place}{error.problem}, found in what the server answers"
                 ) from None
-            if page.kind != f"{kind.name}List":
+            if page.kind != f"{kind.kind}List":
                 raise self.asker.build_protocol_error(
-                    what, f"expected a {kind.name}List, found kind {describe_value(page.kind or '')}"
+                    what, f"expected a {kind.kind}List, found kind {describe_value(page.kind or '')}"
                 )
             if page.items is _NONE:
                 raise self.asker.build_protocol_error(what, f"a {page.kind} without items")
@@ -186,8 +186,8 @@ class ListReader:
 
     def whole(self, found: dict[str, Any], kind: Kind, version: str, dropped: set[str]) -> dict[str, Any]:
         """An object as plain values, without what nobody reads. Raises InputError."""
-        check(found, kind.group, kind.name)
-        whole = {"apiVersion": kind.api_version(version), "kind": kind.name, **found}
+        check(found, kind.group, kind.kind)
+        whole = {"apiVersion": kind.api_version(version), "kind": kind.kind, **found}
         prune_whole(whole, kind.name, dropped, keep_templates=self.keep_templates)
         return whole
 

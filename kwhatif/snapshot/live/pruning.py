@@ -30,11 +30,17 @@ KEPT_ANNOTATIONS = frozenset(
         *(*machines.SIZES, *machines.OPTIONS, machines.CPU, machines.MEMORY, machines.DISK, machines.GPUS),
         *(machines.GPU_TYPE, machines.MAX_PODS, machines.LABELS, machines.TAINTS),
         *(machines.OLD_CPU, machines.OLD_MEMORY, machines.OLD_GPUS, machines.OLD_MAX_PODS),
-        *("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror"),
+        *("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror", "kubernetes.io/config.source"),
         *("deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"),
         *("deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"),
+        *("descheduler.alpha.kubernetes.io/evict", "descheduler.alpha.kubernetes.io/prefer-no-eviction"),
         "karpenter.sh/do-not-disrupt",
-        *("pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"),
+        *(
+            "preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority",
+            "preemption-toleration.scheduling.x-k8s.io/toleration-seconds",
+            "pv.kubernetes.io/bind-completed",
+            "pv.kubernetes.io/bound-by-controller",
+        ),
         "pv.kubernetes.io/provisioned-by",
         *("resource.kubernetes.io/extended-resource-claim", "resource.kubernetes.io/pod-claim-name"),
         *("scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/node-selector"),
@@ -54,6 +60,7 @@ _KEPT_OF_CONTAINER = frozenset({*(f.encode_name for f in fields(Container)), "im
 _CONTAINERS = ("containers", "initContainers")
 _VOLUME_SOURCES = {f.encode_name: f.type for f in fields(Volume) if f.name != "name"}
 _EMPTY_DIR = "emptyDir"
+_CONTEXT = "securityContext"
 # Every stored template has these; to leave them out is to leave out nothing.
 _DEFAULTS: Plain = {
     "dnsPolicy": "ClusterFirst",
@@ -103,7 +110,7 @@ def _prune_pod(pod: Pod) -> None:
     status = pod.status
     if status.conditions:
         # An empty list says that the pod is not ready, none at all that nobody knows.
-        kept = [condition for condition in status.conditions if _is_read(condition)]
+        kept = [condition for condition in status.conditions if _is_read(condition, pod)]
         force_setattr(status, "conditions", [_without_message(one) if one.status == "True" else one for one in kept])
     if any(condition.type == "PodResizePending" for condition in status.conditions or ()) or status.resize:
         return
@@ -114,16 +121,28 @@ def _prune_pod(pod: Pod) -> None:
         statuses = getattr(status, name)
         if statuses:
             by_name = {container.name: container for container in containers or ()}
-            force_setattr(status, name, [one for one in statuses if _is_resized(one, by_name.get(one.name))] or None)
+            force_setattr(status, name, [one for one in statuses if _matters(one, by_name.get(one.name))] or None)
 
 
-def _is_read(condition: Condition) -> bool:
-    """Whether somebody reads a condition of a pod. That a pod with a node was scheduled is no news."""
-    return condition.type in _KEPT_CONDITIONS and (condition.type, condition.status) != ("PodScheduled", "True")
+def _is_read(condition: Condition, pod: Pod) -> bool:
+    """Whether somebody reads a condition of a pod. That a pod with a node was scheduled is no news.
+
+    When it was is asked for where its class may spare it from preemption for a while.
+    """
+    if condition.type not in _KEPT_CONDITIONS:
+        return False
+    return (condition.type, condition.status) != ("PodScheduled", "True") or bool(pod.spec.priority_class_name)
 
 
 def _without_message(condition: Condition) -> Condition:
     return condition if condition.message is None else replace(condition, message=None)
+
+
+def _matters(status: ContainerStatus, container: Container | None) -> bool:
+    """Whether somebody reads it: who looks for resizes, for restarts, or for containers that wait or have ended."""
+    state = status.state
+    ended = state is not None and (state.waiting is not None or state.terminated is not None)
+    return ended or bool(status.restart_count) or _is_resized(status, container)
 
 
 def _is_resized(status: ContainerStatus, container: Container | None) -> bool:
@@ -219,7 +238,7 @@ def prune_template(template: Plain, dropped: set[str]) -> Plain:
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     if set(metadata.get("annotations") or ()) - KEPT_ANNOTATIONS:
         dropped.add("annotations")
-    kept = _some_of(spec, _KEPT_OF_SPEC, dropped)
+    kept = _with_profile_alone(_some_of(spec, _KEPT_OF_SPEC, dropped), dropped)
     for key in _CONTAINERS:
         if kept.get(key):
             kept[key] = [_container(container, dropped) for container in kept[key]]
@@ -229,7 +248,21 @@ def prune_template(template: Plain, dropped: set[str]) -> Plain:
 
 
 def _container(container: Plain, dropped: set[str]) -> Plain:
-    return _some_of(container, _KEPT_OF_CONTAINER, dropped) | shorten_command(container)
+    return _with_profile_alone(_some_of(container, _KEPT_OF_CONTAINER, dropped), dropped) | shorten_command(container)
+
+
+def _with_profile_alone(kept: Plain, dropped: set[str]) -> Plain:
+    """Of a security context nothing but the node's file that has the rules for system calls, if it names one."""
+    context = kept.pop(_CONTEXT, None)
+    if not isinstance(context, dict) or not context:
+        return kept
+    profile = context.get("seccompProfile")
+    if not isinstance(profile, dict) or profile.get("type") != "Localhost":
+        dropped.add(_CONTEXT)
+        return kept
+    if len(context) > 1:
+        dropped.add(_CONTEXT)
+    return kept | {_CONTEXT: {"seccompProfile": profile}}
 
 
 def _metadata(metadata: Plain) -> Plain:

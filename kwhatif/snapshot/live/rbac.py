@@ -7,23 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.api.kinds import READ_KINDS
+from kwhatif.api.kinds import LASTING, READ_KINDS
 from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS
 
 _GROUP = "rbac.authorization.k8s.io"
 
 
 def rights(
-    name: str, *, service_account: str | None = None, config_map: str | None = None, watch: bool = False
+    name: str,
+    *,
+    service_account: str | None = None,
+    config_map: str | None = None,
+    watch: bool = False,
+    usage: bool = False,
 ) -> list[dict[str, Any]]:
     """A ClusterRole that lets every kind that is read be listed, the autoscaler's own ConfigMaps, and nothing else.
 
-    To ``watch``, as a recording does, takes another verb, and Events as another kind.
+    To ``watch``, as a recording does, takes another verb, and Events as another kind; ``usage`` is that of pods.
     With a ``service_account`` (NAMESPACE/NAME) also what binds them together, with a ``config_map``
     (NAMESPACE/NAME) also the right to read just that one.
     """
     plurals: dict[str, list[str]] = {}
-    for form in (form for kind in READ_KINDS for form in kind.forms):
+    for form in (form for kind in (READ_KINDS if usage else LASTING) for form in kind.forms):
         plurals.setdefault(form.group, []).append(form.plural)
     plurals[""] += ["events"] if watch else []
     verbs = ["list", "watch"] if watch else ["list"]

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from kwhatif.api.kinds import READ_KINDS, Kind, kind_named
+from kwhatif.api.kinds import LASTING, Kind, kind_named
 from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import KIND, Metadata
 from kwhatif.snapshot.live.control_plane import read_autoscaler, read_scheduler
@@ -27,7 +27,7 @@ from kwhatif.snapshot.live.requests import Cancelled, Discovery, RetryingClient
 from kwhatif.snapshot.live.watch import KindWatch
 from kwhatif.snapshot.recording_lines import EVERY, RecordingWriter, Treat
 
-RECORDED: tuple[Kind, ...] = (*READ_KINDS, kind_named("Event"))
+RECORDED: tuple[Kind, ...] = (*LASTING, kind_named("Event"))
 """In this order."""
 
 

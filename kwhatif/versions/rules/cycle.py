@@ -18,6 +18,8 @@ EXTENDERS = RuleGroup("extenders")
 PRE_FILTER = RuleGroup("PreFilter", folder="framework/runtime")
 POST_FILTER = RuleGroup("PostFilter", folder="framework/runtime")
 SCORE = RuleGroup("Score")
+FILTER = RuleGroup("Filter")
+FIT = RuleGroup("NodeResourcesFit", "NodeResourcesBalancedAllocation")
 
 
 class CycleRules:
@@ -42,6 +44,20 @@ class CycleRules:
     narrowed_to_nothing_is_unresolvable = POST_FILTER.since(
         "1.30", "framework.go", "no preemption is tried for a pod that PreFilter plugins leave no node"
     )
+    best_node_is_top_of_a_heap = SCORE.since(
+        "1.35",
+        "schedule_one.go (newSortedNodeScores)",
+        "of several best nodes the top of a heap is taken, which follows from the order found; before, one was drawn",
+    )
+    opportunistic_batching = FILTER.gate(
+        "OpportunisticBatching",
+        "a pod that looks like the one before, whose node is full now, is tried first on the node that came next then",
+    )
+    extended_resources_end_signatures = FIT.until(
+        "1.36",
+        "plugins/noderesources/fit.go (SignPod)",
+        "where device classes may serve extended resources no pod has a signature; since then those that ask for such",
+    )
     one_node_is_enough_without_scores = SCORE.since(
         "1.30", "schedule_one.go", "a profile without scores takes the first node that passes"
     )
@@ -58,6 +74,9 @@ class QueueRules:
     )
     scheduler_queueing_hints = QUEUE.gate(
         "SchedulerQueueingHints", "plugins look closer at what happened before a pod is tried again"
+    )
+    nominated_node_name_for_expectation = QUEUE.gate(
+        "NominatedNodeNameForExpectation", "a pod that waits for its permit is nominated to its node"
     )
     scheduling_gates_come_first = GATES.since(
         "1.30", "apis/config/v1/default_plugins.go", "SchedulingGates is the first of the default plugins, not the last"
@@ -110,9 +129,9 @@ GROUPS = RuleGroup("PodGroupPodsCount", "TopologyPlacementGenerator")
 
 
 class ConfigurationRules:
-    gang_scheduling = GANGS.gate("GangScheduling", "plugin GangScheduling is on (not modelled)")
+    gang_scheduling = GANGS.gate("GangScheduling", "plugin GangScheduling is on (in 1.35: not modelled)")
     topology_aware_workload_scheduling = GROUPS.gate(
-        "TopologyAwareWorkloadScheduling", "plugins that place groups of pods are on (not modelled)"
+        "TopologyAwareWorkloadScheduling", "groups of pods are tried in topology domains, one after the other"
     )
     gang_scheduling_plugin = GANGS_AND_FEATURES.since(
         "1.35", "framework/plugins/registry.go", "plugins GangScheduling and NodeDeclaredFeatures exist"

@@ -395,3 +395,21 @@ def test_gaps_that_touch_a_pod_of_the_change_are_findings_unless_they_are_accept
     assert ("fidelity", "", "the snapshot holds no PriorityClass") in found(result)
     assert all("It touches shop/web-" in finding.message for finding in result.findings)
     assert ask("fidelity", three(), head, accept=["the snapshot holds no *"]).verdict == "pass"
+
+
+# --- pool-upgrade
+
+
+def test_a_budget_that_allows_nothing_makes_the_upgrade_of_the_pool_hang() -> None:
+    snapshot = three()
+    snapshot.objects.add(budget("web", select(app="web"), namespace="shop"))
+    result = ask("pool-upgrade", snapshot, new("Deployment", "web", 2))
+    finding = only(result.findings)
+    assert finding.title == "the upgrade of pool <none> hangs on it"
+    assert "cannot be evicted from" in finding.message
+
+
+def test_a_pool_whose_budgets_allow_it_is_replaced_on_paper() -> None:
+    result = ask("pool-upgrade", three(), new("Deployment", "web", 2))
+    assert (result.verdict, result.findings) == ("pass", ())
+    assert result.rules[0].summary == "1 pool upgraded on paper"

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceSlice
-from kwhatif.api.kinds import GROUPS
+from kwhatif.api.kinds import LASTING
 from kwhatif.cluster.claim_store import DeviceId
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shape_table import ShapeTable
@@ -243,7 +243,7 @@ def _scheduler(snapshot: Snapshot) -> str:
 def _missing(snapshot: Snapshot) -> Missing:
     there = snapshot.covered_kinds() | set(snapshot.unreadable)
     return Missing(
-        kinds=tuple(sorted(set(GROUPS) - there)),
+        kinds=tuple(sorted({kind.name for kind in LASTING} - there)),
         unreadable=dict(sorted(snapshot.unreadable.items())),
         inconsistencies=tuple(snapshot.inconsistencies),
         dropped=tuple(snapshot.dropped),

@@ -87,10 +87,33 @@ class Missing(ResultStruct, frozen=True, kw_only=True):
     ignored: dict[str, int] = msgspec.field(default_factory=dict)
 
 
+class PoolUsage(ResultStruct, frozen=True, kw_only=True):
+    """What pods of a pool ask for, and what they use together for 90% of the time: millicores or bytes.
+
+    ``used`` is null where nobody knows.
+    """
+
+    pool: str
+    resource: str
+    requested: int
+    used: int | None
+
+
+class Reserved(ResultStruct, frozen=True, kw_only=True):
+    """What a workload's pods ask for, and what they use: the 90th percentile of CPU, the peak of memory."""
+
+    workload: str
+    resource: str
+    pods: int
+    requested: int
+    used: int
+
+
 class InfoResult(Result, frozen=True, kw_only=True):
     """A snapshot in numbers. ``age_seconds`` is the one thing here that depends on the clock.
 
-    ``edits`` are what-if edits of the cluster, in words.
+    ``edits`` are what-if edits of the cluster, in words. ``usage`` and ``reserved``, those that reserve most for
+    nothing, are there only where somebody knows what pods use.
     """
 
     kind: str = "SnapshotInfo"
@@ -111,6 +134,8 @@ class InfoResult(Result, frozen=True, kw_only=True):
     missing: Missing
     devices: tuple[DeviceUse, ...] = ()
     nodes: tuple[NodeUse, ...] = ()
+    usage: tuple[PoolUsage, ...] | msgspec.UnsetType = msgspec.UNSET
+    reserved: tuple[Reserved, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def exit_code(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kwhatif.commands.snapshot.info.result import InfoResult, NodeUse, ResourceUse
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
 from kwhatif.render.page_spec import PageSpec
+from kwhatif.render.usage import usage_blocks
 from kwhatif.results.amounts import format_age, format_column, format_count
 
 BAR_WIDTH = 6
@@ -22,6 +23,7 @@ def info_blocks(result: InfoResult) -> list[Block]:
         *_resources(result),
         *_pods(result),
         *_devices(result),
+        *usage_blocks(result),
         *_missing(result),
     ]
 

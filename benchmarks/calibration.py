@@ -1,0 +1,203 @@
+"""How well the race of a search is told: what is said to happen in so many of the cases, and what happened.
+
+    calibration.py [--fit] [--runs N] [--svg FILE] RECORDING...
+
+A RECORDING is a day (``kwhatif snapshot record``) of a cluster below 100 nodes, or a file of scenarios with
+``ties: real`` (docs/conformance.md), each with a file of the same pods tried by several workers behind an ``=``:
+``ties.jsonl.gz=race.jsonl.gz``. Of a day, each binding counts whose pod had several best nodes in the state guessed
+best; of the scenarios the first pod, since that finds the same cluster in every run.
+
+For each case the race is played ``--runs`` times, and every node that was ever taken is a claim: that it is taken in so
+many of the cases. One JSON line a tenth of probability: the mean of what was ``said``, how many ``claims`` there are by
+weight, and the share that ``happened``. With ``--fit`` the parameter is fitted to every second case: one line a value
+with the mean logarithm of what was said of what happened, in the cases it was fitted to and in the others. ``even`` is
+that of a draw.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kwhatif.commands.backtest import decisions as judge
+from kwhatif.commands.backtest.decisions import decisions
+from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
+from kwhatif.commands.backtest.states import Replay, SearchTracker, ask_again
+from kwhatif.policy.configuration_file import load_configuration
+from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.node_sampling import BEGINS_AFTER, ParallelSearch
+from kwhatif.scheduling.node_score_heap import top_among
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.load import load_recording
+from kwhatif.versions import features_of
+
+WORKERS = 16
+MINOR = "1.36"
+VALUES = (0.0, 10.0, 40.0, 80.0, 160.0, 240.0, 320.0, 480.0, 640.0, 1280.0)
+"""Values of the parameter that are tried."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A search of ``nodes`` from ``start``: the rows that are ``feasible``, the ``best`` of them, and how often which
+    of these was taken.
+    """
+
+    nodes: int
+    start: int
+    feasible: tuple[int, ...]
+    best: frozenset[int]
+    taken: dict[int, int]
+
+    def chances(self, late: float, runs: int) -> dict[int, float]:
+        """How often each of the best comes to the top."""
+        random = np.random.Generator(np.random.PCG64(len(self.feasible) * 1000 + self.nodes))
+        search, ok = ParallelSearch(random, WORKERS, late), np.zeros(self.nodes, np.bool_)
+        ok[list(self.feasible)] = True
+        counts: dict[int, int] = {}
+        for _ in range(runs):
+            rows, _ = search(ok, self.start, self.nodes)
+            best = np.flatnonzero(np.isin(rows, list(self.best)))
+            row = int(rows[best[top_among(best)]])
+            counts[row] = counts.get(row, 0) + 1
+        return {row: count / runs for row, count in counts.items()}
+
+
+def cases_of_day(path: str) -> Iterator[Case]:
+    """The bindings of a recorded day whose pods had several best nodes."""
+    recording, start = load_recording(path)
+    features = features_of(MINOR)
+    session = Session(start, Setup(load_configuration(None, source="", features=features), features))
+    later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
+    replay = Replay(RecordedCluster(session), later)
+    searches = SearchTracker(replay.cluster)
+    for decision in decisions(recording):
+        before = session.driver.shared.next_start
+        asked = ask_again(replay, searches, decision)
+        guess, names = asked.guess, session.cluster.columns.names
+        if guess is None or not decision.node or asked.agreement not in (judge.FORETOLD, judge.TIE):
+            continue
+        best = frozenset(guess.best.tolist())
+        yield Case(len(names), before, tuple(guess.sampled.tolist()), best, {names.index(decision.node): 1})
+
+
+def cases_of_race(ties: str, race: str) -> Iterator[Case]:
+    """The first pod of each scenario that was tried by several workers, if several nodes were the best."""
+    recorded = {scenario["name"]: scenario["expected"] for path in ties.split(",") for scenario in lines_of(path)}
+    for run in lines_of(race):
+        expected, first = recorded[run["name"]], run["first"]
+        if len(first["winners"]) < 2:
+            continue
+        row = {name: place for place, name in enumerate(expected["nodeOrder"])}
+        (attempt,) = next(pod["attempts"] for pod in expected["pods"] if pod["pod"] == first["pod"])
+        feasible, best = (row[name] for name in attempt["sampled"]), (row[name] for name in first["winners"])
+        taken = {row[name]: times for name, times in run["race"][first["pod"]].items() if name}
+        yield Case(len(row), attempt["start"], tuple(feasible), frozenset(best), taken)
+
+
+def lines_of(path: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def fit(cases: Sequence[Case], runs: int) -> Iterator[dict[str, Any]]:
+    """How likely what happened is said to have been, by each value of the parameter."""
+    for late in VALUES:
+        sums = {"fitted": [0.0, 0], "held_back": [0.0, 0], "even": [0.0, 0]}
+        for number, case in enumerate(cases):
+            chances = case.chances(late, runs)
+            for row, times in case.taken.items():
+                # What never happened in the runs may happen in one more.
+                said = (chances.get(row, 0.0) * runs + 1 / len(case.best)) / (runs + 1)
+                for name, value in (("held_back" if number % 2 else "fitted", said), ("even", 1 / len(case.best))):
+                    sums[name][0] += times * log(value)
+                    sums[name][1] += times
+        yield {"late": late, **{name: round(total / count, 4) for name, (total, count) in sums.items()}}
+
+
+def calibrate(cases: Sequence[Case], runs: int) -> list[dict[str, Any]]:
+    """By tenth of what was said, how much of it happened."""
+    tenths: dict[int, list[float]] = {}
+    for case in cases:
+        tries = sum(case.taken.values())
+        for row, said in case.chances(BEGINS_AFTER, runs).items():
+            found = tenths.setdefault(min(int(said * 10), 9), [0.0, 0.0, 0.0])
+            found[0] += tries * said
+            found[1] += tries
+            found[2] += case.taken.get(row, 0)
+    return [
+        {
+            "from": tenth / 10,
+            "said": round(said / claims, 4),
+            "claims": int(claims),
+            "happened": round(happened / claims, 4),
+        }
+        for tenth, (said, claims, happened) in sorted(tenths.items())
+    ]
+
+
+def chart(rows: Sequence[dict[str, Any]]) -> str:
+    """The calibration as SVG: said across, happened upwards, the area of a dot by the number of claims."""
+    size, edge = 360, 48
+    most = max(row["claims"] for row in rows)
+
+    def x(share: float) -> float:
+        return round(edge + share * size, 1)
+
+    def y(share: float) -> float:
+        return round(edge + (1 - share) * size, 1)
+
+    whole = size + 2 * edge
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {whole}"',
+        'font-family="sans-serif" font-size="12">',
+        "<title>What is said to happen, and what happened</title>",
+        f'<rect width="{whole}" height="{whole}" fill="white"/>',
+        f'<path d="M{x(0)} {y(0)}L{x(1)} {y(1)}" stroke="#999" stroke-dasharray="4"/>',
+        f'<path d="M{x(0)} {y(1)}V{y(0)}H{x(1)}" stroke="#333" fill="none"/>',
+    ]
+    for share in (0, 0.2, 0.4, 0.6, 0.8, 1):
+        parts.append(f'<text x="{x(share)}" y="{y(0) + 18}" text-anchor="middle">{share:.0%}</text>')
+        parts.append(f'<text x="{x(0) - 6}" y="{y(share) + 4}" text-anchor="end">{share:.0%}</text>')
+    for row in rows:
+        radius = round(3 + 11 * (row["claims"] / most) ** 0.5, 1)
+        parts.append(
+            f'<circle cx="{x(row["said"])}" cy="{y(row["happened"])}" r="{radius}" fill="#2a78b5" fill-opacity="0.6"/>'
+        )
+    parts.append(f'<text x="{x(0.5)}" y="{whole - 6}" text-anchor="middle">said</text>')
+    parts.append(f'<text x="14" y="{y(0.5)}" text-anchor="middle" transform="rotate(-90 14 {y(0.5)})">happened</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("recordings", nargs="+")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--svg", type=Path)
+    wanted = parser.parse_args()
+    cases: list[Case] = []
+    for path in wanted.recordings:
+        ties, _, race = path.partition("=")
+        cases += cases_of_race(ties, race) if race else cases_of_day(path)
+    if wanted.fit:
+        for line in fit(cases, wanted.runs):
+            print(json.dumps(line), flush=True)
+        return
+    rows = calibrate(cases, wanted.runs)
+    for line in rows:
+        print(json.dumps(line))
+    if wanted.svg is not None:
+        wanted.svg.write_text(chart(rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Replay a scenario whose pods go through the real queue, sorted by the configured plugin.
+
+Time stands still while pods are in the queue: one that failed comes back when a plugin activates it, and no permit
+times out before the queue is empty. The format is described in ``docs/conformance.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.cluster.shapes import PodInfo, start_time
+from kwhatif.framework.interface import WaitingPod
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.binary_heap import BinaryHeap
+from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
+from kwhatif.scheduling.schedule_one import refusal_after_timeout
+
+Record = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Queued:
+    key: Any
+    info: PodInfo
+
+
+@dataclass
+class QueueReplay:
+    """One run; ``record_of`` writes down an attempt that has just been made."""
+
+    driver: Driver
+    record_of: Callable[[Attempt], Record]
+    _failed: dict[str, PodInfo] = field(default_factory=dict)
+    _attempts: dict[str, list[Record]] = field(default_factory=dict)
+    _order: list[str] = field(default_factory=list)
+    _step: int = 0
+
+    def __post_init__(self) -> None:
+        self._active: BinaryHeap[_Queued] = BinaryHeap(lambda one, other: bool(one.key < other.key))
+
+    def run(self, infos: Sequence[PodInfo]) -> Record:
+        """The outcome, in the shape of ``expected``."""
+        for info in infos:
+            self._attempts[info.key] = []
+            self._enter(info)
+        most = 4 * len(infos) + 20
+        while len(self._active) and len(self._order) < most:
+            info = self._active.pop().info
+            self._order.append(info.key)
+            self._try(info)
+        answer: Record = {
+            "queueOrder": self._order,
+            "pods": [{"pod": key, "attempts": attempts} for key, attempts in self._attempts.items()],
+        }
+        if len(self._active):
+            answer["stopped"] = True
+        elif timeouts := self._time_out():
+            answer["timeouts"] = timeouts
+        answer["final"] = {info.key: self._node_of(info) for info in infos}
+        return answer
+
+    def _enter(self, info: PodInfo) -> None:
+        """A pod joins the queue at its creation, if nobody holds it back."""
+        if self.driver.scheduler_for(info).framework.pre_enqueue(info) is not None:
+            self._failed[info.uid] = info
+            return
+        order = start_time(info.pod.metadata.creation_timestamp)
+        self._active.push(_Queued(self.driver.queue_key(info, order), info))
+
+    def _try(self, info: PodInfo) -> None:
+        """A pod is tried, and again at once where others left for it."""
+        for _ in range(MOST_ATTEMPTS):
+            attempt = self.driver.attempt(info)
+            self._step += 1
+            record = {**self.record_of(attempt), "step": self._step}
+            self._attempts[info.key].append(record)
+            if attempt.waiting:
+                record["outcome"] = "waiting"
+            elif attempt.is_placed:
+                record["outcome"] = "bound"
+            else:
+                self.driver.handle_failure(attempt)
+                record["outcome"] = "nominated" if attempt.nominated else "unschedulable"
+                self._evict(attempt, record)
+            self._settle(record)
+            self._activate()
+            if not attempt.nominated:
+                break
+        if not attempt.is_placed:
+            self._failed[info.uid] = info
+
+    def _evict(self, attempt: Attempt, record: Record) -> None:
+        """Victims leave at once; those that wait for a permit are sent back instead."""
+        gone = []
+        for victim in attempt.victims_to_evict:
+            if not self.driver.turn_away(victim):
+                self.driver.cluster.remove_pod(victim.uid)
+                gone.append(victim.key)
+        if attempt.nominated:
+            record["victims"] = sorted(gone)
+
+    def _settle(self, record: Record) -> None:
+        """Waiting pods that this attempt released or sent back."""
+        allowed, rejected = [], []
+        for ended in self.driver.settle():
+            if ended.is_placed:
+                allowed.append(ended.pod.key)
+            else:
+                rejected.append(self._sent_back(ended))
+        if allowed:
+            record["allowed"] = sorted(allowed)
+        if rejected:
+            record["rejectedWaiting"] = sorted(rejected, key=lambda each: each["pod"])
+
+    def _sent_back(self, ended: Attempt) -> Record:
+        self.driver.handle_failure(ended)
+        self._failed[ended.pod.uid] = ended.pod
+        return {"pod": ended.pod.key, "message": ended.message}
+
+    def _activate(self) -> None:
+        """Pods that a plugin wants to be tried again, whatever their backoff."""
+        uids = list(self.driver.activated)
+        self.driver.activated.clear()
+        for uid in uids:
+            if (info := self._failed.pop(uid, None)) is not None:
+                self._enter(info)
+
+    # --- afterwards
+
+    def _time_out(self) -> list[Record]:
+        """Permits time out, the shortest first, then the one that waits for longest; each may drag others along."""
+        timeouts = []
+        while waiting := self._waiting():
+            first = min(waiting, key=lambda held: held.deadline)
+            seconds = first.deadline - first.since
+            first.denied = refusal_after_timeout(first)
+            ended = [self._sent_back(each) for each in self.driver.settle()]
+            timeouts.append(
+                {
+                    "seconds": int(seconds) if seconds == int(seconds) else seconds,
+                    "pod": first.pod.key,
+                    "rejected": sorted(ended, key=lambda each: each["pod"]),
+                }
+            )
+        return timeouts
+
+    def _waiting(self) -> list[WaitingPod]:
+        return [held for scheduler in self.driver.in_use for held in scheduler.profile.waiting.values()]
+
+    def _node_of(self, info: PodInfo) -> str | None:
+        found = self.driver.cluster.find(info.uid)
+        if found is None or any(held.pod.uid == info.uid for held in self._waiting()):
+            return None
+        return self.driver.cluster.columns.names[found[1]]

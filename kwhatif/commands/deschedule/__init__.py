@@ -1,0 +1,1 @@
+"""What would the descheduler evict, and what follows?"""

@@ -1,0 +1,64 @@
+"""``diff --deschedule`` as a question: what do two policies of the descheduler differ in?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kwhatif.commands.deschedule.diff_result import DescheduleDiff, EvictionDifference
+from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult
+from kwhatif.commands.deschedule.run import Deschedule
+from kwhatif.errors import UsageError
+from kwhatif.results.base import Fidelity
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+
+
+@dataclass(frozen=True)
+class ComparePolicies(Question[DescheduleDiff]):
+    """Both ``policies`` run on the same cluster, each followed until nobody is evicted or what happened begins anew."""
+
+    several_runs: ClassVar[bool] = True
+
+    policies: Sequence[str | Mapping[str, Any]] = ()
+    metrics: Sequence[str] = ()
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return False
+
+    def check(self, case: Scenario) -> None:
+        if len(self.policies) != 2:
+            raise UsageError(f"--deschedule is given {len(self.policies)} times: there are two sides")
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DescheduleDiff]:
+        sides = [Deschedule(policy, self.metrics, until_quiet=True).answer(cases, notes) for policy in self.policies]
+        a, b = sides
+
+        def result(of_a: Fidelity, of_b: Fidelity) -> DescheduleDiff:
+            left, right = a.result(of_a), b.result(of_b)
+            return DescheduleDiff(a=left, b=right, pods=tuple(_differences(left, right)))
+
+        return PendingResult([*a.runs, *b.runs], result)
+
+
+def _differences(a: DescheduleResult, b: DescheduleResult) -> Iterator[EvictionDifference]:
+    left, right = _first_cycle(a), _first_cycle(b)
+    for pod in sorted({**left, **right}):
+        one, other = left.get(pod), right.get(pod)
+        some = one or other
+        assert some is not None
+        found = EvictionDifference(
+            pod=pod,
+            node=some.node,
+            plugin_a=one.plugin if one else "",
+            plugin_b=other.plugin if other else "",
+            lands_on_a=one.lands_on or one.outcome if one else "",
+            lands_on_b=other.lands_on or other.outcome if other else "",
+        )
+        if (found.plugin_a, found.lands_on_a) != (found.plugin_b, found.lands_on_b):
+            yield found
+
+
+def _first_cycle(result: DescheduleResult) -> dict[str, DescheduledPod]:
+    return {pod.pod: pod for pod in result.pods if pod.cycle == 1}

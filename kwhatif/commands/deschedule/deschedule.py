@@ -1,0 +1,221 @@
+"""Cycles of the descheduler as a result: who goes and why, where they land, whether that helps, and who goes again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from kwhatif.api.core import Pod
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.commands.deschedule.cycles import Cycles, FollowedCycle
+from kwhatif.commands.deschedule.moves import Move, owner_of
+from kwhatif.commands.deschedule.result import (
+    DescheduledPod,
+    DescheduleResult,
+    NodeBalance,
+    PluginOutcome,
+    ProtectedPods,
+    RefusedEviction,
+    Thrash,
+)
+from kwhatif.descheduling.descheduler import Cycle
+from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.simulation.autoscalers.scaler import apply_scale_up
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.question import PendingResult
+
+_SHARES = ("cpu", "memory")
+
+
+def follow_cycles(cycles: Cycles, policy: str, at_most: int) -> PendingResult[DescheduleResult]:
+    """Run the cycles, and tell. ``policy`` is what messages call the policy."""
+    session, moves = cycles.moves.session, cycles.moves
+    before = _balances(session.cluster)
+    following = cycles.run(at_most)
+    first = cycles.followed[0].cycle if cycles.followed else following
+    placements = tuple(moves.run.placements)
+    scale_up: ScaleUp | None = None
+    if moves.scaler is not None:
+        told, scale_up = apply_scale_up(moves.scaler, session, placements)
+        placements = tuple(told)
+    every = [each.cycle for each in cycles.followed]
+    result = partial(
+        DescheduleResult,
+        policy=policy,
+        cycles=len(cycles.followed),
+        interval=cycles.interval,
+        skipped=first.skipped,
+        pods=tuple(_pods(cycles, following, {each.pod: each for each in placements})),
+        refused=tuple(_refusals(every or [following], moves.budgets.names_of)),
+        plugins=tuple(_plugins(every or [following])),
+        protected=tuple(_protections(first)),
+        nodes=tuple(_nodes(before, _balances(session.cluster), first, following)),
+        empty_nodes=tuple(_empty(session.cluster, moves.pods)),
+        placements=tuple(each for each in placements if each.pod not in moves.pending),
+        helped=tuple(each.pod for each in placements if each.pod in moves.pending and each.good),
+        budgets=moves.budgets.uses(),
+        quiet=not following.evictions,
+        next_evictions=tuple(each.pod.key for each in following.evictions),
+        thrash=tuple(_thrash(cycles)),
+        scale_up=scale_up,
+    )
+    evicted = [each.pod.key for cycle in every for each in cycle.evictions]
+    basis = RunRecord(session, moves.asked, placements, evicted=evicted)
+    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements)
+
+
+# --- pods
+
+
+def _pods(cycles: Cycles, following: Cycle, placements: Mapping[str, Placement]) -> Iterator[DescheduledPod]:
+    later = [*(each.cycle for each in cycles.followed[1:]), following][: len(cycles.followed)]
+    for number, (followed, after) in enumerate(zip(cycles.followed, later, strict=True), start=1):
+        again = {each.pod.key for each in after.evictions}
+        for eviction, move in followed.evictions:
+            replacement = move.taken.asked.pod.key if move.taken is not None else ""
+            placement = placements.get(replacement)
+            lands_on = placement.node if placement is not None and placement.good else ""
+            yield DescheduledPod(
+                cycle=number,
+                pod=eviction.pod.key,
+                node=eviction.node,
+                profile=eviction.profile,
+                plugin=eviction.plugin,
+                reason=eviction.reason,
+                outcome=_outcome(move, eviction.node, lands_on),
+                owner=owner_of(eviction.pod),
+                replacement=replacement,
+                lands_on=lands_on,
+                again=replacement in again,
+            )
+
+
+def _outcome(move: Move, node: str, lands_on: str) -> str:
+    if move.taken is None:
+        return "gone"
+    if not lands_on:
+        return "pending"
+    return "returned" if lands_on == node else "moved"
+
+
+def _refusals(cycles: Sequence[Cycle], budget_of: Callable[[Pod], str]) -> Iterator[RefusedEviction]:
+    for number, cycle in enumerate(cycles, start=1):
+        for each in (*cycle.refused, *cycle.failed):
+            yield RefusedEviction(
+                cycle=number,
+                pod=each.pod.key,
+                node=each.node,
+                profile=each.profile,
+                plugin=each.plugin,
+                limit=each.limit,
+                budget=budget_of(each.pod) if each.refusal else "",
+                message=each.refusal,
+            )
+
+
+def _plugins(cycles: Sequence[Cycle]) -> Iterator[PluginOutcome]:
+    for number, cycle in enumerate(cycles, start=1):
+        counts: dict[tuple[str, str], int] = {}
+        for each in cycle.evictions:
+            counts[each.profile, each.plugin] = counts.get((each.profile, each.plugin), 0) + 1
+        errors = {(each.profile, each.plugin): each.text for each in cycle.errors}
+        stops = {(each.profile, each.plugin): each.stopped for each in cycle.utilization if each.stopped}
+        for profile, plugin in dict.fromkeys((*counts, *stops, *errors)):
+            key = profile, plugin
+            yield PluginOutcome(
+                cycle=number,
+                profile=profile,
+                plugin=plugin,
+                evicted=counts.get(key, 0),
+                error=errors.get(key, ""),
+                stopped=stops.get(key, ""),
+            )
+
+
+def _protections(cycle: Cycle) -> Iterator[ProtectedPods]:
+    for profile, pods in cycle.protected.items():
+        by_reason: dict[str, list[str]] = {}
+        for pod, reasons in pods.items():
+            for reason in reasons:
+                by_reason.setdefault(reason, []).append(pod)
+        for reason, those in sorted(by_reason.items()):
+            yield ProtectedPods(profile=profile, reason=reason, pods=tuple(those))
+
+
+def _thrash(cycles: Cycles) -> Iterator[Thrash]:
+    """The pods that moved since the state that has come back, each by the name that the first of its line bore."""
+    if cycles.recurrence is None:
+        return
+    period = cycles.recurrence.period
+    since: list[FollowedCycle] = cycles.followed[-period:]
+    ways: dict[str, list[str]] = {}
+    plugins: dict[str, dict[str, None]] = {}
+    owners: dict[str, str] = {}
+    for followed in since:
+        for eviction, move in followed.evictions:
+            lands_on = move.taken.placement.node if move.taken is not None else ""
+            way = ways.setdefault(move.root, [eviction.node])
+            way.append(lands_on)
+            plugins.setdefault(move.root, {})[eviction.plugin] = None
+            owners[move.root] = owner_of(eviction.pod)
+    for root, way in ways.items():
+        yield Thrash(pod=root, owner=owners[root], plugins=tuple(plugins[root]), nodes=tuple(way), period=period)
+
+
+# --- nodes
+
+
+Balance = tuple[int, float, float]
+"""Pods, and percent of cpu and of memory that they request."""
+
+
+def _balances(cluster: Cluster) -> dict[str, Balance]:
+    columns, names = cluster.columns, cluster.shapes.resources.names
+    rows = {name: index for index, name in enumerate(names)}
+    found: dict[str, Balance] = {}
+    for row, node in enumerate(columns.names):
+        shares = []
+        for resource in _SHARES:
+            column = rows.get(resource)
+            has = int(columns.allocatable[row, column]) if column is not None else 0
+            asks = int(cluster.requested[row, column]) if column is not None else 0
+            shares.append(round(100 * asks / has, 1) if has else 0.0)
+        found[node] = (int(cluster.pod_count[row]), shares[0], shares[1])
+    return found
+
+
+def _nodes(
+    before: Mapping[str, Balance], after: Mapping[str, Balance], first: Cycle, last: Cycle
+) -> Iterator[NodeBalance]:
+    nothing: Balance = (0, 0.0, 0.0)
+    earlier, later = _categories(first), _categories(last)
+    for node in sorted(after):
+        was, now = before.get(node, nothing), after[node]
+        yield NodeBalance(
+            node=node,
+            pods_before=was[0],
+            pods_after=now[0],
+            cpu_before=was[1],
+            cpu_after=now[1],
+            memory_before=was[2],
+            memory_after=now[2],
+            category_before=earlier.get(node, ""),
+            category_after=later.get(node, ""),
+        )
+
+
+def _categories(cycle: Cycle) -> dict[str, str]:
+    """What the first utilization plugin of a cycle calls the nodes."""
+    runs = cycle.utilization
+    return {name: use.category for name, use in runs[0].nodes.items()} if runs else {}
+
+
+def _empty(cluster: Cluster, pods: Mapping[str, Pod]) -> list[str]:
+    """Nodes whose last pods went, but for those of daemon sets and static ones."""
+    busy = {
+        pod.spec.node_name
+        for pod in pods.values()
+        if not pod.is_mirror and not is_of_daemon_set(pod) and (pod.status.phase or "") not in FINISHED
+    }
+    return sorted(name for name in cluster.columns.names if name not in busy)

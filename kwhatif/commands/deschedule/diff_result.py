@@ -1,0 +1,44 @@
+"""What two policies of the descheduler differ in, on one cluster."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.commands.deschedule.result import DescheduleResult
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+
+
+class EvictionDifference(ResultStruct, frozen=True, kw_only=True):
+    """A pod that only one side evicts, or each by another plugin or with another end; empty texts: it is left alone."""
+
+    pod: str
+    node: str
+    plugin_a: str = ""
+    plugin_b: str = ""
+    lands_on_a: str = ""
+    lands_on_b: str = ""
+
+
+class DescheduleDiff(Result, frozen=True, kw_only=True):
+    """Both sides, and the pods of the first cycle with which they do not do the same."""
+
+    rows: ClassVar[str] = "pods"
+
+    kind: str = "DescheduleDiff"
+    a: DescheduleResult
+    b: DescheduleResult
+    pods: tuple[EvictionDifference, ...] = ()
+
+    @property
+    def fidelities(self) -> tuple[Fidelity, ...]:
+        return (self.a.fidelity, self.b.fidelity)
+
+    @property
+    def differs(self) -> bool:
+        a, b = self.a, self.b
+        return bool(self.pods) or (len(a.pods), a.quiet, len(a.thrash)) != (len(b.pods), b.quiet, len(b.thrash))
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing differs."""
+        return 1 if self.differs else 0

@@ -1,0 +1,27 @@
+"""Pods that what-if edits leave without a node are placed before anything moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from kwhatif.results.base import Fidelity, Result
+from kwhatif.simulation.placement.runs import PlacementOutcome
+from kwhatif.simulation.question import PendingResult
+
+R = TypeVar("R", bound=Result)
+
+
+def after_edits(before: PlacementOutcome | None, answer: PendingResult[R]) -> PendingResult[R]:
+    """An answer that stands on what was placed before, too, if anything was."""
+    if before is None:
+        return answer
+    make: Callable[[Fidelity], R] = answer.result
+
+    def result(first: Fidelity, then: Fidelity) -> R:
+        gaps = tuple(dict.fromkeys((*first.gaps, *then.gaps)))
+        return make(msgspec.structs.replace(then, gaps=gaps))
+
+    return PendingResult([before.basis, *answer.runs], result, answer.placements)

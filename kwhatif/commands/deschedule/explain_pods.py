@@ -1,0 +1,79 @@
+"""``explain --deschedule`` as a question: why is a pod evicted by the descheduler, or why not?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from kwhatif.api.core import Pod
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.deschedule.cycles import Cycles
+from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled, PodVerdict
+from kwhatif.commands.deschedule.moves import Moves
+from kwhatif.commands.deschedule.policy_document import load_descheduler_policy
+from kwhatif.commands.deschedule.run import moment_of, priorities_of
+from kwhatif.commands.deschedule.usage_files import read_usage
+from kwhatif.commands.drain.eviction import EvictionBudgets
+from kwhatif.descheduling.descheduler import Descheduler
+from kwhatif.errors import UsageError
+from kwhatif.simulation.edits.selection import chosen_pods
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question, Scenario
+
+
+@dataclass(frozen=True)
+class ExplainDescheduling(Question[DescheduleExplained]):
+    """``words`` are names of pods or label selectors."""
+
+    several_runs: ClassVar[bool] = True
+
+    words: Sequence[str] = ()
+    policy: str | Mapping[str, Any] = ""
+    metrics: Sequence[str] = ()
+
+    def needs_pods(self, case: Scenario) -> bool:
+        return False
+
+    def check(self, case: Scenario) -> None:
+        if not self.words:
+            raise UsageError("name the pods to explain: pods of the snapshot")
+
+    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DescheduleExplained]:
+        (case,) = cases
+        snapshot = case.snapshot
+        policy, source = load_descheduler_policy(self.policy, priorities_of(snapshot))
+        session = case.session = case.new_session()
+        moves = Moves(session, EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget)))
+        world = Cycles(policy, moves, moment_of(snapshot, notes), 0.0, read_usage(self.metrics)).world()
+        descheduler = Descheduler(policy, world)
+        skipped = descheduler.cycle(with_protected=False).skipped
+        chosen = {pod.key: pod for word in self.words for pod in chosen_pods(word, snapshot.objects.list_all(Pod))}
+        pods = tuple(_told(descheduler, pod, skipped=skipped) for pod in chosen.values())
+        result = partial(DescheduleExplained, policy=source, pods=pods)
+        return PendingResult([RunRecord(session)], lambda fidelity: result(fidelity=fidelity))
+
+
+def _told(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDescheduled:
+    outside = ""
+    if skipped:
+        outside = "the cycle is skipped: it wants two ready nodes"
+    elif not pod.spec.node_name:
+        outside = "it has no node"
+    elif not descheduler.takes_part(pod):
+        outside = f"{pod.spec.node_name} is not ready, or not among the nodes of the policy's nodeSelector"
+    verdicts = () if outside else tuple(_verdicts(descheduler, pod))
+    return PodDescheduled(
+        pod=pod.key,
+        node=pod.spec.node_name or "",
+        evicted=any(each.verdict == "evicts" for each in verdicts),
+        outside=outside,
+        verdicts=verdicts,
+    )
+
+
+def _verdicts(descheduler: Descheduler, pod: Pod) -> Iterator[PodVerdict]:
+    for each in descheduler.verdicts_on(pod):
+        yield PodVerdict(profile=each.profile, plugin=each.plugin, verdict=each.verdict, reason=each.reason)

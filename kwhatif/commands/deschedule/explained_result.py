@@ -1,0 +1,42 @@
+"""Why the descheduler evicts a pod, or does not."""
+
+from __future__ import annotations
+
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+
+
+class PodVerdict(ResultStruct, frozen=True, kw_only=True):
+    """What one plugin makes of a pod: ``evicts``, ``refused`` (by a limit or a budget), ``protected`` (by the evictor),
+    ``leaves`` (nothing in it calls for an eviction) or ``gone`` (another plugin was first)."""
+
+    profile: str
+    plugin: str
+    verdict: str
+    reason: str
+
+
+class PodDescheduled(ResultStruct, frozen=True, kw_only=True):
+    """A pod, its node, and what the plugins make of it in the order in which they run.
+
+    ``outside`` says why it is none of the cycle's business at all.
+    """
+
+    pod: str
+    node: str
+    evicted: bool
+    outside: str = ""
+    verdicts: tuple[PodVerdict, ...] = ()
+
+
+class DescheduleExplained(Result, frozen=True, kw_only=True):
+    """Why the next cycle of the descheduler evicts these pods, or leaves them."""
+
+    kind: str = "DescheduleExplained"
+    policy: str
+    pods: tuple[PodDescheduled, ...]
+    fidelity: Fidelity
+
+    @property
+    def exit_code(self) -> int:
+        """0 if none of them is evicted."""
+        return 1 if any(pod.evicted for pod in self.pods) else 0

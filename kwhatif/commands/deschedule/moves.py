@@ -1,0 +1,153 @@
+"""What follows when pods are evicted: controllers make them again, the scheduler places them, nodes may come.
+
+What a replica set or a job makes again is there at once, while the pod in whose place it comes still takes its room:
+pods terminate for a while. When those have gone, what stateful sets and daemon sets make again is placed, and whoever
+found no node is tried once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod, PodStatus
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.commands.drain.eviction import EvictionBudgets
+from kwhatif.scheduling.controllers import GRACE_PERIOD, REPLACED_ON_EVICTION, Replacements
+from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
+
+
+@dataclass
+class Move:
+    """An evicted pod and what is made in its place; ``root`` is the name that the first of its line bore."""
+
+    pod: Pod
+    root: str
+    taken: AttemptedPod | None = None
+
+
+@dataclass
+class Moves:
+    """The pods of a cluster while some of them are evicted and made again, by ``namespace/name``.
+
+    ``pending`` are those that had no node before, and were tried again.
+    """
+
+    session: Session
+    budgets: EvictionBudgets
+    scaler: Scaler | None = None
+    pods: dict[str, Pod] = field(init=False)
+    asked: list[PodToSchedule] = field(init=False, default_factory=list)
+    roots: dict[str, str] = field(init=False, default_factory=dict)
+    pending: list[str] = field(init=False, default_factory=list)
+    run: PlacementRun = field(init=False)
+    _waiting: list[AttemptedPod] = field(init=False, default_factory=list)
+    _replacements: Replacements = field(init=False)
+    _victims: int = field(init=False, default=0)
+    _pending_tried: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self.run = PlacementRun(self.session, self.scaler)
+        self.pods = {}
+        for pod in self.session.snapshot.objects.list_all(Pod):
+            self.pods[pod.key] = pod
+        self._replacements = Replacements(taken=self.pods.__contains__)
+
+    def follow(self, evicted: Sequence[Pod], now: str) -> list[Move]:
+        """Evict pods together; afterwards everybody who can be placed is. ``now`` is an RFC 3339 time."""
+        moves = [Move(pod, self.roots.get(pod.key, pod.key)) for pod in evicted]
+        lingering = [move.pod for move in moves if self._terminate(move.pod)]
+        for move in moves:
+            if _is_made_at_once(move.pod):
+                self._make_again(move)
+        for pod in lingering:
+            self.run.remove(pod.key)
+        for move in moves:
+            if not _is_made_at_once(move.pod):
+                self._make_again(move)
+        self._try_pending()
+        self.run.retry_all(self._waiting)
+        self._replace_victims()
+        self.run.help()
+        self.run.explain_futile()
+        self._settle(now)
+        return moves
+
+    def _terminate(self, pod: Pod) -> bool:
+        """A pod is told to go; whether it takes its room for a while yet."""
+        self.pods.pop(pod.key, None)
+        found = self.session.running(pod)
+        if found is None:
+            return False
+        grace = pod.spec.termination_grace_period_seconds
+        if (GRACE_PERIOD if grace is None else grace) <= 0:
+            self.run.remove(pod.key)
+            return False
+        self.session.cluster.mark_terminating(found[0].uid, preempted=False)
+        return True
+
+    def _make_again(self, move: Move) -> None:
+        if (move.pod.status.phase or "") in FINISHED:
+            return
+        again = self._replacements.replacement_of(move.pod)
+        if again is None:
+            return
+        self.roots[again.key] = move.root
+        move.taken = self._take(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(move.pod)))
+
+    def _take(self, asked: PodToSchedule) -> AttemptedPod:
+        self.asked.append(asked)
+        taken = self.run.take(asked, told_later=True)
+        self.pods[asked.pod.key] = asked.pod
+        self._waiting.append(taken)
+        return taken
+
+    def _try_pending(self) -> None:
+        """The snapshot's own pods without a node may use the room, too."""
+        if self._pending_tried:
+            return
+        self._pending_tried = True
+        for asked in pending_pods(self.session.snapshot):
+            self.pending.append(asked.pod.key)
+            self._waiting.append(self.run.take(asked, told_later=True))
+
+    def _replace_victims(self) -> None:
+        """Whom pods evicted that were made again is made again, too; priorities fall, so this ends."""
+        while self._victims < len(self.run.evicted):
+            victims = self.run.evicted[self._victims :]
+            self._victims = len(self.run.evicted)
+            for victim in victims:
+                self.pods.pop(victim.key, None)
+                again = self._replacements.replacement_of(victim.pod)
+                if again is not None:
+                    self.roots[again.key] = self.roots.get(victim.key, victim.key)
+                    self._take(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(victim.pod)))
+
+    def _settle(self, now: str) -> None:
+        """Pods that found a node run and are ready there from now on."""
+        waiting = []
+        for taken in self._waiting:
+            pod = taken.asked.pod
+            if not taken.placement.good:
+                waiting.append(taken)
+                continue
+            spec = replace(pod.spec, node_name=taken.placement.node or pod.spec.node_name)
+            meta = replace(pod.metadata, creation_timestamp=pod.metadata.creation_timestamp or now)
+            running = replace(pod, metadata=meta, spec=spec, status=PodStatus(phase="Running", start_time=now))
+            self.pods[pod.key] = running
+            self.budgets.ready(running)
+        self._waiting = waiting
+
+
+def owner_of(pod: Pod) -> str:
+    """``ReplicaSet shop/web-7``; nothing for a pod that nobody made."""
+    owner = pod.controller
+    return f"{owner.kind} {pod.namespace}/{owner.name}" if owner is not None else ""
+
+
+def _is_made_at_once(pod: Pod) -> bool:
+    return pod.controller is not None and pod.controller.kind in REPLACED_ON_EVICTION

@@ -1,0 +1,144 @@
+"""What the descheduler would do, and what follows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.disruption import BudgetUse
+from kwhatif.results.place import Placement, ScaleUp
+
+
+class DescheduledPod(ResultStruct, frozen=True, kw_only=True):
+    """A pod that was evicted in a cycle: by which plugin of which profile, why, and what became of it.
+
+    ``outcome``: ``moved`` to another node, ``returned`` to the same one, ``pending``, or ``gone`` where nobody makes it
+    again. ``replacement`` is made in its place, ``lands_on`` is its node. ``again``: the next cycle evicts it, too.
+    """
+
+    cycle: int
+    pod: str
+    node: str
+    profile: str
+    plugin: str
+    reason: str
+    outcome: str
+    owner: str = ""
+    replacement: str = ""
+    lands_on: str = ""
+    again: bool = False
+
+
+class RefusedEviction(ResultStruct, frozen=True, kw_only=True):
+    """An attempt that came to nothing: by ``limit`` (``total``, ``node``, ``namespace``), or by a ``budget``."""
+
+    cycle: int
+    pod: str
+    node: str
+    profile: str
+    plugin: str
+    limit: str = ""
+    budget: str = ""
+    message: str = ""
+
+
+class ProtectedPods(ResultStruct, frozen=True, kw_only=True):
+    """The pods that a profile may not evict for one reason, as things were before the first cycle."""
+
+    profile: str
+    reason: str
+    pods: tuple[str, ...]
+
+
+class PluginOutcome(ResultStruct, frozen=True, kw_only=True):
+    """What a plugin did in a cycle. ``error``: it failed; ``stopped``: why a utilization plugin did nothing."""
+
+    cycle: int
+    profile: str
+    plugin: str
+    evicted: int
+    error: str = ""
+    stopped: str = ""
+
+
+class NodeBalance(ResultStruct, frozen=True, kw_only=True):
+    """A node before the first cycle and after the last one: pods that run there and what they request, in percent.
+
+    ``category`` is how the utilization plugin of the policy calls it, where there is one.
+    """
+
+    node: str
+    pods_before: int
+    pods_after: int
+    cpu_before: float
+    cpu_after: float
+    memory_before: float
+    memory_after: float
+    category_before: str = ""
+    category_after: str = ""
+
+    @property
+    def changed(self) -> bool:
+        before = self.pods_before, self.cpu_before, self.memory_before
+        return before != (self.pods_after, self.cpu_after, self.memory_after)
+
+
+class Thrash(ResultStruct, frozen=True, kw_only=True):
+    """A pod that is moved for ever: ``nodes`` in the order of its way, which begins anew after ``period`` cycles."""
+
+    pod: str
+    owner: str
+    plugins: tuple[str, ...]
+    nodes: tuple[str, ...]
+    period: int
+
+
+class DescheduleResult(Result, frozen=True, kw_only=True):
+    """Cycles of the descheduler, each followed by the scheduler.
+
+    ``cycles`` were run and followed; ``quiet`` tells whether the cycle after them evicts nobody. ``next_evictions`` are
+    those of that cycle. ``empty_nodes`` have no pods left but those of daemon sets and static ones. ``helped`` are
+    pods that waited for a node before, and have one now.
+    """
+
+    rows: ClassVar[str] = "pods"
+
+    kind: str = "Deschedule"
+    policy: str
+    cycles: int
+    interval: float
+    skipped: bool = False
+    pods: tuple[DescheduledPod, ...] = ()
+    refused: tuple[RefusedEviction, ...] = ()
+    plugins: tuple[PluginOutcome, ...] = ()
+    protected: tuple[ProtectedPods, ...] = ()
+    nodes: tuple[NodeBalance, ...] = ()
+    empty_nodes: tuple[str, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    helped: tuple[str, ...] = ()
+    budgets: tuple[BudgetUse, ...] = ()
+    quiet: bool = True
+    next_evictions: tuple[str, ...] = ()
+    thrash: tuple[Thrash, ...] = ()
+    scale_up: ScaleUp | None = None
+    fidelity: Fidelity
+
+    @property
+    def pending(self) -> tuple[Placement, ...]:
+        """Pods made again that find no node in the end."""
+        return tuple(placement for placement in self.placements if not placement.good)
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return any(each.outcome == "unschedulable" for each in self.placements)
+
+    @property
+    def evicted_again(self) -> tuple[str, ...]:
+        """Pods that the cycle after their eviction evicts again."""
+        return tuple(dict.fromkeys(pod.pod for pod in self.pods if pod.again))
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every evicted pod finds a node and is left alone there by the next cycle."""
+        failed = any(plugin.error for plugin in self.plugins)
+        return 1 if self.pending or self.thrash or self.evicted_again or failed else 0

@@ -1,0 +1,125 @@
+"""What the descheduler would do, in words: each pod's way, what was refused, the nodes before and after, and thrash."""
+
+from __future__ import annotations
+
+from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult, NodeBalance, PluginOutcome, Thrash
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Verdict, build_table, join_texts
+from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
+from kwhatif.results.amounts import format_count, format_some
+
+_STOPS = {
+    "noneUnderutilized": "no node is underutilized",
+    "numberOfNodes": "not more nodes are underutilized than numberOfNodes",
+    "allUnderutilized": "all nodes are underutilized",
+    "noneOverutilized": "no node is overutilized",
+    "noneSchedulable": "no node is schedulable",
+}
+
+
+def deschedule_blocks(result: DescheduleResult) -> list[Block]:
+    """The report."""
+    headers: tuple[str, ...] = ("cycle", "pod", "from", "by", "why", "made again as", "then")
+    rows = [(p.cycle, p.pod, p.node, p.plugin, p.reason, p.replacement or NONE, _then(p)) for p in result.pods]
+    blocks = build_table("EVICTED", headers, rows, None, Grouping("pod", (0, 2, 3, 6), (1, 5)), (2,), (5, 0, 4))
+    blocks += _thrash_blocks(result)
+    refused = [(r.cycle, r.pod, r.node, r.plugin, r.budget or f"the limit by {r.limit}") for r in result.refused]
+    headers = ("cycle", "pod", "node", "by", "stopped by")
+    blocks += build_table("REFUSED", headers, refused, None, Grouping("pod", (0, 2, 3, 4), (1,)), (2,), (0,))
+    pending = [(p.pod, p.reason) for p in result.pending]
+    blocks += build_table("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
+    if result.helped:
+        blocks.append(Lines((f"Pods that waited before and have a node now: {format_some(result.helped)}",)))
+    blocks += scale_up_blocks(result.scale_up)
+    plugins = [(p.cycle, p.profile, p.plugin, p.evicted, _said(p)) for p in result.plugins]
+    blocks += build_table("PLUGINS", ("cycle", "profile", "plugin", "evicted", "remarks"), plugins)
+    blocks += _node_blocks(result)
+    protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
+    blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which"), protected, None, None, (), (3,))
+    blocks.append(Verdict(_summary(result), not result.exit_code))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def _then(pod: DescheduledPod) -> str:
+    match pod.outcome:
+        case "gone":
+            return "nobody makes it again"
+        case "pending":
+            return "PENDING"
+    where = f"{pod.lands_on} again" if pod.outcome == "returned" else pod.lands_on
+    return f"{where}, and is evicted there" if pod.again else where
+
+
+def _thrash_blocks(result: DescheduleResult) -> list[Block]:
+    if not result.thrash:
+        return []
+    return [Heading("MOVED FOR EVER"), Lines(tuple(map(_way, result.thrash)), listed=True)]
+
+
+def _way(thrash: Thrash) -> str:
+    nodes = list(dict.fromkeys(node for node in thrash.nodes if node))
+    by = join_texts(thrash.plugins)
+    every = "every cycle" if thrash.period == 1 else f"every {thrash.period} cycles"
+    if len(nodes) == 1:
+        return f"{thrash.pod} is evicted from {nodes[0]} and comes back to it for ever, {every} (by {by})"
+    between = f"{', '.join(nodes[:-1])} and {nodes[-1]}"
+    return f"{thrash.pod} moves between {between} for ever, {every} (by {by})"
+
+
+def _said(plugin: PluginOutcome) -> str:
+    return plugin.error or _STOPS.get(plugin.stopped, plugin.stopped) or NONE
+
+
+def _node_blocks(result: DescheduleResult) -> list[Block]:
+    nodes = [node for node in result.nodes if node.changed or node.category_before != node.category_after]
+    classed = any(node.category_before or node.category_after for node in nodes)
+    headers: tuple[str, ...] = ("node", "pods", "cpu requested", "memory requested")
+    rows = [_node_row(node) for node in nodes]
+    if classed:
+        headers = (*headers, "class")
+        rows = [
+            (*row, _change(n.category_before or NONE, n.category_after or NONE))
+            for row, n in zip(rows, nodes, strict=True)
+        ]
+    blocks = build_table("NODES", headers, rows, None, Grouping("node"), (0,))
+    if result.empty_nodes and result.pods:
+        blocks.append(Lines((f"Nodes without pods to lose: {format_some(result.empty_nodes)}",)))
+    return blocks
+
+
+def _node_row(node: NodeBalance) -> tuple[str, ...]:
+    return (
+        node.node,
+        _change(str(node.pods_before), str(node.pods_after)),
+        _change(f"{node.cpu_before:.1f}%", f"{node.cpu_after:.1f}%"),
+        _change(f"{node.memory_before:.1f}%", f"{node.memory_after:.1f}%"),
+    )
+
+
+def _change(before: str, after: str) -> str:
+    return before if before == after else f"{before} -> {after}"
+
+
+def _summary(result: DescheduleResult) -> str:
+    if result.skipped:
+        return "The descheduler does nothing: it wants two ready nodes."
+    if not result.pods:
+        refused = f"; {format_count(len(result.refused), 'eviction')} refused" if result.refused else ""
+        return f"Nobody is evicted{refused}"
+    text = f"{format_count(len(result.pods), 'eviction')} in {format_count(result.cycles, 'cycle')}"
+    for outcome, words in (
+        ("moved", "to another node"),
+        ("returned", "back to the same node"),
+        ("pending", "pending"),
+        ("gone", "not made again"),
+    ):
+        count = sum(pod.outcome == outcome for pod in result.pods)
+        text += f", {count} {words}" if count else ""
+    if result.scale_up is not None and result.scale_up.nodes:
+        text += f", {describe_scale_up(result.scale_up)}"
+    if result.thrash:
+        return f"{text}; {format_count(len(result.thrash), 'pod')} moved for ever"
+    if result.quiet:
+        return f"{text}; the next cycle evicts nobody"
+    again = len(result.evicted_again)
+    text += f"; the next cycle evicts {format_count(len(result.next_evictions), 'pod')}"
+    return f"{text}, {again} of them again" if again else text

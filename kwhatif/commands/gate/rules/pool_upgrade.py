@@ -1,0 +1,100 @@
+"""The upgrade of a pool of nodes does not hang on the pods of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, Pod, PodStatus
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.commands.upgrade.replacement import Replacement
+from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
+from kwhatif.commands.upgrade.simulation import replace_pool
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Finding
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.node_pools import pool_of
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.upgrading.strategies import plan_of
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+class PoolUpgradeParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    strategy: Annotated[
+        Literal["surge", "gke-surge", "gke-blue-green", "eks", "aks", "capi", "karpenter"],
+        Meta(description="Who replaces the nodes, as kwhatif upgrade has it."),
+    ] = "surge"
+    pool_label: Annotated[
+        str, Meta(description="The label that tells pools apart. Default: those that makers of nodes put on them.")
+    ] = ""
+
+
+class PoolUpgrade(Rule[PoolUpgradeParameters]):
+    name = "pool-upgrade"
+    purpose = "The nodes of a pool can be replaced without anybody's help, whatever runs there."
+    parameters = PoolUpgradeParameters
+
+    def threshold(self) -> str:
+        return f"no upgrade of a pool hangs on a pod of the change ({self.given.strategy})"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        units = list(self.units(context))
+        self.checked = 0
+        snapshot = _as_left(context)
+        pools: dict[str, list[Node]] = {}
+        for node in context.cluster.columns.given:
+            pools.setdefault(pool_of(node, self.given.pool_label), []).append(node)
+        owners = {info.key: unit for unit in units for info, _ in context.running(unit)}
+        touched = {context.node(row) for unit in units for _, row in context.running(unit)}
+        for pool, nodes in sorted(pools.items()):
+            if touched.isdisjoint(node.name for node in nodes):
+                continue
+            self.checked += 1
+            found = self._upgrade(context, snapshot, nodes)
+            told: set[str] = set()
+            for obstacle in found.obstacles() if found.outcome != "done" else ():
+                unit = owners.get(obstacle.pod)
+                if unit is None or str(unit.subject) in told:
+                    continue
+                told.add(str(unit.subject))
+                yield self.finding_about(
+                    unit,
+                    f"the upgrade of pool {pool or '<none>'} {found.outcome} on it",
+                    f"{obstacle.pod} cannot be evicted from {obstacle.node}: {obstacle.reason}",
+                    about=pool,
+                    numbers={"pool": pool, "replaced": sum(node.deleted is not None for node in found.nodes())},
+                    hint="let its budget allow a disruption, or give it one more replica",
+                    pod=obstacle.pod,
+                )
+        self.summary = f"{format_count(self.checked, 'pool')} upgraded on paper"
+
+    def _upgrade(self, context: Context, snapshot: Snapshot, nodes: Sequence[Node]) -> Replacement:
+        zones = len({(node.metadata.labels or {}).get(ZONE) for node in nodes})
+        draft = Draft(snapshot)
+        names = add_new_nodes(draft, nodes, NodeChanges())
+        plan = plan_of(self.given.strategy, len(nodes), zones)
+        return replace_pool(context.session.with_snapshot(draft.snapshot), names, plan)
+
+
+def _as_left(context: Context) -> Snapshot:
+    """The cluster as the change leaves it."""
+    snapshot = context.snapshot.copy()
+    names = context.cluster.columns.names
+    # Whoever has a node runs there by the time that somebody upgrades the pool.
+    bound = [
+        replace(
+            info.pod,
+            spec=replace(info.pod.spec, node_name=names[row]),
+            status=info.pod.status if info.pod.status.phase == "Running" else PodStatus(phase="Running"),
+        )
+        for info, row in context.cluster.pods()
+    ]
+    snapshot.objects.put(Pod, bound)
+    snapshot.objects.put(Node, list(context.cluster.columns.given))
+    return snapshot

@@ -1,0 +1,1 @@
+"""What if requests were what pods really use?"""

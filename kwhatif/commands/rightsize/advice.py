@@ -1,0 +1,220 @@
+"""What containers should ask for by what they used, and what limits follow.
+
+Upstream: vertical-pod-autoscaler/pkg/recommender/logic and pkg/utils/vpa (capping by policies and limit ranges).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import Container, Pod
+from kwhatif.api.quantity import Quantity
+from kwhatif.commands.rightsize.limit_ranges import LimitRanges
+from kwhatif.commands.rightsize.policy_document import RightsizingPolicy, Rule
+from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
+from kwhatif.usage.book import RESOURCES, UsageBook
+from kwhatif.usage.histogram import Histogram
+from kwhatif.usage.recommendations import ContainerPolicy, Recommendations
+
+NO_USAGE, EXCLUDED, STATIC, SWITCHED_OFF = "noUsage", "excluded", "static", "switchedOff"
+REASONS = (NO_USAGE, EXCLUDED, STATIC, SWITCHED_OFF)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """One resource of one container of a workload, in millicores or bytes.
+
+    ``percentile`` and ``peak`` are of its use, None where only a VerticalPodAutoscaler knows. ``request`` and ``limit``
+    are those of today, if any; ``new_limit`` is the limit that goes with what is ``advised``.
+    """
+
+    workload: Workload
+    container: str
+    resource: str
+    request: int | None
+    advised: int
+    limit: int | None
+    new_limit: int | None
+    percentile: int | None
+    peak: int | None
+    recommended: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether the request or the limit is another one."""
+        return self.advised != self.request or self.new_limit != self.limit
+
+    @property
+    def freed(self) -> int:
+        """What all pods of the workload ask for less."""
+        return ((self.request or 0) - self.advised) * len(self.workload.pods)
+
+
+@dataclass
+class Advised:
+    """All advice, workloads by name, and which workloads stay as they are: reason -> names."""
+
+    advice: list[Advice] = field(default_factory=list)
+    unchanged: dict[str, list[str]] = field(default_factory=lambda: {each: [] for each in REASONS})
+
+    def by_workload(self) -> dict[str, list[Advice]]:
+        """Workload -> its advice that changes something."""
+        found: dict[str, list[Advice]] = {}
+        for each in self.advice:
+            if each.changes:
+                found.setdefault(each.workload.name, []).append(each)
+        return found
+
+
+def advise(
+    pods: WorkloadPods,
+    book: UsageBook,
+    recommendations: Recommendations,
+    policy: RightsizingPolicy,
+    ranges: LimitRanges,
+) -> Advised:
+    """Advice for each container of each workload of which anybody knows what it uses."""
+    found = Advised()
+    for workload in pods.in_order():
+        if workload.pods[0].is_mirror:
+            found.unchanged[STATIC].append(workload.name)
+        elif policy.excludes(workload.name, workload.namespace, workload.labels):
+            found.unchanged[EXCLUDED].append(workload.name)
+        else:
+            reason, advice = _of_workload(workload, book, recommendations, policy, ranges)
+            found.advice += advice
+            if not advice:
+                found.unchanged[reason].append(workload.name)
+    return found
+
+
+def _of_workload(
+    workload: Workload,
+    book: UsageBook,
+    recommendations: Recommendations,
+    policy: RightsizingPolicy,
+    ranges: LimitRanges,
+) -> tuple[str, list[Advice]]:
+    advice: list[Advice] = []
+    reason = NO_USAGE
+    guaranteed = policy.keep_guaranteed and is_guaranteed(workload.pods[0])
+    for container in workload.containers:
+        allowed = recommendations.policy_of(workload.name, container.name)
+        if allowed is not None and allowed.mode == "Off":
+            reason = SWITCHED_OFF
+            continue
+        target = recommendations.target_of(workload.name, container.name)
+        for resource in RESOURCES:
+            if allowed is not None and resource not in (allowed.controlled_resources or RESOURCES):
+                continue
+            used = book.of(workload.name, container.name, resource)
+            recommended = (target.target or {}).get(resource) if target is not None else None
+            if used is None and recommended is None:
+                continue
+            wanted, percentile = _wanted(used, recommended, policy.rules[resource], resource)
+            least = policy.floor_of(resource, workload.labels)
+            wanted = _within(wanted, policy.rules[resource], least)
+            wanted = _allowed(wanted, allowed, resource)
+            values = allowed.controlled_values if allowed is not None else None
+            with_limits = policy.with_limits if values is None else values == "RequestsAndLimits"
+            request, limit = amounts_of(container, resource)
+            wanted = ranges.request_within(workload.namespace, resource, wanted, limit, request)
+            new_limit = _limit(request, limit, wanted, policy.rules[resource].step, with_limits, guaranteed)
+            new_limit = ranges.limit_within(workload.namespace, resource, new_limit)
+            advice.append(
+                Advice(
+                    workload=workload,
+                    container=container.name,
+                    resource=resource,
+                    request=request,
+                    advised=wanted if new_limit is None else min(wanted, new_limit),
+                    limit=limit,
+                    new_limit=new_limit,
+                    percentile=percentile,
+                    peak=None if used is None else used.peak,
+                    recommended=used is None,
+                )
+            )
+    return reason, advice
+
+
+def _wanted(used: Histogram | None, recommended: Quantity | None, rule: Rule, resource: str) -> tuple[int, int | None]:
+    """What to ask for, and the percentile that it follows from; samples count before others' recommendations."""
+    if used is None:
+        assert recommended is not None
+        return (recommended.milli_value() if resource == "cpu" else recommended.value()), None
+    percentile = used.peak if rule.percentile is None else used.percentile(rule.percentile)
+    return math.ceil(round(percentile * (100 + rule.margin) / 100, 6)), percentile
+
+
+def _within(wanted: int, rule: Rule, floor: int) -> int:
+    """No less than the floor and one step, a multiple of the step, and no more than the ceiling."""
+    wanted = -(-max(wanted, floor, 1) // rule.step) * rule.step
+    return wanted if rule.ceiling is None else min(wanted, max(rule.ceiling, floor))
+
+
+def _allowed(wanted: int, policy: ContainerPolicy | None, resource: str) -> int:
+    """What the policy of a VerticalPodAutoscaler allows."""
+    if policy is None:
+        return wanted
+
+    def amount(bound: Mapping[str, Quantity] | None) -> int | None:
+        given = (bound or {}).get(resource)
+        return None if given is None else given.milli_value() if resource == "cpu" else given.value()
+
+    least, most = amount(policy.min_allowed), amount(policy.max_allowed)
+    wanted = wanted if least is None else max(wanted, least)
+    return wanted if most is None else min(wanted, most)
+
+
+def _limit(
+    request: int | None, limit: int | None, wanted: int, step: int, with_limits: bool, guaranteed: bool
+) -> int | None:
+    """The limit beside a new request: in proportion, or as it is and no less than the request."""
+    if guaranteed:
+        return wanted
+    if limit is None:
+        return None
+    if with_limits and request:
+        return -(-limit * wanted // request // step) * step if limit != request else wanted
+    return max(limit, wanted)
+
+
+def amounts_of(container: Container, resource: str) -> tuple[int | None, int | None]:
+    """Request and limit of a container, in millicores or bytes."""
+    resources = container.resources
+    requests, limits = (resources.requests, resources.limits) if resources is not None else (None, None)
+
+    def amount(given: Mapping[str, Quantity] | None) -> int | None:
+        found = (given or {}).get(resource)
+        return None if found is None else found.milli_value() if resource == "cpu" else found.value()
+
+    return amount(requests), amount(limits)
+
+
+def is_guaranteed(pod: Pod) -> bool:
+    """Whether every container has limits of CPU and memory, and asks for as much.
+
+    Upstream: pkg/apis/core/v1/helper/qos/qos.go (ComputePodQOS).
+    """
+    containers = [*(pod.spec.containers or ()), *(pod.spec.init_containers or ())]
+    return bool(containers) and all(_is_full(each) for each in containers)
+
+
+def _is_full(container: Container) -> bool:
+    pairs = (amounts_of(container, resource) for resource in RESOURCES)
+    return all(limit and (request is None or request == limit) for request, limit in pairs)
+
+
+def totals(advice: Sequence[Advice], replicas: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
+    """Resource, what all pods ask for today and what they would, of containers that there is advice for.
+
+    ``replicas`` are those of workloads that would have others then.
+    """
+    for resource in RESOURCES:
+        mine = [each for each in advice if each.resource == resource]
+        before = sum((each.request or 0) * len(each.workload.pods) for each in mine)
+        after = sum(each.advised * replicas.get(each.workload.name, len(each.workload.pods)) for each in mine)
+        yield resource, before, after

@@ -1,0 +1,218 @@
+"""What a cluster comes to with some requests: who waits, which nodes are needed, what they cost, and what binds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kwhatif.api.core import Node
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.workloads_and_storage import CSINode
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.storage import claim_names
+from kwhatif.cluster.types import Int64Array
+from kwhatif.commands.rightsize.at_rest import Rest, come_to_rest
+from kwhatif.commands.rightsize.horizontal import Scaling
+from kwhatif.commands.rightsize.result import LargestSlot, Side
+from kwhatif.errors import InputError
+from kwhatif.results.place import HOURS_A_MONTH
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.edits.new_resources import NewResources, set_resources
+from kwhatif.simulation.edits.scaling import scale
+from kwhatif.simulation.node_pools import pool_of, resource_order_of
+from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.session import PodToSchedule, pending_pods
+
+PODS, VOLUMES = "pods", "volumes"
+ORIGIN = "rightsize"
+
+Price = Callable[[Node, Mapping[str, str]], float | None]
+"""What a node costs by the hour, given which group each node is of."""
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """A cluster at rest with some requests. ``failed`` says which autoscaler's replicas could not be had, and why."""
+
+    rest: Rest
+    side: Side
+    shares: Mapping[str, Mapping[str, float]]
+    failed: Sequence[str] = ()
+    unpriced: Sequence[str] = ()
+    nodes_today: int = 0
+    cost_today: float | None = None
+
+
+@dataclass
+class Asking:
+    """Asks what comes of requests, of one case; answers are kept, since steps come by the same ones again."""
+
+    case: Scenario
+    price: Price
+    _known: dict[tuple[frozenset[str], frozenset[str]], Consequence] = field(default_factory=dict)
+
+    def ask(self, new: NewResources, scalings: Sequence[Scaling] = ()) -> Consequence:
+        """The cluster at rest with these requests, and with the replicas that autoscalers then want."""
+        key = frozenset(new), frozenset(each.workload for each in scalings)
+        if key not in self._known:
+            self._known[key] = self._ask(new, scalings)
+        return self._known[key]
+
+    def _ask(self, new: NewResources, scalings: Sequence[Scaling]) -> Consequence:
+        draft = Draft(self.case.snapshot)
+        failed = []
+        if new:
+            set_resources(draft, new, ORIGIN)
+        for each in scalings:
+            kind, namespace, name = each.workload.split("/", 2)
+            try:
+                scale(draft, ORIGIN, each.then, kind, name, namespace)
+            except InputError as error:
+                failed.append(f"HorizontalPodAutoscaler {each.name}: {error.problem}; its replicas stay {each.now}")
+        failed += [f"{each.owner}: {each.pods} pods are not created: {each.message}" for each in draft.failed]
+        rest = come_to_rest(self.case, draft.snapshot, asked_of(self.case, draft))
+        side, unpriced = _side(rest, self.price)
+        today = self.case.snapshot.objects.list_all(Node)
+        cost = _monthly([self.price(node, rest.groups) for node in today])
+        return Consequence(rest, side, shares_of(rest.session.cluster), failed, unpriced, len(today), cost)
+
+
+def asked_of(case: Scenario, draft: Draft) -> list[PodToSchedule]:
+    """The pods that wait: those of the snapshot, of edits, and those that changes have led to."""
+    known = {item.pod.key: item for item in (*case.pods_to_schedule, *draft.asked.values())}
+    found = []
+    for item in pending_pods(draft.snapshot):
+        if item.pod.metadata.deletion_timestamp:
+            continue
+        before = known.get(item.pod.key, item)
+        found.append(
+            PodToSchedule(item.pod, before.origin, before.defaults, before.unknown_class, before.owner, edited=True)
+        )
+    return found
+
+
+def _side(rest: Rest, price: Price) -> tuple[Side, list[str]]:
+    cluster = rest.session.cluster
+    busy = {row for info, row in cluster.pods() if not info.pod.is_mirror and not is_of_daemon_set(info.pod)}
+    found = {node.name: price(node, rest.groups) for node in cluster.columns.given}
+    resources = cluster.shapes.resources
+    requested = {name: spelt(name, int(resources.amounts(cluster.requested, name).sum())) for name in ("cpu", "memory")}
+    side = Side(
+        pods=len(list(cluster.pods())) + len(rest.waiting),
+        pending=len(rest.waiting),
+        nodes=len(cluster),
+        nodes_in_use=len(busy),
+        nodes_removable=None if rest.removed is None else len(rest.removed),
+        nodes_added=None if rest.added is None else len(rest.added),
+        cost=_monthly(list(found.values())),
+        requested=requested,
+        largest_slot=largest_slot(cluster),
+        removed=tuple(rest.removed or ()),
+        pending_pods=tuple(sorted(pod.key for pod in rest.waiting)),
+    )
+    return side, sorted(name for name, each in found.items() if each is None)
+
+
+def _monthly(prices: Sequence[float | None]) -> float | None:
+    """What all of these cost a month, as far as is known; None if nothing is."""
+    known = [each for each in prices if each is not None]
+    return round(sum(known) * HOURS_A_MONTH, 2) if known else None
+
+
+def largest_slot(cluster: Cluster) -> LargestSlot | None:
+    """The open node that has the most left of what it has least of, as a share of what nodes have on average."""
+    if not len(cluster):
+        return None
+    amounts, columns = cluster.shapes.resources.amounts, cluster.columns
+    cpu = np.maximum(amounts(columns.allocatable, "cpu") - amounts(cluster.requested, "cpu"), 0)
+    memory = np.maximum(amounts(columns.allocatable, "memory") - amounts(cluster.requested, "memory"), 0)
+    pods = np.maximum(columns.allowed_pods - cluster.pod_count, 0)
+    is_open = np.array([not node.spec.unschedulable for node in columns.nodes], np.bool_) & (pods > 0)
+    share = np.minimum(
+        _of_average(cpu, amounts(columns.allocatable, "cpu")),
+        _of_average(memory, amounts(columns.allocatable, "memory")),
+    )
+    share = np.where(is_open, share, -1.0)
+    order = np.lexsort((columns.name_rank, -share))
+    row = int(order[0])
+    if not is_open[row]:
+        return None
+    return LargestSlot(
+        node=columns.names[row],
+        cpu=spelt("cpu", int(cpu[row])),
+        memory=spelt("memory", int(memory[row])),
+        pods=int(pods[row]),
+    )
+
+
+def _of_average(free: Int64Array, allocatable: Int64Array) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    mean = float(allocatable.mean())
+    shares: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = free / mean if mean else np.zeros(len(free))
+    return shares
+
+
+def shares_of(cluster: Cluster) -> dict[str, dict[str, float]]:
+    """Pool -> resource -> how much of what its nodes have is taken; volumes and pods among them."""
+    columns, pools = cluster.columns, dict[str, list[int]]()
+    for row, node in enumerate(columns.nodes):
+        pools.setdefault(pool_of(node), []).append(row)
+    taken = {name: (columns.allocatable[:, place], cluster.requested[:, place]) for place, name in _columns(cluster)}
+    taken[PODS] = columns.allowed_pods, cluster.pod_count
+    taken[VOLUMES] = _volumes(cluster)
+    found = {}
+    for pool, rows in sorted(pools.items()):
+        sums = {name: (int(has[rows].sum()), int(asked[rows].sum())) for name, (has, asked) in taken.items()}
+        found[pool] = {
+            name: round(asked / has, 4)
+            for name, (has, asked) in sorted(sums.items(), key=lambda e: resource_order_of(e[0]))
+            if has
+        }
+    return found
+
+
+def _columns(cluster: Cluster) -> Iterator[tuple[int, str]]:
+    return (
+        (place, name)
+        for place, name in enumerate(cluster.shapes.resources.names)
+        if place < cluster.columns.allocatable.shape[1] and place < cluster.requested.shape[1]
+    )
+
+
+def _volumes(cluster: Cluster) -> tuple[Int64Array, Int64Array]:
+    """How many volumes of CSI drivers each node may have, and how many claims its pods have: int64[N] each."""
+    most: Int64Array = np.zeros(len(cluster), np.int64)
+    used: Int64Array = np.zeros(len(cluster), np.int64)
+    for csi in cluster.objects.list_all(CSINode):
+        row = cluster.columns.row(csi.name)
+        counts = [each.allocatable.count for each in csi.spec.drivers or () if each.allocatable is not None]
+        if row is not None:
+            most[row] = sum(count for count in counts if count is not None)
+    if most.any():
+        claims: list[set[tuple[str, str]]] = [set() for _ in range(len(cluster))]
+        for info, row in cluster.pods():
+            claims[row].update((info.pod.namespace, name) for name, _ in claim_names(info.pod))
+        used[:] = [len(each) for each in claims]
+    return most, used
+
+
+def binding(shares: Mapping[str, float]) -> str:
+    """The resource that is shortest."""
+    return max(shares, key=lambda name: (shares[name], [-each for each in resource_order_of(name)[:1]]), default="")
+
+
+def nodes_by_group(names: Sequence[str], groups: Mapping[str, str]) -> list[tuple[str, int]]:
+    """How many of some nodes belong to each group."""
+    return sorted(Counter(groups.get(name, "") for name in names).items())
+
+
+def spelt(resource: str, amount: int) -> str:
+    """An amount as Kubernetes writes it: millicores, or bytes."""
+    return (
+        Quantity.from_milli(amount).canonical
+        if resource == "cpu"
+        else Quantity.from_units(amount, binary=True).canonical
+    )

@@ -1,0 +1,129 @@
+"""What HorizontalPodAutoscalers make of other requests: use per target times request, so lower requests mean more pods.
+
+Upstream: pkg/controller/podautoscaler/replica_calculator.go (GetResourceReplicas) and horizontal.go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.api.core import Pod
+from kwhatif.commands.rightsize.advice import Advice, amounts_of
+from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.usage.book import RESOURCES, UsageBook
+
+HPA = "HorizontalPodAutoscaler"
+TOLERANCE = 0.1
+"""Of the ratio of use to target; a smaller difference changes nothing (--horizontal-pod-autoscaler-tolerance)."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """An autoscaler whose workload would have other replicas: ``now`` as it is, ``then`` with the new requests.
+
+    ``without`` is what the same formula says with today's requests: how far samples and replicas belong together.
+    ``use`` is what all pods use together on average, ``target`` percent of the request of a pod, millicores or bytes.
+    """
+
+    name: str
+    workload: str
+    resource: str
+    target: float
+    use: float
+    request: int
+    new_request: int
+    now: int
+    without: int
+    then: int
+    bounded: str = ""
+
+
+@dataclass(frozen=True)
+class _Metric:
+    resource: str
+    container: str
+    target: float
+
+
+def scalings(
+    snapshot: Snapshot, pods: WorkloadPods, book: UsageBook, advice: Mapping[str, Sequence[Advice]]
+) -> Iterator[Scaling]:
+    """The autoscalers that look at a resource of which some request changes."""
+    for obj in snapshot.whole.get(HPA, ()):
+        spec, meta = obj.get("spec") or {}, obj["metadata"]
+        target = spec.get("scaleTargetRef") or {}
+        namespace = meta.get("namespace") or "default"
+        workload = pods.workloads.get(f"{target.get('kind')}/{namespace}/{target.get('name')}")
+        if workload is None or workload.name not in advice:
+            continue
+        found = [
+            each
+            for metric in _metrics(spec)
+            if (each := _scaling(obj, workload, metric, book, advice[workload.name])) is not None
+        ]
+        if found:
+            # Of several metrics the one that wants the most pods counts.
+            yield max(found, key=lambda each: each.then)
+
+
+def _metrics(spec: Mapping[str, Any]) -> Iterator[_Metric]:
+    """Targets in percent of a request; those of values by pod do not depend on requests."""
+    if spec.get("targetCPUUtilizationPercentage"):
+        yield _Metric("cpu", "", float(spec["targetCPUUtilizationPercentage"]))
+    for metric in spec.get("metrics") or ():
+        source = metric.get("resource") or metric.get("containerResource") or {}
+        percent = (source.get("target") or {}).get("averageUtilization")
+        if percent and source.get("name") in RESOURCES:
+            yield _Metric(source["name"], source.get("container") or "", float(percent))
+
+
+def _scaling(
+    obj: Mapping[str, Any], workload: Workload, metric: _Metric, book: UsageBook, advice: Sequence[Advice]
+) -> Scaling | None:
+    request, new_request, use = 0, 0, 0.0
+    advised = {each.container: each.advised for each in advice if each.resource == metric.resource}
+    for container in workload.containers:
+        if metric.container and container.name != metric.container:
+            continue
+        asked, _ = amounts_of(container, metric.resource)
+        used = book.of(workload.name, container.name, metric.resource)
+        if asked is None or used is None:
+            # The controller gives up where a container has no request, and so does who has no samples.
+            return None
+        request += asked
+        new_request += advised.get(container.name, asked)
+        use += used.mean
+    if not request or request == new_request:
+        return None
+    spec = obj.get("spec") or {}
+    now = _replicas(workload.pods)
+    least, most = int(spec.get("minReplicas") or 1), int(spec.get("maxReplicas") or now)
+    wanted = _wanted(use, metric.target, new_request, now)
+    then = min(max(wanted, least), most)
+    return Scaling(
+        name=f"{workload.namespace}/{obj['metadata']['name']}",
+        workload=workload.name,
+        resource=metric.resource,
+        target=metric.target,
+        use=use * now,
+        request=request,
+        new_request=new_request,
+        now=now,
+        without=min(max(_wanted(use, metric.target, request, now), least), most),
+        then=then,
+        bounded="maxReplicas" if wanted > most else "minReplicas" if wanted < least else "",
+    )
+
+
+def _wanted(use: float, target: float, request: int, replicas: int) -> int:
+    """Replicas for so much use a pod: as they are where the ratio to the target is near enough to one."""
+    ratio = use / request * 100 / target
+    return replicas if abs(1 - ratio) <= TOLERANCE else math.ceil(round(ratio * replicas, 6))
+
+
+def _replicas(pods: Sequence[Pod]) -> int:
+    return len(pods)

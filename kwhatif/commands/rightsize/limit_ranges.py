@@ -1,0 +1,95 @@
+"""What LimitRanges let containers ask for, and quotas that would be full.
+
+Upstream: plugin/pkg/admission/limitranger/admission.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.snapshot.format.model import Snapshot
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Bounds of one resource in one namespace, in millicores or bytes; ``ratio`` is of limit to request."""
+
+    least: int | None
+    most: int | None
+    ratio: float | None
+
+
+class LimitRanges:
+    """The limits of ``Container`` type by namespace and resource; several of one namespace all hold."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._ranges: dict[tuple[str, str], list[_Range]] = {}
+        for obj in snapshot.whole.get("LimitRange", ()):
+            namespace = obj["metadata"].get("namespace") or "default"
+            for limit in (obj.get("spec") or {}).get("limits") or ():
+                if limit.get("type") == "Container":
+                    self._add(namespace, limit)
+
+    def _add(self, namespace: str, limit: Mapping[str, Any]) -> None:
+        for resource in ("cpu", "memory"):
+            ratio = amount_in(limit.get("maxLimitRequestRatio"), resource, plain=True)
+            found = _Range(
+                amount_in(limit.get("min"), resource),
+                amount_in(limit.get("max"), resource),
+                None if ratio is None else ratio / 1000,
+            )
+            self._ranges.setdefault((namespace, resource), []).append(found)
+
+    def request_within(self, namespace: str, resource: str, wanted: int, limit: int | None, request: int | None) -> int:
+        """The nearest request that a namespace lets in.
+
+        A limit that follows the request keeps its ratio; one that the ratio forbids today is left to the API server.
+        """
+        for each in self._ranges.get((namespace, resource), ()):
+            if each.least is not None:
+                wanted = max(wanted, each.least)
+            if each.most is not None:
+                of_limit = each.most
+                if limit and request and limit > request:
+                    of_limit = each.most * request // limit
+                wanted = min(wanted, max(of_limit, each.least or 0))
+        return wanted
+
+    def limit_within(self, namespace: str, resource: str, limit: int | None) -> int | None:
+        """The nearest limit that a namespace lets in."""
+        for each in self._ranges.get((namespace, resource), ()):
+            if limit is not None and each.most is not None:
+                limit = min(limit, each.most)
+        return limit
+
+
+def amount_in(amounts: Mapping[str, Any] | None, resource: str, *, plain: bool = False) -> int | None:
+    """An amount of plain values, in millicores or bytes; ``plain`` is in thousandths of whatever it is."""
+    given = (amounts or {}).get(resource)
+    if given is None:
+        return None
+    try:
+        quantity = Quantity.from_json(given)
+    except QuantityError:
+        return None
+    return quantity.milli_value() if plain or resource.endswith("cpu") else quantity.value()
+
+
+def quota_bounds(snapshot: Snapshot) -> Iterator[tuple[str, str, str, int]]:
+    """Each quota without scopes as (namespace/name, namespace, resource, hard): requests of CPU and memory, and pods.
+
+    Amounts are in millicores, bytes and pieces.
+    """
+    names = {"requests.cpu": "cpu", "cpu": "cpu", "requests.memory": "memory", "memory": "memory", "pods": "pods"}
+    for obj in snapshot.whole.get("ResourceQuota", ()):
+        spec = obj.get("spec") or {}
+        if spec.get("scopes") or spec.get("scopeSelector"):
+            continue
+        namespace = obj["metadata"].get("namespace") or "default"
+        for key, resource in names.items():
+            hard = amount_in(spec.get("hard"), key)
+            if hard is not None:
+                yield f"{namespace}/{obj['metadata']['name']}", namespace, resource, hard

@@ -1,0 +1,190 @@
+"""What was found out, as a result: numbers and strings, and the verdict in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kwhatif.commands.rightsize.advice import Advice, totals
+from kwhatif.commands.rightsize.consequence import Consequence, binding, nodes_by_group, spelt
+from kwhatif.commands.rightsize.findings import Findings
+from kwhatif.commands.rightsize.horizontal import Scaling
+from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
+from kwhatif.commands.rightsize.resizing import resize_of
+from kwhatif.commands.rightsize.result import (
+    Binding,
+    Moved,
+    NodesOfGroup,
+    Rescaled,
+    RightsizeOutcome,
+    RightsizeResult,
+    SizedContainer,
+    Step,
+    Today,
+)
+from kwhatif.commands.rightsize.risks import risks_of
+from kwhatif.commands.rightsize.usage_given import usage_read
+from kwhatif.commands.rightsize.workload_pods import WorkloadPods
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.base import Fidelity
+from kwhatif.simulation.question import Scenario
+
+
+def rightsize_result(
+    case: Scenario,
+    policy: RightsizingPolicy,
+    findings: Findings,
+    before: Consequence,
+    after: Consequence,
+    steps: Sequence[Step],
+    fidelity: Fidelity,
+) -> RightsizeResult:
+    """The answer."""
+    book, features = findings.read.book, case.setup.features
+    advice = findings.advised.advice
+    binds = tuple(_bindings(before, after))
+    return RightsizeResult(
+        policy=policy.words,
+        usage=usage_read(findings.read),
+        workloads=tuple(_row(each, resize_of(each, features)) for each in advice),
+        unchanged={reason: len(names) for reason, names in findings.advised.unchanged.items()},
+        today=Today(nodes=before.nodes_today, cost=before.cost_today),
+        before=before.side,
+        after=after.side,
+        binds=binds,
+        rescaled=tuple(_rescaled(each) for each in findings.scalings),
+        risks=tuple(risks_of(advice, book, after.rest.session.cluster, after.rest.session.snapshot)),
+        steps=tuple(steps),
+        outcome=_outcome(case, findings, before, after, binds, fidelity),
+        fidelity=fidelity,
+    )
+
+
+def _row(each: Advice, resize: str) -> SizedContainer:
+    def text(amount: int | None) -> str | None:
+        return None if amount is None else spelt(each.resource, amount)
+
+    return SizedContainer(
+        workload=each.workload.name,
+        container=each.container,
+        resource=each.resource,
+        request=text(each.request),
+        advised=spelt(each.resource, each.advised),
+        percentile=text(each.percentile),
+        peak=text(each.peak),
+        limit=text(each.limit),
+        new_limit=text(each.new_limit),
+        pods=len(each.workload.pods),
+        resize=resize,
+    )
+
+
+def _rescaled(each: Scaling) -> Rescaled:
+    return Rescaled(
+        autoscaler=each.name,
+        workload=each.workload,
+        resource=each.resource,
+        target=each.target,
+        use=spelt(each.resource, round(each.use)),
+        request=spelt(each.resource, each.request),
+        advised=spelt(each.resource, each.new_request),
+        replicas=each.now,
+        then=each.then,
+        unchanged_would=each.without,
+        bounded=each.bounded,
+    )
+
+
+def _bindings(before: Consequence, after: Consequence) -> Iterator[Binding]:
+    for pool, shares in after.shares.items():
+        resource = binding(shares)
+        if resource:
+            yield Binding(
+                pool=pool,
+                resource=resource,
+                share=shares[resource],
+                before=before.shares.get(pool, {}).get(resource),
+                shares=dict(shares),
+            )
+
+
+def _outcome(
+    case: Scenario,
+    findings: Findings,
+    before: Consequence,
+    after: Consequence,
+    binds: Sequence[Binding],
+    fidelity: Fidelity,
+) -> RightsizeOutcome:
+    good = after.side.pending <= before.side.pending
+    rest, costs = after.rest, (before.side.cost, after.side.cost)
+    return RightsizeOutcome(
+        good=good,
+        verdict=_verdict(findings, before, after, binds),
+        pending=tuple(_pending(case, before, after)),
+        evicted=len(rest.evicted),
+        added_nodes=tuple(
+            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(rest.added or (), rest.groups)
+        ),
+        removed_nodes=tuple(
+            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(rest.removed or (), rest.groups)
+        ),
+        cost=None if None in costs else round((costs[1] or 0.0) - (costs[0] or 0.0), 2),
+        unknown=tuple(gap.what for gap in fidelity.touching),
+    )
+
+
+def _pending(case: Scenario, before: Consequence, after: Consequence) -> Iterator[Moved]:
+    waited = set(before.side.pending_pods)
+    of_pod = WorkloadPods(after.rest.session.snapshot).of_pod
+    why = {each.pod: each.message for each in after.rest.placements}
+    evicted = set(after.rest.evicted)
+    for pod in after.side.pending_pods:
+        cause = "waiting" if pod in waited else "evicted" if pod in evicted else "new"
+        yield Moved(pod=pod, workload=of_pod.get(pod), cause=cause, why=why.get(pod, ""))
+
+
+def _verdict(findings: Findings, before: Consequence, after: Consequence, binds: Sequence[Binding]) -> str:
+    """``CPU requests go down by 41%, memory requests go down by 3%, and no node goes: memory binds in pool a.``"""
+    if not findings.changes:
+        return "Requests stay as they are."
+    replicas = {each.workload: each.then for each in findings.scalings}
+    sums = {name: (was, now) for name, was, now in totals(findings.advised.advice, replicas)}
+    text = f"{_change('CPU', *sums['cpu'])}, {_change('memory', *sums['memory'])}"
+    more_pods = sum(each.then - each.now for each in findings.scalings)
+    if more_pods > 0:
+        text += f", since autoscalers make {format_count(more_pods, 'more pod')} of that"
+    more = after.side.pending - before.side.pending
+    if more > 0:
+        return f"{text}, and {format_count(more, 'more pod finds', 'more pods find')} no node."
+    gone = before.side.nodes - after.side.nodes
+    tight = _tight(binds)
+    if before.side.nodes_removable is None:
+        return f"{text}; {tight}." if tight else f"{text}."
+    if gone > 0:
+        money = ""
+        if before.side.cost and after.side.cost is not None:
+            saved = before.side.cost - after.side.cost
+            money = f", which saves {saved:,.2f} a month ({saved / before.side.cost:.0%})"
+        return f"{text}, and {format_count(gone, 'node goes', 'nodes go')}{money}."
+    if gone < 0:
+        return f"{text}, and {format_count(-gone, 'more node is', 'more nodes are')} needed."
+    return f"{text}, and no node goes: {tight}." if tight else f"{text}, and no node goes."
+
+
+def _change(name: str, before: int, after: int) -> str:
+    if not before:
+        return f"{name} requests stay at nothing" if not after else f"{name} requests begin"
+    percent = round(100 * (after - before) / before)
+    if not percent:
+        return f"{name} requests stay"
+    return f"{name} requests go {'down' if percent < 0 else 'up'} by {abs(percent)}%"
+
+
+_IN_WORDS = {"pods": "the number of pods", "cpu": "CPU"}
+
+
+def _tight(binds: Sequence[Binding]) -> str:
+    told = [
+        f"{_IN_WORDS.get(each.resource, each.resource)} binds in pool {each.pool} ({each.share:.0%})" for each in binds
+    ]
+    return format_some(told, 3) if told else ""

@@ -1,0 +1,180 @@
+"""What would come of other requests, in words: before and after, what binds, who changes, and what may go wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kwhatif.commands.rightsize.page_data import sizing_data
+from kwhatif.commands.rightsize.result import RightsizeResult, Risk, Side, SizedContainer, Step
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, Verdict, build_table
+from kwhatif.render.page_spec import PageSpec, answer_in_words
+from kwhatif.render.sections import fidelity_blocks
+from kwhatif.results.amounts import format_amount, format_count
+
+_UNCHANGED = {
+    "noUsage": "of which nobody knows what they use",
+    "excluded": "that the policy leaves out",
+    "static": "static pods",
+    "switchedOff": "switched off by their VerticalPodAutoscalers",
+}
+_RISKS = {
+    "oom": "memory peak above the limit",
+    "node": "p99 of all pods above allocatable",
+    "quota": "above the quota",
+    "peak": "own peak above the request",
+}
+
+
+def rightsize_blocks(result: RightsizeResult) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = [Verdict(result.outcome.verdict, result.outcome.good), Facts(tuple(_facts(result)))]
+    blocks += build_table("BEFORE AND AFTER", ("at rest", "before", "after"), _sides(result.before, result.after))
+    blocks += build_table("WHAT BINDS", ("pool", "resource", "before", "after", "others"), _binds(result))
+    blocks += _steps(result)
+    blocks += build_table(
+        "REPLICAS THAT FOLLOW",
+        ("autoscaler", "workload", "target", "request", "advised", "replicas", "then"),
+        [
+            (
+                each.autoscaler,
+                each.workload,
+                f"{each.target:g}% of {each.resource}",
+                each.request,
+                each.advised,
+                each.replicas,
+                f"{each.then}{f' ({each.bounded})' if each.bounded else ''}",
+            )
+            for each in result.rescaled
+        ],
+    )
+    blocks += _risks(result.risks)
+    headers = ("workload", "container", "resource", "pods", "request", "advised", "used", "peak", "resize")
+    blocks += build_table("REQUESTS", headers, map(_row, result.workloads), None, Grouping("container"), spare=(8, 1))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def _facts(result: RightsizeResult) -> Iterator[tuple[str, str]]:
+    usage = result.usage
+    yield "Policy", result.policy
+    when = f", {usage.since} to {usage.until}" if usage.since else ""
+    yield "Usage", f"{', '.join(usage.sorts)}: {usage.samples:,} samples of {format_count(usage.pods, 'pod')}{when}"
+    if result.today.nodes != result.before.nodes:
+        cost = "" if result.today.cost is None else f", {result.today.cost:,.2f} a month"
+        yield "Today", f"{format_count(result.today.nodes, 'node')}{cost}; before and after are what remains at rest"
+    changed = {each.workload for each in result.workloads if each.resize}
+    known = {each.workload for each in result.workloads}
+    yield "Changed", f"{len(changed)} of {format_count(len(known), 'workload')} with usage"
+    for reason, number in result.unchanged.items():
+        if number:
+            yield "Unchanged", f"{format_count(number, 'workload')} {_UNCHANGED.get(reason, reason)}"
+    resizes = Counter(dict.fromkeys(("in-place", "restart", "recreate"), 0))
+    pods = {(each.workload, each.resize): each.pods for each in result.workloads if each.resize}
+    for (_, resize), number in pods.items():
+        resizes[resize] += number
+    told = [f"{number} {name}" for name, number in resizes.items() if number]
+    if told:
+        yield "Pods", f"resized: {', '.join(told)}"
+
+
+def _sides(before: Side, after: Side) -> Iterator[tuple[str, str, str]]:
+    def both(label: str, one: object, other: object) -> tuple[str, str, str]:
+        return label, NONE if one is None else str(one), NONE if other is None else str(other)
+
+    yield both("pods", before.pods, after.pods)
+    yield both("pending", before.pending, after.pending)
+    for resource in before.requested:
+        yield both(f"{resource} requested", before.requested[resource], after.requested[resource])
+    yield both("nodes taken away", before.nodes_removable, after.nodes_removable)
+    if before.nodes_added or after.nodes_added:
+        yield both("nodes added", before.nodes_added, after.nodes_added)
+    yield both("nodes", before.nodes, after.nodes)
+    yield both("nodes in use", before.nodes_in_use, after.nodes_in_use)
+    yield both("cost a month", *(None if side.cost is None else f"{side.cost:,.2f}" for side in (before, after)))
+    slots = (
+        None if side.largest_slot is None else f"{side.largest_slot.cpu} CPU, {side.largest_slot.memory}"
+        for side in (before, after)
+    )
+    yield both("largest free slot", *slots)
+
+
+def _binds(result: RightsizeResult) -> Iterator[tuple[str, ...]]:
+    for each in result.binds:
+        others = ", ".join(f"{name} {share:.0%}" for name, share in each.shares.items() if name != each.resource)
+        before = NONE if each.before is None else f"{each.before:.0%}"
+        yield each.pool or NONE, each.resource, before, f"{each.share:.0%}", others or NONE
+
+
+def _steps(result: RightsizeResult) -> list[Block]:
+    if not result.steps:
+        return []
+    whole = sum(step.nodes for step in result.steps)
+    best = next((n for n in range(1, len(result.steps) + 1) if sum(s.nodes for s in result.steps[:n]) >= whole), 0)
+    told = [each for each in result.steps[:best] if each.workload]
+    lines: list[Block] = []
+    if whole > 0 and len(told) == best:
+        workloads = format_count(len(told), "workload frees", "workloads free")
+        text = f"{workloads} {format_count(whole, 'node')}, all that can be won."
+        lines = [Lines((text,))]
+    headers = ("workload", "nodes", "cost a month", "pending", "CPU", "memory")
+    return [*build_table("STEP BY STEP, EACH AFTER THOSE BEFORE IT", headers, map(_step, result.steps)), *lines]
+
+
+def _step(step: Step) -> tuple[str, ...]:
+    name = step.workload or f"all others ({step.workloads})"
+    cost = NONE if step.cost is None else f"{-step.cost:+,.2f}" if step.cost else "0"
+    return name, _less(step.nodes), cost, _less(step.pending), _minus(step.cpu), _minus(step.memory)
+
+
+def _less(number: int) -> str:
+    return f"{-number:+d}" if number else "0"
+
+
+def _minus(freed: str) -> str:
+    return freed.removeprefix("-") if freed.startswith("-") else freed if freed == "0" else f"-{freed}"
+
+
+def _risks(risks: tuple[Risk, ...]) -> list[Block]:
+    rows = [
+        (
+            _RISKS.get(each.kind, each.kind),
+            f"{each.subject}{f' ({each.container})' if each.container else ''}",
+            each.resource,
+            str(each.pods) if each.pods else NONE,
+            _readable(each.resource, each.amount),
+            _readable(each.resource, each.bound),
+        )
+        for each in risks
+    ]
+    headers = ("risk", "of", "resource", "pods", "used", "bound")
+    return build_table("WHAT MAY GO WRONG", headers, rows, None, Grouping("risk", (0, 2), (1,)))
+
+
+def _row(each: SizedContainer) -> tuple[object, ...]:
+    return (
+        each.workload,
+        each.container,
+        each.resource,
+        each.pods,
+        each.request or NONE,
+        each.advised,
+        _readable(each.resource, each.percentile),
+        _readable(each.resource, each.peak),
+        each.resize or "as it is",
+    )
+
+
+def _readable(resource: str, amount: str | None) -> str:
+    """Bytes that are no whole number of anything, rounded."""
+    if amount is None:
+        return NONE
+    return format_amount(resource, int(amount)) if resource == "memory" and amount.isdigit() else amount
+
+
+PAGE = PageSpec(
+    "rightsize",
+    answer_in_words("No more pods wait than today", "More pods wait than today"),
+    rightsize_blocks,
+    "How requests follow",
+    data=lambda result: {"sizing": sizing_data(result)},
+)

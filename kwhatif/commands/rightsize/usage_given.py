@@ -1,0 +1,127 @@
+"""Where usage comes from for a question: files, what the snapshot holds, or a Prometheus that is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kwhatif.api.core import Pod
+from kwhatif.commands.rightsize.result import UsageRead
+from kwhatif.commands.rightsize.workload_pods import WorkloadPods
+from kwhatif.errors import InputError
+from kwhatif.results.amounts import format_age
+from kwhatif.simulation.inputs import Notes
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.usage.book import UsageBook
+from kwhatif.usage.prometheus_client import PrometheusServer, read_token
+from kwhatif.usage.read import METRICS, RECOMMENDER, ReadUsage, add_objects, read_usage
+
+CLOCKS_APART = 3600.0
+"""So many seconds may lie between the last sample and the snapshot before that is worth a warning."""
+
+
+@dataclass(frozen=True)
+class PrometheusAsked:
+    """A Prometheus and how it is asked: ``step`` in seconds, ``timeout`` for each answer, a token from a file."""
+
+    url: str
+    step: int = 60
+    timeout: float = 60.0
+    retries: int = 2
+    token_file: str = ""
+
+
+@dataclass(frozen=True)
+class UsageGiven:
+    """Files with usage, and a Prometheus. What the snapshot itself holds counts where nothing else is named."""
+
+    files: Sequence[str] = ()
+    prometheus: PrometheusAsked | None = None
+
+    def read(
+        self, snapshot: Snapshot, pods: WorkloadPods, window: float, namespace: str, now: datetime | None, notes: Notes
+    ) -> ReadUsage:
+        """All of it. Raises InputError where there is none, or none of this cluster, and ClusterError."""
+        found = ReadUsage(UsageBook(pods.known, window))
+        if self.files:
+            read_usage(self.files, found, namespace)
+        if self.prometheus is not None:
+            self._ask(self.prometheus, snapshot, found.book, window, now)
+            found.sorts.append("Prometheus")
+        kept = {kind: snapshot.whole[kind] for kind in (METRICS, RECOMMENDER) if snapshot.whole.get(kind)}
+        if self.files or self.prometheus is not None:
+            # Recommendations and their policies are no samples: they count beside them.
+            kept.pop(METRICS, None)
+        add_objects(kept, found, snapshot.source)
+        _check(found, snapshot)
+        for text in found.book.notes():
+            notes.warn(text)
+        _check_clocks(found.book, snapshot, now, notes)
+        return found
+
+    @staticmethod
+    def _ask(asked: PrometheusAsked, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None) -> None:
+        taken = now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+        server = PrometheusServer(
+            asked.url,
+            taken.timestamp(),
+            window,
+            asked.step,
+            max(300, 4 * asked.step),
+            asked.timeout,
+            asked.retries,
+            read_token(asked.token_file) if asked.token_file else "",
+        )
+        server.read(sorted({pod.namespace for pod in snapshot.objects.list_all(Pod)}), book)
+
+
+def _check(found: ReadUsage, snapshot: Snapshot) -> None:
+    book, told = found.book, found.book.complaints
+    if not found.sorts:
+        raise InputError(
+            f"{snapshot.source or 'the snapshot'} holds no usage: name some with --usage FILE or --prometheus URL"
+        )
+    if told.pods and not book.matched:
+        some = ", ".join(sorted(told.strangers)[:3])
+        raise InputError(
+            f"none of the {len(told.pods)} pods with usage is of this cluster, such as {some}: it is of another one"
+        )
+    if not book.histograms and not found.recommendations.targets:
+        raise InputError(f"there is no usage of any container: {told.series:,} series, {told.samples:,} samples")
+
+
+def _check_clocks(book: UsageBook, snapshot: Snapshot, now: datetime | None, notes: Notes) -> None:
+    """Samples of another time than the snapshot say less of it."""
+    told = book.complaints
+    known = len(told.pods) - len(told.strangers)
+    if known < len(told.strangers):
+        notes.warn(f"only {known} of {len(told.pods)} pods with usage are of this cluster")
+    taken = now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else None)
+    if book.last is None or taken is None:
+        return
+    apart = book.last - taken.timestamp()
+    if abs(apart) > CLOCKS_APART:
+        side = "after" if apart > 0 else "before"
+        notes.warn(f"the last sample of usage is {format_age(int(abs(apart)))} {side} the snapshot")
+
+
+def usage_read(found: ReadUsage) -> UsageRead:
+    """What was read, for the answer."""
+    book, told = found.book, found.book.complaints
+    return UsageRead(
+        sorts=tuple(dict.fromkeys(found.sorts)),
+        samples=told.samples,
+        series=told.series,
+        pods=len(told.pods),
+        strangers=len(told.strangers),
+        since=_moment(book.first),
+        until=_moment(book.last),
+        left_out=tuple(book.notes()),
+    )
+
+
+def _moment(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""What would replacing the nodes of a pool do, and would it end?"""

@@ -1,0 +1,54 @@
+"""Disruption budgets that nobody has looked at yet: what the disruption controller would say of them.
+
+Upstream: pkg/controller/disruption/disruption.go (getExpectedPodCount), where the number of pods expected is that of
+their controllers; here it is how many pods there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.api.selectors import Selector, SelectorError
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kwhatif.cluster.cluster import FINISHED
+
+
+def with_statuses(budgets: Iterable[PodDisruptionBudget], pods: Sequence[Pod]) -> Iterator[PodDisruptionBudget]:
+    """The budgets; those without a status get one for these pods, all of which that run count as healthy."""
+    for budget in budgets:
+        yield budget if budget.status.disruptions_allowed is not None else _with_status(budget, pods)
+
+
+def _with_status(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> PodDisruptionBudget:
+    try:
+        selector = Selector.from_label_selector(budget.spec.selector)
+    except SelectorError:
+        return budget
+    selected = [
+        pod
+        for pod in pods
+        if pod.namespace == budget.namespace
+        and (pod.status.phase or "") not in FINISHED
+        and selector.matches(pod.metadata.labels or {})
+    ]
+    expected, healthy = len(selected), sum(bool(pod.spec.node_name) for pod in selected)
+    spec = budget.spec
+    if spec.max_unavailable is not None:
+        desired = max(expected - _scaled(spec.max_unavailable, expected), 0)
+    else:
+        desired = _scaled(spec.min_available if spec.min_available is not None else 1, expected)
+    allowed = max(healthy - desired, 0) if expected else 0
+    status = PodDisruptionBudgetStatus(current_healthy=healthy, desired_healthy=desired, disruptions_allowed=allowed)
+    return replace(budget, status=status)
+
+
+def _scaled(value: str | int, whole: int) -> int:
+    """A number, or a share of the whole that is rounded up."""
+    if isinstance(value, int):
+        return value
+    share = value.removesuffix("%")
+    return math.ceil(int(share) * whole / 100) if share.isdecimal() else 0

@@ -1,0 +1,175 @@
+"""Pods on their way while nodes are drained: told to go, gone, made again, placed, ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Condition, Pod, PodStatus
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.deschedule.moves import owner_of
+from kwhatif.commands.drain.eviction import EvictionBudgets
+from kwhatif.commands.upgrade.clock import Clock
+from kwhatif.commands.upgrade.ready_replicas import Workloads
+from kwhatif.scheduling.controllers import REPLACED_ON_EVICTION, Replacements, grace_of
+from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.session import PodToSchedule, Session
+
+
+@dataclass(frozen=True)
+class Times:
+    """``grace`` replaces what pods say of it; ``ready_after`` is how long a pod takes to become ready, by workload.
+
+    The workload ``""`` is all others.
+    """
+
+    grace: float | None = None
+    ready_after: Mapping[str, float] = field(default_factory=lambda: {"": 30.0})
+
+    def grace_of(self, info: PodInfo) -> float:
+        return float(grace_of(info)) if self.grace is None else self.grace
+
+    def ready_after_of(self, pod: Pod) -> float:
+        owner = owner_of(pod).rpartition("/")[2]
+        known = (seconds for name, seconds in self.ready_after.items() if name and _is_of(owner, name))
+        return next(known, self.ready_after.get("", 30.0))
+
+
+def _is_of(owner: str, name: str) -> bool:
+    """Whether an owner is the workload, or the replica set of a deployment of that name."""
+    return owner == name or owner.rpartition("-")[0] == name
+
+
+@dataclass
+class Evictions:
+    """One queue of pods for all drains. ``changed`` is called whenever a budget may allow more."""
+
+    session: Session
+    budgets: EvictionBudgets
+    workloads: Workloads
+    clock: Clock
+    times: Times
+    changed: Callable[[], None]
+    asked: list[PodToSchedule] = field(default_factory=list)
+    evicted: list[str] = field(default_factory=list)
+    not_made_again: list[str] = field(default_factory=list)
+    run: PlacementRun = field(init=False)
+    _waiting: list[AttemptedPod] = field(default_factory=list)
+    _made_again: set[str] = field(default_factory=set)
+    _ready: set[str] = field(default_factory=set)
+    _victims: int = 0
+    _replacements: Replacements = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.run = PlacementRun(self.session)
+        taken = {pod.key for pod in self.session.snapshot.objects.list_all(Pod)}
+        self._replacements = Replacements(taken=taken.__contains__)
+
+    @property
+    def waiting(self) -> list[Pod]:
+        """The pods that have no node."""
+        return [taken.asked.pod for taken in self._waiting]
+
+    def unready_of(self, owner: str) -> list[str]:
+        """Pods of a workload that are not ready yet, those without a node first."""
+        return [pod.key for pod in self.waiting if owner_of(pod) == owner]
+
+    def as_now(self, pod: Pod) -> Pod:
+        """The pod with the status that it has by now, if it was made again: ready, or running and not ready yet."""
+        if pod.identity not in self._made_again:
+            return pod
+        conditions = [Condition(type="Ready", status="True" if pod.identity in self._ready else "False")]
+        return replace(pod, status=PodStatus(phase="Running", conditions=conditions))
+
+    def lose(self, pod: Pod) -> None:
+        """A pod is deleted without asking its budget, which has one healthy pod less if it was."""
+        if self._is_ready(pod):
+            self.budgets.lose(pod)
+
+    def _is_ready(self, pod: Pod) -> bool:
+        return pod.identity not in self._made_again or pod.identity in self._ready
+
+    def go(self, info: PodInfo, gone: Callable[[], None]) -> None:
+        """A pod is told to go. ``gone`` is called when it is."""
+        pod, cluster = info.pod, self.session.cluster
+        self.evicted.append(info.key)
+        if self._is_ready(pod):
+            self.workloads.loses(pod, self.clock.now)
+        if cluster.find(info.uid) is not None:
+            cluster.mark_terminating(info.uid, preempted=False)
+        if _is_made_at_once(pod):
+            self._make_again(pod)
+
+        def leave() -> None:
+            if cluster.find(info.uid) is not None:
+                cluster.remove_pod(info.uid)
+                self.run.left += 1
+            if not _is_made_at_once(pod):
+                self._make_again(pod)
+            gone()
+            self.try_again()
+
+        self.clock.after(self.times.grace_of(info), leave)
+
+    def _make_again(self, pod: Pod) -> None:
+        if (pod.status.phase or "") in FINISHED:
+            return
+        again = self._replacements.replacement_of(pod)
+        if again is None:
+            self.not_made_again.append(pod.key)
+            return
+        self._place(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(pod)))
+
+    def _place(self, asked: PodToSchedule) -> None:
+        self.asked.append(asked)
+        self._made_again.add(asked.pod.identity)
+        taken = self.run.take(asked, told_later=True)
+        self._after_attempt(taken)
+        if not taken.placement.good:
+            self.workloads.waits(asked.pod, self.clock.now)
+            self._waiting.append(taken)
+        self._replace_victims()
+
+    def try_again(self) -> None:
+        """Pods without a node are tried once more, since room came."""
+        self.run.retry_all(self._waiting)
+        found = [taken for taken in self._waiting if taken.placement.good]
+        self._waiting = [taken for taken in self._waiting if not taken.placement.good]
+        for taken in found:
+            self.workloads.finds(taken.asked.pod, self.clock.now)
+            self._after_attempt(taken)
+        self._replace_victims()
+
+    def _after_attempt(self, taken: AttemptedPod) -> None:
+        """A pod that has a node becomes ready after a while, unless it is told to go before."""
+        if not taken.placement.good:
+            return
+        pod = taken.asked.pod
+
+        def become_ready() -> None:
+            found = self.session.cluster.find(pod.identity)
+            if found is None or found[0].shape.terminating:
+                return
+            self._ready.add(pod.identity)
+            self.workloads.gains(pod)
+            self.budgets.ready(pod)
+            self.changed()
+
+        self.clock.after(self.times.ready_after_of(pod), become_ready)
+
+    def _replace_victims(self) -> None:
+        """Whom pods with more priority evicted is made again, too."""
+        while self._victims < len(self.run.evicted):
+            victim = self.run.evicted[self._victims]
+            self._victims += 1
+            if self._is_ready(victim.pod):
+                self.workloads.loses(victim.pod, self.clock.now)
+                self.budgets.lose(victim.pod)
+            self._make_again(victim.pod)
+
+
+def _is_made_at_once(pod: Pod) -> bool:
+    return pod.controller is not None and pod.controller.kind in REPLACED_ON_EVICTION

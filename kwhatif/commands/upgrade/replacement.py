@@ -1,0 +1,319 @@
+"""The nodes of a pool are replaced, in simulated time: by one plan, over one queue of pods.
+
+As a MachineDeployment scales its sets: new nodes are made as long as there are no more than the pool and its surge, and
+old ones are drained as long as no more are missing than may be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.deschedule.moves import owner_of
+from kwhatif.commands.upgrade.clock import Clock
+from kwhatif.commands.upgrade.evictions import Evictions
+from kwhatif.commands.upgrade.pool import Pool
+from kwhatif.commands.upgrade.result import Obstacle, PoolMoment, UpgradedNode
+from kwhatif.results.place import TimelineEntry
+from kwhatif.upgrading.replacement_plan import ReplacementPlan
+
+_DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+
+
+@dataclass
+class _Drain:
+    """One node on its way out. ``left`` are pods that may not go yet, ``going`` those that are told to."""
+
+    node: str
+    began: float
+    left: list[PodInfo]
+    going: int = 0
+    evicted: int = 0
+    forced: int = 0
+    drained: float | None = None
+    deleted: float | None = None
+    refused: dict[str, tuple[str, float]] = field(default_factory=dict)
+    next_try: float | None = None
+
+
+@dataclass
+class Replacement:
+    """``provision`` is how many seconds a new node takes to be ready."""
+
+    plan: ReplacementPlan
+    pool: Pool
+    evictions: Evictions
+    clock: Clock
+    provision: float
+    drains: dict[str, _Drain] = field(default_factory=dict)
+    cordoned: dict[str, float] = field(default_factory=dict)
+    timeline: list[TimelineEntry] = field(default_factory=list)
+    moments: list[PoolMoment] = field(default_factory=list)
+    forced: list[str] = field(default_factory=list)
+    failed: bool = False
+    ended: float | None = None
+    more_node_seconds: float = 0.0
+    _made: int = 0
+    _ready: int = 0
+    _deleted: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.pool.names)
+
+    def run(self) -> None:
+        """From the first new node until nothing happens any more."""
+        self._tell_moment()
+        self._advance()
+        self.clock.run()
+        self._tell_moment()
+
+    # --- what may happen next
+
+    def _advance(self) -> None:
+        """Make and drain as many nodes as the plan allows now."""
+        if self.failed:
+            return
+        names = list(self.pool.names)
+        while self._made < self.size and self._made - self._deleted < self.plan.surge:
+            self._make(self.pool.names[names[self._made]])
+        if self.plan.cordons_all and not self.cordoned and self._may_begin():
+            self._cordon(names)
+        for name in names:
+            if name in self.drains:
+                continue
+            if not self._may_drain():
+                return
+            if self.plan.avoids_blocked and self._blocks(name):
+                continue
+            self._drain(name)
+
+    def _may_begin(self) -> bool:
+        """Whether the new nodes are there that the first drain waits for."""
+        if self.plan.waits_for_all:
+            return self._ready == self.size
+        return self._ready >= min(self.plan.surge, self.size)
+
+    def _may_drain(self) -> bool:
+        if self.plan.cordons_all and not self.cordoned:
+            return False
+        active = [drain for drain in self.drains.values() if drain.drained is None or self._is_soaking(drain)]
+        if self.plan.parallel is not None and len(active) >= self.plan.parallel:
+            return False
+        available = self.size - len(self.drains) + self._ready
+        return available - 1 >= self.size - self.plan.unavailable
+
+    def _is_soaking(self, drain: _Drain) -> bool:
+        return drain.deleted is None and not self.plan.keeps_old
+
+    def _blocks(self, name: str) -> bool:
+        """Whether some pod of the node may not be evicted now."""
+        return any(self._objection(info) for info in self._evictable(name))
+
+    def _objection(self, info: PodInfo) -> str:
+        if (info.pod.metadata.annotations or {}).get(_DO_NOT_DISRUPT) == "true":
+            return f"it bears the annotation {_DO_NOT_DISRUPT}"
+        return self.evictions.budgets.forbids(self.evictions.as_now(info.pod))
+
+    # --- nodes
+
+    def _make(self, name: str) -> None:
+        self._made += 1
+        self._tell("a node is made", node=name)
+
+        def be_ready() -> None:
+            self._ready += 1
+            self.pool.join(name)
+            self._tell("a new node is ready", node=name)
+            self._tell_moment()
+            self.evictions.try_again()
+            self._advance()
+            self._check_end()
+
+        self.clock.after(self.provision, be_ready)
+
+    def _cordon(self, names: Sequence[str]) -> None:
+        fresh = [name for name in names if name not in self.cordoned]
+        if fresh:
+            self.pool.cordon(fresh)
+            self.cordoned |= dict.fromkeys(fresh, self.clock.now)
+
+    def _evictable(self, name: str) -> list[PodInfo]:
+        """As kubectl drain --ignore-daemonsets --delete-emptydir-data --force has it, by namespace and name."""
+        pods = [
+            info
+            for info in self.pool.pods_on(name)
+            if not info.pod.is_mirror
+            and not is_of_daemon_set(info.pod)
+            and (info.pod.status.phase or "") not in FINISHED
+        ]
+        return sorted(pods, key=lambda info: (info.pod.namespace, info.pod.name))
+
+    def _drain(self, name: str) -> None:
+        self._cordon([name])
+        drain = self.drains[name] = _Drain(name, self.clock.now, self._evictable(name))
+        self._tell("a node is drained", node=name)
+        self._tell_moment()
+        if self.plan.drain_timeout is not None:
+            self.clock.after(self.plan.drain_timeout, lambda: self._time_out(drain))
+        self._evict(drain)
+
+    def _evict(self, drain: _Drain) -> None:
+        """Ask for all evictions that are left."""
+        drain.next_try = None
+        left, drain.left = drain.left, []
+        for info in left:
+            reason = self.evictions.budgets.evict(self.evictions.as_now(info.pod))
+            if reason:
+                drain.left.append(info)
+                since = drain.refused.get(info.key, ("", self.clock.now))[1]
+                if info.key not in drain.refused:
+                    self._tell("an eviction is refused", pod=info.key, node=drain.node, why=reason)
+                drain.refused[info.key] = (reason, since)
+                continue
+            self.evictions.budgets.release(info.pod)
+            drain.refused.pop(info.key, None)
+            drain.evicted += 1
+            self._send(drain, info)
+        self._check_drained(drain)
+
+    def _send(self, drain: _Drain, info: PodInfo) -> None:
+        drain.going += 1
+
+        def gone() -> None:
+            drain.going -= 1
+            self._check_drained(drain)
+
+        self.evictions.go(info, gone)
+
+    def budgets_changed(self) -> None:
+        """Some budget may allow more: drains ask again when it is their time to."""
+        for drain in self.drains.values():
+            if drain.left and drain.drained is None and drain.next_try is None:
+                rounds = math.floor((self.clock.now - drain.began) / self.plan.retry) + 1
+                drain.next_try = drain.began + rounds * self.plan.retry
+                self.clock.after(drain.next_try - self.clock.now, lambda drain=drain: self._evict(drain))  # type: ignore[misc]
+        if self.plan.avoids_blocked:
+            self._advance()
+
+    def _time_out(self, drain: _Drain) -> None:
+        if drain.drained is not None or self.failed:
+            return
+        if self.plan.after_timeout == "fail":
+            self.failed = True
+            self.ended = self.clock.now
+            self._tell("the drain took too long: the upgrade fails", node=drain.node)
+            return
+        left, drain.left = drain.left, []
+        for info in left:
+            drain.forced += 1
+            self.forced.append(info.key)
+            self.evictions.lose(info.pod)
+            self._tell("the drain took too long: a pod is deleted", pod=info.key, node=drain.node)
+            self._send(drain, info)
+        self._check_drained(drain)
+
+    def _check_drained(self, drain: _Drain) -> None:
+        if drain.left or drain.going or drain.drained is not None:
+            return
+        drain.drained = self.clock.now
+        self._tell("a node is empty", node=drain.node)
+        if self.plan.keeps_old:
+            if all(each.drained is not None for each in self.drains.values()) and len(self.drains) == self.size:
+                self.clock.after(self.plan.pool_soak, self._delete_all)
+            self._advance()
+            return
+        self.clock.after(self.plan.node_soak, lambda: self._delete(drain))
+
+    def _delete_all(self) -> None:
+        for drain in self.drains.values():
+            self._delete(drain)
+
+    def _delete(self, drain: _Drain) -> None:
+        drain.deleted = self.clock.now
+        self._deleted += 1
+        self.pool.leave(drain.node)
+        self._tell("a node is deleted", node=drain.node)
+        self._tell_moment()
+        self._advance()
+        self._check_end()
+
+    def _check_end(self) -> None:
+        if self.ended is None and self._deleted == self.size and self._ready == self.size:
+            self.ended = self.clock.now
+
+    # --- what is told
+
+    @property
+    def outcome(self) -> str:
+        if self.failed:
+            return "failed"
+        return "hangs" if self.ended is None else "done"
+
+    def _tell(self, what: str, *, pod: str = "", node: str = "", why: str = "") -> None:
+        self.timeline.append(TimelineEntry(time=self.clock.now, pod=pod, what=what, why=why, node=node))
+
+    def _tell_moment(self) -> None:
+        """How many nodes there are from now on; those beyond the pool's size are paid for besides."""
+        now = self.clock.now
+        if self.moments:
+            last = self.moments[-1]
+            self.more_node_seconds += (now - last.time) * max(last.old + last.new - self.size, 0)
+        moment = PoolMoment(
+            time=now,
+            old=self.size - self._deleted,
+            new=self._ready,
+            pending=self.evictions.workloads.pending,
+        )
+        if self.moments and self.moments[-1].time == now:
+            self.moments.pop()
+        self.moments.append(moment)
+
+    def nodes(self) -> list[UpgradedNode]:
+        found = []
+        for name in self.pool.names:
+            drain = self.drains.get(name)
+            found.append(
+                UpgradedNode(
+                    node=name,
+                    cordoned=self.cordoned.get(name),
+                    drained=drain.drained if drain else None,
+                    deleted=drain.deleted if drain else None,
+                    evicted=drain.evicted if drain else 0,
+                    forced=drain.forced if drain else 0,
+                )
+            )
+        return found
+
+    def obstacles(self) -> list[Obstacle]:
+        """What keeps the nodes that are not done."""
+        found = [
+            self._obstacle(drain.node, info, *drain.refused.get(info.key, ("", drain.began)))
+            for drain in self.drains.values()
+            for info in drain.left
+        ]
+        if self.plan.avoids_blocked and self.outcome == "hangs":
+            found += [
+                self._obstacle(name, info, reason, 0.0)
+                for name in self.pool.names
+                if name not in self.drains
+                for info in self._evictable(name)
+                if (reason := self._objection(info))
+            ]
+        return found
+
+    def _obstacle(self, node: str, info: PodInfo, reason: str, since: float) -> Obstacle:
+        owner = owner_of(info.pod)
+        return Obstacle(
+            node=node,
+            pod=info.key,
+            reason=reason,
+            budget=self.evictions.budgets.names_of(info.pod),
+            owner=owner,
+            since=since,
+            helpers=tuple(self.evictions.unready_of(owner)),
+        )

@@ -1,0 +1,63 @@
+"""The nodes that come in the place of old ones: like them, but for what is to be new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, NodeSystemInfo, Taint
+from kwhatif.api.quantity import Quantity
+from kwhatif.simulation.edits.add_nodes import equip, new_node
+from kwhatif.simulation.edits.daemon_pods import start_daemons
+from kwhatif.simulation.edits.draft import Draft
+
+ORIGIN = "upgrade"
+
+
+@dataclass(frozen=True)
+class NodeChanges:
+    """What is other about the new nodes: labels (None takes one away), more taints, amounts, the kubelet's version."""
+
+    labels: Mapping[str, str | None] = field(default_factory=dict)
+    taints: Sequence[Taint] = ()
+    amounts: Mapping[str, Quantity] = field(default_factory=dict)
+    kubelet_version: str = ""
+
+
+def add_new_nodes(draft: Draft, old: Sequence[Node], changes: NodeChanges) -> dict[str, str]:
+    """Put a new node for each old one into a draft, with the pods of daemon sets. Returns old name -> new name."""
+    taken = {node.name for node in draft.nodes}
+    names: dict[str, str] = {}
+    made: list[Node] = []
+    for node in old:
+        name = f"{node.name}-new"
+        while name in taken:
+            name += "-1"
+        taken.add(name)
+        names[node.name] = name
+        new = _with_changes(new_node(node, name, places={}, labels=changes.labels, taints=changes.taints), changes)
+        draft.snapshot.objects.add(new)
+        equip(draft, node.name, [name])
+        made.append(new)
+    if "DaemonSet" in draft.snapshot.whole:
+        start_daemons(draft, made, old[0], ORIGIN)
+    else:
+        for node, new in zip(old, made, strict=True):
+            start_daemons(draft, [new], node, ORIGIN)
+    return names
+
+
+def _with_changes(node: Node, changes: NodeChanges) -> Node:
+    status = node.status
+    if changes.amounts:
+        amounts = dict(changes.amounts)
+        status = replace(
+            status,
+            capacity={**(status.capacity or {}), **amounts},
+            allocatable={**(status.allocatable or status.capacity or {}), **amounts},
+        )
+    if changes.kubelet_version:
+        status = replace(status, node_info=NodeSystemInfo(kubelet_version=changes.kubelet_version))
+    return node if status is node.status else replace(node, status=status)

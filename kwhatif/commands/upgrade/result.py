@@ -1,0 +1,124 @@
+"""What replacing the nodes of a pool would do, in simulated time."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.disruption import BudgetUse
+from kwhatif.results.place import Placement, TimelineEntry
+
+
+class UpgradedNode(ResultStruct, frozen=True, kw_only=True):
+    """A node of the pool, in seconds from the beginning: when it was cordoned, drained and deleted; None is never."""
+
+    node: str
+    cordoned: float | None = None
+    drained: float | None = None
+    deleted: float | None = None
+    evicted: int = 0
+    forced: int = 0
+
+
+class Obstacle(ResultStruct, frozen=True, kw_only=True):
+    """What keeps a node: a pod that cannot be evicted and why, by the name of the budget where it is one.
+
+    ``since`` is when it was refused first. ``helpers`` are pods whose readiness the budget waits for, and what keeps
+    those.
+    """
+
+    node: str
+    pod: str
+    reason: str
+    budget: str = ""
+    owner: str = ""
+    since: float = 0.0
+    helpers: tuple[str, ...] = ()
+
+
+class PendingSpan(ResultStruct, frozen=True, kw_only=True):
+    """A pod that was made again and had no node from ``since`` until ``until``; None is to the end."""
+
+    pod: str
+    owner: str
+    since: float
+    until: float | None
+    message: str = ""
+
+
+class WorkloadReadiness(ResultStruct, frozen=True, kw_only=True):
+    """The ready replicas of a workload: how many there were, the ``lowest`` number and when; what its budget needs."""
+
+    owner: str
+    before: int
+    lowest: int
+    at: float
+    after: int
+    budget: str = ""
+    needed: int | None = None
+
+    @property
+    def below(self) -> bool:
+        """Whether the budget was not met at some time, though it was in the beginning."""
+        return self.needed is not None and self.lowest < self.needed <= self.before
+
+
+class PoolMoment(ResultStruct, frozen=True, kw_only=True):
+    """How many nodes of the pool there were from a time on: old ones, new ones, and pods without a node."""
+
+    time: float
+    old: int
+    new: int
+    pending: int
+
+
+class UpgradeResult(Result, frozen=True, kw_only=True):
+    """An upgrade of a pool, or how far it came.
+
+    ``outcome``: ``done``, ``hangs`` (nothing will happen any more), or ``failed`` (a drain took too long, and the
+    strategy gives up). ``time`` is how long it took, or came; ``within`` what it may take.
+    """
+
+    rows: ClassVar[str] = "nodes"
+
+    kind: str = "Upgrade"
+    pool: str
+    strategy: str
+    surge: int
+    unavailable: int
+    drain_timeout: float | None = None
+    outcome: str
+    time: float
+    within: float | None = None
+    nodes: tuple[UpgradedNode, ...]
+    obstacles: tuple[Obstacle, ...] = ()
+    forced: tuple[str, ...] = ()
+    not_made_again: tuple[str, ...] = ()
+    pending: tuple[PendingSpan, ...] = ()
+    workloads: tuple[WorkloadReadiness, ...] = ()
+    budgets: tuple[BudgetUse, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    moments: tuple[PoolMoment, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    peak_nodes: int = 0
+    more_node_hours: float = 0.0
+    remarks: tuple[str, ...] = ()
+    fidelity: Fidelity
+
+    @property
+    def late(self) -> bool:
+        return self.within is not None and self.time > self.within
+
+    @property
+    def homeless(self) -> tuple[PendingSpan, ...]:
+        """Pods that have no node in the end."""
+        return tuple(span for span in self.pending if span.until is None)
+
+    @property
+    def lacks_nodes(self) -> bool:
+        return bool(self.homeless)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the pool is replaced in time, nothing had to be forced, and every pod has a node in the end."""
+        return 1 if self.outcome != "done" or self.late or self.homeless or self.forced else 0

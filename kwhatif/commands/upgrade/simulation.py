@@ -1,0 +1,41 @@
+"""The replacement of a pool set up and run: the cluster, its budgets, its workloads and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwhatif.api.core import Pod
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.commands.drain.eviction import EvictionBudgets
+from kwhatif.commands.upgrade.budget_status import with_statuses
+from kwhatif.commands.upgrade.clock import Clock
+from kwhatif.commands.upgrade.evictions import Evictions, Times
+from kwhatif.commands.upgrade.pool import Pool
+from kwhatif.commands.upgrade.ready_replicas import Workloads
+from kwhatif.commands.upgrade.replacement import Replacement
+from kwhatif.simulation.session import Session
+from kwhatif.upgrading.replacement_plan import ReplacementPlan
+
+PROVISION = 120.0
+"""Seconds that a new node takes to be ready, unless told."""
+
+
+def replace_pool(
+    session: Session,
+    names: Mapping[str, str],
+    plan: ReplacementPlan,
+    times: Times | None = None,
+    provision: float = PROVISION,
+) -> Replacement:
+    """Replace the nodes of a session's own cluster, old name -> new name, from the first new node to the end."""
+    pods = session.snapshot.objects.list_all(Pod)
+    budgets = EvictionBudgets(with_statuses(session.snapshot.objects.list_all(PodDisruptionBudget), pods))
+    running = (pod for pod in pods if pod.spec.node_name and (pod.status.phase or "") not in FINISHED)
+    clock = Clock()
+    evictions = Evictions(session, budgets, Workloads(running), clock, times or Times(), lambda: None)
+    found = Replacement(plan, Pool(session, names), evictions, clock, provision)
+    evictions.changed = found.budgets_changed
+    found.run()
+    evictions.run.explain_futile()
+    return found

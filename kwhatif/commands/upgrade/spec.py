@@ -1,0 +1,26 @@
+"""``kwhatif upgrade`` as a value."""
+
+from __future__ import annotations
+
+from kwhatif.commands.spec import CLUSTER, CommandSpec, ResultSpec
+
+SPECS = (
+    CommandSpec(
+        name="upgrade",
+        module="upgrade",
+        purpose="What would replacing the nodes of a pool do, and would it end?",
+        position=61,
+        may_be_no=True,
+        functions=("run:upgrade",),
+        examples=(
+            f"--pool pool=general {CLUSTER} --strategy gke-surge",
+            f"--pool pool=general {CLUSTER} --strategy aks --drain-timeout 10m --within 1h",
+        ),
+        results=(
+            ResultSpec(
+                "result:UpgradeResult", "upgrade-result", "How the nodes of a pool are replaced, by kwhatif upgrade"
+            ),
+        ),
+        package=__package__,
+    ),
+)

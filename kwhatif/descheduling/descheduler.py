@@ -1,0 +1,208 @@
+"""One descheduling cycle: all deschedule plugins of all profiles, then all balance plugins.
+
+Upstream: pkg/descheduler/descheduler.go (runDeschedulerLoop, runProfiles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.api.core import Namespace, Node, Pod
+from kwhatif.api.selectors import parse_selector
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
+from kwhatif.descheduling.framework.assigned_pods import AssignedPods, is_ready
+from kwhatif.descheduling.framework.classified_nodes import Utilization
+from kwhatif.descheduling.framework.descheduler_policy import PluginArgs
+from kwhatif.descheduling.framework.node_fit import NodeFit
+from kwhatif.descheduling.framework.plugin import Handle, Plugin, PluginFailure, UsageData
+from kwhatif.descheduling.framework.pod_evictor import Eviction, Limits, PodEvictor, Review
+from kwhatif.descheduling.framework.pod_protections import ProtectedObjects
+from kwhatif.descheduling.plugins.default_evictor import DefaultEvictor, EvictorWorld
+from kwhatif.descheduling.policy_reading import Profile, RunnablePolicy
+from kwhatif.golang.formatting import go_quote
+from kwhatif.versions import Features
+
+LEAST_NODES = 2
+
+
+@dataclass(frozen=True)
+class World:
+    """The cluster as the API server has it, which may ``review`` evictions. ``now`` is in nanoseconds since 1970."""
+
+    nodes: Sequence[Node]
+    pods: Iterable[Pod]
+    now: int
+    features: Features
+    namespaces: Sequence[Namespace] = ()
+    budgets: Sequence[PodDisruptionBudget] = ()
+    claims: Sequence[PersistentVolumeClaim] = ()
+    usage: UsageData = field(default_factory=UsageData)
+    review: Review | None = None
+
+
+@dataclass(frozen=True)
+class PluginError:
+    """A plugin failed; the rest of the cycle went on."""
+
+    profile: str
+    plugin: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PluginVerdict:
+    """What a plugin makes of a pod: it ``evicts`` it, is ``refused``, or ``leaves`` it; the evictor may have it
+    ``protected``, and it may be ``gone`` by another plugin.
+    """
+
+    profile: str
+    plugin: str
+    verdict: str
+    reason: str
+
+
+@dataclass
+class Cycle:
+    """What one cycle did. ``protected`` is profile -> pod -> reasons, as things were before anything was evicted.
+
+    ``skipped``: there were fewer than two ready nodes, so nothing was done.
+    """
+
+    evictions: Sequence[Eviction] = ()
+    refused: Sequence[Eviction] = ()
+    failed: Sequence[Eviction] = ()
+    utilization: Sequence[Utilization] = ()
+    errors: list[PluginError] = field(default_factory=list)
+    protected: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    by_node: dict[str, int] = field(default_factory=dict)
+    by_namespace: dict[str, int] = field(default_factory=dict)
+    nodes: Sequence[str] = ()
+    skipped: bool = False
+
+
+class Descheduler:
+    """A policy on a cluster. One of these is good for one cycle, since evictions change its pods."""
+
+    def __init__(self, policy: RunnablePolicy, world: World) -> None:
+        self._policy, self._world = policy, world
+        self._pods = AssignedPods(world.nodes, world.pods, world.features)
+        self._fit = NodeFit(self._pods)
+        selector = parse_selector(policy.policy.node_selector or "")
+        self._nodes = [
+            node for node in self._pods.all_nodes if is_ready(node) and selector.matches(node.metadata.labels or {})
+        ]
+        self._runs: list[tuple[Profile, tuple[Handle, DefaultEvictor]]] = []
+        own = policy.policy
+        self._evictor = PodEvictor(
+            self._pods,
+            Limits(
+                own.max_no_of_pods_to_evict_total,
+                own.max_no_of_pods_to_evict_per_node,
+                own.max_no_of_pods_to_evict_per_namespace,
+            ),
+            world.review,
+        )
+
+    def cycle(self, *, with_protected: bool = True) -> Cycle:
+        """Run all plugins once. Who is protected is worked out for all pods only if asked for."""
+        if len(self._nodes) < LEAST_NODES:
+            return Cycle(skipped=True)
+        utilization: list[Utilization] = []
+        runs = self._runs = [(each, self._handle(each, utilization)) for each in self._policy.profiles]
+        found = Cycle(nodes=[node.name for node in self._nodes])
+        if with_protected:
+            found.protected = {profile.name: self._protected_pods(evictor) for profile, (_, evictor) in runs}
+        for profile, (handle, _) in runs:
+            self._run(profile.deschedule, handle, found)
+        for profile, (handle, _) in runs:
+            self._run(profile.balance, handle, found)
+        found.evictions, found.refused = self._evictor.evictions, self._evictor.refused
+        found.failed = self._evictor.failed
+        found.by_node = dict(sorted(self._evictor.by_node.items()))
+        found.by_namespace = dict(sorted(self._evictor.by_namespace.items()))
+        found.utilization = utilization
+        return found
+
+    def verdicts_on(self, pod: Pod) -> list[PluginVerdict]:
+        """What each plugin of each profile makes of a pod, in the order in which they run; after a cycle was run."""
+        told = {(each.profile, each.plugin): each for each in self._evictor.evictions if each.pod.key == pod.key}
+        stopped = {
+            (each.profile, each.plugin): each
+            for each in (*self._evictor.refused, *self._evictor.failed)
+            if each.pod.key == pod.key
+        }
+        found: list[PluginVerdict] = []
+        gone = False
+        for point in ("deschedule", "balance"):
+            for profile, (handle, evictor) in self._runs:
+                reasons = evictor.refusals(pod)
+                for plugin, args in profile.deschedule if point == "deschedule" else profile.balance:
+                    key = profile.name, plugin.name
+                    if key in told:
+                        found.append(PluginVerdict(*key, "evicts", told[key].reason))
+                        gone = True
+                    elif key in stopped:
+                        limit = stopped[key].refusal or f"the limit by {stopped[key].limit} is reached"
+                        found.append(PluginVerdict(*key, "refused", f"{stopped[key].reason}; {limit}"))
+                    elif gone:
+                        found.append(PluginVerdict(*key, "gone", "another plugin has evicted it"))
+                    elif reasons:
+                        found.append(PluginVerdict(*key, "protected", "; ".join(reasons)))
+                    else:
+                        found.append(PluginVerdict(*key, "leaves", plugin(args, handle).why_not(pod)))
+        return found
+
+    def takes_part(self, pod: Pod) -> bool:
+        """Whether the pod is on a node that the cycle looks at."""
+        return any(node.name == pod.spec.node_name for node in self._nodes)
+
+    def _run(self, plugins: Iterable[tuple[type[Plugin[Any]], PluginArgs]], handle: Handle, found: Cycle) -> None:
+        for plugin, args in plugins:
+            try:
+                plugin(args, handle).run()
+            except PluginFailure as error:
+                name = plugin.name
+                text = f"plugin {go_quote(name)} finished with error: {error}"
+                found.errors.append(PluginError(handle.profile, name, text))
+
+    def _handle(self, profile: Profile, utilization: list[Utilization]) -> tuple[Handle, DefaultEvictor]:
+        world = self._world
+        budgets: dict[str, list[PodDisruptionBudget]] = {}
+        for budget in world.budgets:
+            budgets.setdefault(budget.namespace, []).append(budget)
+        claims = {f"{claim.namespace}/{claim.name}": claim for claim in world.claims}
+        evictor = DefaultEvictor(
+            profile.evictor,
+            EvictorWorld(
+                pods=self._pods,
+                fit=self._fit,
+                namespaces={namespace.name: namespace for namespace in world.namespaces},
+                objects=ProtectedObjects(claims, budgets),
+                now=world.now,
+                threshold=profile.threshold,
+            ),
+        )
+        handle = Handle(
+            profile=profile.name,
+            policy=self._policy.policy,
+            nodes=self._nodes,
+            pods=self._pods,
+            fit=self._fit,
+            pod_evictor=self._evictor,
+            evictor=evictor,
+            now=world.now,
+            usage=world.usage,
+            utilization=utilization,
+        )
+        return handle, evictor
+
+    def _protected_pods(self, evictor: DefaultEvictor) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for node in self._nodes:
+            for pod in self._pods.of(node.name):
+                reasons = evictor.refusals(pod)
+                if reasons:
+                    found[pod.key] = sorted(reasons)
+        return dict(sorted(found.items()))

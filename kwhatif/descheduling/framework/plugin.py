@@ -1,0 +1,98 @@
+"""What a plugin is, and what it may ask while it runs.
+
+Upstream: pkg/framework/types/types.go, pkg/framework/profile/profile.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.descheduling.framework.assigned_pods import AssignedPods
+from kwhatif.descheduling.framework.classified_nodes import Utilization
+from kwhatif.descheduling.framework.descheduler_policy import DeschedulerPolicy, PluginArgs
+from kwhatif.descheduling.framework.node_fit import NodeFit
+from kwhatif.descheduling.framework.pod_evictor import Outcome, PodEvictor
+
+A = TypeVar("A", bound=PluginArgs)
+
+
+class PluginFailure(Exception):
+    """A plugin cannot do its work; the rest of the cycle goes on. The text is upstream's."""
+
+
+class Evictor(Protocol):
+    """What decides whether a pod may be evicted."""
+
+    def is_evictable(self, pod: Pod) -> bool:
+        """Upstream: Filter."""
+
+    def passes_pre_eviction_filter(self, pod: Pod) -> bool:
+        """Upstream: PreEvictionFilter."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageData:
+    """What was measured, as the APIs give it. ``prometheus`` is the answer to the query; None where nobody knows."""
+
+    nodes: Mapping[str, Mapping[str, int]] | None = None
+    pods: Mapping[str, Sequence[Mapping[str, int]]] | None = None
+    prometheus: Any = None
+
+
+@dataclass
+class Handle:
+    """What a plugin of one profile may ask. ``nodes`` are those of the cycle, in order; ``now`` is in nanoseconds."""
+
+    profile: str
+    policy: DeschedulerPolicy
+    nodes: Sequence[Node]
+    pods: AssignedPods
+    fit: NodeFit
+    pod_evictor: PodEvictor
+    evictor: Evictor
+    now: int
+    usage: UsageData
+    utilization: list[Utilization] = field(default_factory=list)
+
+    def may_go(self, pod: Pod) -> bool:
+        """Both filters of the evictor."""
+        return self.evictor.is_evictable(pod) and self.evictor.passes_pre_eviction_filter(pod)
+
+    def evict(self, pod: Pod, plugin: str, reason: str) -> Outcome:
+        return self.pod_evictor.evict(pod, self.profile, plugin, reason)
+
+
+class Plugin(Generic[A]):
+    """A plugin with its arguments, made anew for each cycle. Expected failures are ``PluginFailure``."""
+
+    name: ClassVar[str]
+    args_type: ClassVar[type[PluginArgs]]
+    point: ClassVar[str]
+    """``deschedule`` or ``balance``."""
+
+    def __init__(self, args: A, handle: Handle) -> None:
+        self.args, self.handle = args, handle
+
+    @classmethod
+    def problems(cls, args: A) -> Iterable[str]:
+        """What is wrong with the arguments, in upstream's words."""
+        return ()
+
+    @classmethod
+    def refusal(cls, args: A) -> str:
+        """Why the plugin cannot be built from arguments that passed for valid; nothing if it can."""
+        return ""
+
+    def run(self) -> None:
+        """Evict whom the plugin evicts. Raises PluginFailure."""
+        raise NotImplementedError
+
+    def why_not(self, pod: Pod) -> str:
+        """Why a pod that the evictor would let go is none that this plugin evicts."""
+        raise NotImplementedError
+
+    def evict(self, pod: Pod, reason: str) -> Outcome:
+        return self.handle.evict(pod, self.name, reason)

@@ -1,0 +1,1 @@
+"""The plugins, a file each, named as upstream names them."""

@@ -1,0 +1,152 @@
+"""HighNodeUtilization: nodes that are used little are emptied onto the others.
+
+Upstream: pkg/framework/plugins/nodeutilization/highnodeutilization.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from kwhatif.api.core import Pod
+from kwhatif.descheduling.framework.classified_nodes import NodeUse, Thresholds, Utilization
+from kwhatif.descheduling.framework.descheduler_policy import Namespaces, PluginArgs
+from kwhatif.descheduling.framework.node_usage import RequestedUsage
+from kwhatif.descheduling.framework.node_utilization import (
+    BASIC,
+    Balancing,
+    NodeInfo,
+    all_above_zero,
+    capacity_of,
+    in_upstream_units,
+    is_below,
+    namespace_problems,
+    percentages,
+    read_thresholds,
+    reason_to_stay,
+    room_up_to,
+    threshold_problems,
+    total_usage,
+)
+from kwhatif.descheduling.framework.plugin import Plugin
+from kwhatif.golang.formatting import go_number
+
+_ONLY_THRESHOLDING = "OnlyThresholdingResources"
+
+
+class HighNodeUtilizationArgs(PluginArgs):
+    thresholds: Any = None
+    number_of_nodes: int = 0
+    eviction_modes: tuple[str, ...] = ()
+    evictable_namespaces: Namespaces | None = None
+
+
+class HighNodeUtilization(Plugin[HighNodeUtilizationArgs]):
+    name = "HighNodeUtilization"
+    args_type = HighNodeUtilizationArgs
+    point: ClassVar[str] = "balance"
+
+    @classmethod
+    def problems(cls, args: HighNodeUtilizationArgs) -> Iterator[str]:
+        found = next(_problems(args), None)
+        if found is not None:
+            yield found
+
+    def run(self) -> None:
+        args, nodes = self.args, self.handle.nodes
+        thresholds = read_thresholds(args.thresholds)
+        resources = [*thresholds, *(name for name in BASIC if name not in thresholds)]
+        client = RequestedUsage(resources, self.handle.pods)
+        usage = client.node_usage(nodes)
+        told = Utilization(self.handle.profile, self.name)
+        self.handle.utilization.append(told)
+        full = dict.fromkeys(thresholds, 100.0)
+        percent = {node.name: percentages(usage[node.name], capacity_of(node)) for node in nodes}
+        under: list[NodeInfo] = []
+        schedulable: list[NodeInfo] = []
+        uses: dict[str, NodeUse] = {}
+        for node in nodes:
+            own = percent[node.name]
+            room = room_up_to(node, full, resources)
+            info = NodeInfo(node, usage[node.name], room, self.handle.pods.running(node.name))
+            if is_below(own, thresholds):
+                uses[node.name] = NodeUse("underutilized", in_upstream_units(info.usage), own)
+                under.append(info)
+            elif not node.spec.unschedulable:
+                uses[node.name] = NodeUse("schedulable", in_upstream_units(info.usage), own)
+                schedulable.append(info)
+        told.nodes = uses
+        told.stopped = _stop(len(under), len(schedulable), len(nodes), args.number_of_nodes)
+        if told.stopped:
+            return
+        balancing = self._balancing(client, schedulable, thresholds, percent)
+        left = balancing.room()
+        told.to_move = in_upstream_units(left)
+        balancing.evict_from(sorted(under, key=lambda info: total_usage(info.usage)), left)
+
+    def why_not(self, pod: Pod) -> str:
+        return reason_to_stay(self.handle.utilization, self.name, pod, "underutilized")
+
+    def _balancing(
+        self,
+        client: RequestedUsage,
+        schedulable: Sequence[NodeInfo],
+        thresholds: Thresholds,
+        percent: Mapping[str, Thresholds],
+    ) -> Balancing:
+        args = self.args
+        only = _ONLY_THRESHOLDING in args.eviction_modes
+
+        def may_be_chosen(pod: Pod) -> bool:
+            return self.handle.evictor.is_evictable(pod) and (not only or _requests_any(pod, thresholds))
+
+        def why(info: NodeInfo, _: Pod) -> str:
+            own = percent[info.node.name]
+            used = [
+                f"{name} at {own.get(name, 0.0):.1f}%, not above {go_number(thresholds[name])}%"
+                for name in sorted(thresholds)
+            ]
+            return f"{info.node.name} is underutilized: {', '.join(used)}"
+
+        return Balancing(
+            handle=self.handle,
+            plugin=self.name,
+            client=client,
+            destinations=schedulable,
+            excluded=frozenset(args.evictable_namespaces.exclude if args.evictable_namespaces else ()),
+            goes_on=lambda _, room: all_above_zero(room),
+            may_be_chosen=may_be_chosen,
+            why=why,
+        )
+
+
+def _stop(under: int, schedulable: int, nodes: int, at_most: int) -> str:
+    """Why nothing happens, in the order in which it is tested; nothing if something may."""
+    if not under:
+        return "noneUnderutilized"
+    if under <= at_most:
+        return "numberOfNodes"
+    if under == nodes:
+        return "allUnderutilized"
+    return "" if schedulable else "noneSchedulable"
+
+
+def _requests_any(pod: Pod, resources: Thresholds) -> bool:
+    """Whether some container asks for one of these resources, be it for nothing."""
+    return any(
+        name in resources
+        for container in (*(pod.spec.containers or ()), *(pod.spec.init_containers or ()))
+        for name in (container.resources.requests if container.resources else None) or ()
+    )
+
+
+def _problems(args: HighNodeUtilizationArgs) -> Iterator[str]:
+    """What is wrong with the arguments; upstream stops at the first."""
+    yield from namespace_problems(args.evictable_namespaces)
+    try:
+        yield from threshold_problems(read_thresholds(args.thresholds))
+    except ValueError as error:
+        yield str(error)
+    for mode in args.eviction_modes:
+        if mode != _ONLY_THRESHOLDING:
+            yield f"invalid eviction mode {mode}"

@@ -1,0 +1,94 @@
+"""RemoveFailedPods: pods of the phase Failed, by age, owner, reason and exit code.
+
+Upstream: pkg/framework/plugins/removefailedpods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.shapes import start_time
+from kwhatif.descheduling.framework.container_states import exit_codes, failure_reasons
+from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
+from kwhatif.descheduling.framework.plugin import Plugin
+from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.golang.config_struct import Int32
+from kwhatif.golang.parsing import SECOND
+
+_LEAST_AGE = 3600
+
+
+class RemoveFailedPodsArgs(ScopedArgs):
+    """``min_pod_lifetime_seconds`` is 3600 unless told."""
+
+    exclude_owner_kinds: tuple[str, ...] = ()
+    min_pod_lifetime_seconds: int | None = None
+    reasons: tuple[str, ...] = ()
+    exit_codes: tuple[Int32, ...] = ()
+    including_init_containers: bool = False
+
+
+class RemoveFailedPods(Plugin[RemoveFailedPodsArgs]):
+    name = "RemoveFailedPods"
+    args_type = RemoveFailedPodsArgs
+    point: ClassVar[str] = "deschedule"
+
+    @classmethod
+    def problems(cls, args: RemoveFailedPodsArgs) -> Iterator[str]:
+        yield from scope_problems(args.namespaces, args.label_selector)
+
+    def run(self) -> None:
+        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
+        for node in self.handle.nodes:
+            failed = [
+                pod
+                for pod in self.handle.pods.of(node.name)
+                if pod.status.phase == "Failed"
+                and scope.holds(pod)
+                and self.handle.may_go(pod)
+                and not self._spares(pod)
+            ]
+            for pod in failed:
+                outcome = self.evict(pod, self._reason(pod))
+                if outcome is Outcome.TOTAL:
+                    return
+                if outcome is Outcome.NODE:
+                    break
+
+    def why_not(self, pod: Pod) -> str:
+        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
+        if outside:
+            return outside
+        if pod.status.phase != "Failed":
+            return f"its phase is {pod.status.phase or 'unknown'}, not Failed"
+        return "it is too young, or its owner, reason or exit code is none of those that count"
+
+    def _age(self, pod: Pod) -> int:
+        return (self.handle.now - start_time(pod.metadata.creation_timestamp)) // SECOND
+
+    def _spares(self, pod: Pod) -> bool:
+        """Whether the pod lacks anything that is asked of it."""
+        args, status = self.args, pod.status
+        least = _LEAST_AGE if args.min_pod_lifetime_seconds is None else args.min_pod_lifetime_seconds
+        if self._age(pod) < least:
+            return True
+        if any(owner.kind in args.exclude_owner_kinds for owner in pod.metadata.owner_references or ()):
+            return True
+        statuses = [status.container_statuses]
+        if args.including_init_containers:
+            statuses.append(status.init_container_statuses)
+        if args.reasons:
+            found = {reason for each in statuses for reason in failure_reasons(each)} | {status.reason or ""} - {""}
+            if found.isdisjoint(args.reasons):
+                return True
+        return bool(args.exit_codes) and {code for each in statuses for code in exit_codes(each)}.isdisjoint(
+            args.exit_codes
+        )
+
+    def _reason(self, pod: Pod) -> str:
+        status = pod.status
+        said = status.reason or next(failure_reasons(status.container_statuses), "")
+        return f"it failed{f' ({said})' if said else ''} and is {self._age(pod)} s old"

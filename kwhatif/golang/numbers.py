@@ -1,0 +1,35 @@
+"""Numbers as strconv reads them (upstream: strconv/atof.go and atoi.go of Go)."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_HEX = re.compile(r"[+-]?0[xX]_?[0-9a-fA-F_]*(\.[0-9a-fA-F_]*)?[pP][+-]?[0-9]+", re.ASCII)
+_WORD = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
+_WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def parse_float(text: str) -> float | None:
+    """What ParseFloat makes of a text; None where it gives an error."""
+    if _WORD.fullmatch(text):
+        return float(text)
+    if _DECIMAL.fullmatch(text):
+        number = float(text)
+    elif _HEX.fullmatch(text):
+        try:
+            number = float.fromhex(text.replace("_", ""))
+        except (ValueError, OverflowError):
+            return None
+    else:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def parse_int(text: str, bits: int) -> int | None:
+    """What ParseInt makes of a decimal number of so many bits; None where it gives an error."""
+    if not _WHOLE.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None

@@ -1,0 +1,20 @@
+"""Counterparts of the plugins of kubernetes-sigs/scheduler-plugins, one file each, found by being there.
+
+They are on only where a configuration names them. Upstream: cmd/scheduler/main.go of scheduler-plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from kwhatif.framework.declaration import Declaration
+from kwhatif.plugins import declared_in
+
+__all__ = ["out_of_tree_plugins"]
+
+
+@cache
+def out_of_tree_plugins() -> Mapping[str, type[Declaration]]:
+    """Name -> class, sorted, of all files beside this one. They are imported when somebody asks."""
+    return declared_in(__name__, __path__)

@@ -1,0 +1,199 @@
+"""CapacityScheduling: quotas of namespaces that may borrow what others leave, and have to give it back.
+
+Upstream: pkg/capacityscheduling/capacity_scheduling.go of scheduler-plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.interface import Dependency, Plugin, PostFilterResult
+from kwhatif.framework.status import SKIP, Code, Diagnosis, Skip, Status
+from kwhatif.framework.victim_rules import Account
+from kwhatif.plugins.shared.elastic_quotas import Amounts, Quota, Quotas, add, beyond, quotas_of
+
+_UNREAD = "not eligible due to failed to read from cycleState"
+_EXCEEDED = "global quota max exceeded"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claims:
+    """What a pod asks for; with the nominated pods of its own quota, and with those of others that count."""
+
+    own: Amounts
+    in_quota: Amounts
+    overall: Amounts
+
+
+@dataclass(slots=True)
+class _QuotaAccount(Account):
+    """Quotas as they would be with pods of one node gone."""
+
+    quotas: Quotas
+    claims: Claims
+    own: Quota
+    _moved: dict[str, int] = field(default_factory=dict)
+    _of_own: dict[str, int] = field(default_factory=dict)
+
+    def remove(self, info: PodInfo) -> None:
+        self._move(info, -1)
+
+    def add(self, info: PodInfo) -> None:
+        self._move(info, 1)
+
+    def _move(self, info: PodInfo, sign: int) -> None:
+        namespace = info.shape.namespace
+        if self.quotas.of(namespace) is not None:
+            add(self._moved, self.quotas.asked(info), sign)
+            if namespace == self.own.namespace:
+                add(self._of_own, self.quotas.asked(info), sign)
+
+    def _is_beyond(self, in_quota: Amounts, overall: Amounts) -> bool:
+        own = Quota(self.own.namespace, self.own.min, self.own.max, dict(self.own.used))
+        add(own.used, self._of_own)
+        everybody = dict(overall)
+        add(everybody, self._moved)
+        return bool(own.beyond_max(in_quota) or self.quotas.beyond_all(everybody))
+
+    @property
+    def refusal(self) -> str:
+        return _EXCEEDED if self._is_beyond(self.claims.own, self.claims.own) else ""
+
+    @property
+    def exceeded(self) -> bool:
+        return self._is_beyond(self.claims.in_quota, self.claims.overall)
+
+
+class CapacityScheduling(Plugin[Claims, None]):
+    name = "CapacityScheduling"
+    offline_points = ("reserve",)
+    dependencies = MappingProxyType(
+        {
+            "ElasticQuota": Dependency("namespaces are held to it"),
+            "PodDisruptionBudget": Dependency("preemption spares budgets with it"),
+        }
+    )
+
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Claims | Skip | Status:
+        quotas = quotas_of(cluster).catch_up()
+        quota = quotas.of(pod.shape.namespace)
+        if quota is None:
+            return SKIP
+        claims = self._claims(pod, cluster, quotas)
+        if too_much := quota.beyond_max(claims.in_quota):
+            return Status.unschedulable(
+                f"Pod {pod.key} is rejected in PreFilter because ElasticQuota {quota.namespace} is more than Max"
+            ).explained(_sums(too_much, claims.in_quota, quota.used, quota.max, "max"))
+        if too_much := quotas.beyond_all(claims.overall):
+            return Status.unschedulable(
+                f"Pod {pod.key} is rejected in PreFilter because total ElasticQuota used is more than min"
+            ).explained(_lent(too_much, quotas))
+        return claims
+
+    def _claims(self, pod: PodInfo, cluster: Cluster, quotas: Quotas) -> Claims:
+        own = quotas.asked(pod)
+        in_quota, overall = dict(own), dict(own)
+        for node, infos in cluster.nominated.items():
+            if cluster.columns.row(node) is None:
+                continue
+            for other in infos:
+                quota = quotas.of(other.shape.namespace)
+                if quota is None or other.uid == pod.uid:
+                    continue
+                same = other.shape.namespace == pod.shape.namespace
+                if same and other.priority >= pod.priority:
+                    add(in_quota, quotas.asked(other))
+                    add(overall, quotas.asked(other))
+                elif not same and not quota.borrows:
+                    add(overall, quotas.asked(other))
+        return Claims(own, in_quota, overall)
+
+    # --- preemption
+
+    def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: Claims | None) -> PostFilterResult:
+        return self.handle.preempt(pod, diagnosis, None, self)
+
+    def ineligible(self, pod: PodInfo, diagnosis: Diagnosis) -> str:
+        """Why the pod may not preempt at all, or nothing."""
+        if pod.shape.spec.preemption_policy == "Never":
+            return "not eligible due to preemptionPolicy=Never."
+        if self.name not in diagnosis.evaluation.reached:
+            return _UNREAD
+        cluster = diagnosis.cluster
+        row = cluster.columns.row(pod.nominated) if pod.nominated else None
+        if row is None:
+            return ""
+        status = diagnosis.status(row)
+        if status is not None and status.code is Code.UNRESOLVABLE:
+            return ""
+        leaving = [other for other in cluster.pods_on[row] if other.shape.terminating]
+        if any(any(self._may_go(pod, [other], cluster)) for other in leaving):
+            return "not eligible due to a terminating pod on the nominated node."
+        return ""
+
+    def victims(self, pod: PodInfo, others: Sequence[PodInfo]) -> list[bool] | str:
+        """Own pods of lower priority where the pod would borrow, else pods of those who borrow."""
+        assert self.handle.cluster is not None
+        return self._may_go(pod, others, self.handle.cluster)
+
+    def _may_go(self, pod: PodInfo, others: Sequence[PodInfo], cluster: Cluster) -> list[bool]:
+        quotas = quotas_of(cluster).catch_up()
+        quota = quotas.of(pod.shape.namespace)
+        if quota is None:
+            return [quotas.of(each.shape.namespace) is None and each.priority < pod.priority for each in others]
+        own = pod.shape.namespace
+        if quota.beyond_min(self._claims(pod, cluster, quotas).in_quota):
+            return [each.shape.namespace == own and each.priority < pod.priority for each in others]
+        # The least important go first, until their quota no longer borrows.
+        may_go = [False] * len(others)
+        gone: dict[str, Amounts] = {}
+        for place in reversed(range(len(others))):
+            namespace = others[place].shape.namespace
+            of_other = quotas.of(namespace)
+            if of_other is None or namespace == own:
+                continue
+            left = gone.setdefault(namespace, dict(of_other.used))
+            if beyond(left, {}, of_other.min, 0):
+                may_go[place] = True
+                add(left, quotas.asked(others[place]), -1)
+        return may_go
+
+    def nobody(self, pod: PodInfo, node: str) -> str:
+        return f"No victims found on node {node} for preemptor pod {pod.pod.name}"
+
+    def account(self, pod: PodInfo) -> Account:
+        assert self.handle.cluster is not None
+        quotas = quotas_of(self.handle.cluster).catch_up()
+        quota = quotas.of(pod.shape.namespace)
+        if quota is None:
+            return Account()
+        return _QuotaAccount(quotas, self._claims(pod, self.handle.cluster, quotas), quota)
+
+
+def _sums(names: Sequence[str], asked: Amounts, used: Amounts, limit: Amounts, word: str) -> str:
+    """``cpu: asks 1500m, used 3000m of max 4000m``."""
+    unit = {"cpu": "m"}
+    return "; ".join(
+        f"{name}: asks {asked.get(name, 0)}{unit.get(name, '')}, used {used.get(name, 0)}{unit.get(name, '')} of "
+        f"{word} {limit.get(name, 0)}{unit.get(name, '')}"
+        for name in names
+    )
+
+
+def _lent(names: Sequence[str], quotas: Quotas) -> str:
+    """Who uses more than its min of what is short."""
+    unit = {"cpu": "m"}
+    parts = []
+    for name in names:
+        by_quota = [
+            f"{quota.namespace} {quota.used.get(name, 0)}{unit.get(name, '')} of min "
+            f"{quota.min.get(name, 0)}{unit.get(name, '')}"
+            + (" (borrows)" if quota.used.get(name, 0) > quota.min.get(name, 0) else "")
+            for quota in quotas
+        ]
+        parts.append(f"{name}: {', '.join(by_quota)}")
+    return "; ".join(parts)

@@ -1,0 +1,279 @@
+"""NodeResourceTopologyMatch: only nodes whose kubelet would find a NUMA cell for the pod, the better aligned first.
+
+Upstream: pkg/noderesourcetopology (filter.go, score.go, cache/) of scheduler-plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from types import MappingProxyType
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import Container, PodSpec, ResourceList
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.pod_requests import is_scalar
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.framework.declaration import Args
+from kwhatif.framework.interface import MAX_SCORE, Dependency, Handle, Plugin, Scope
+from kwhatif.framework.status import Rejection
+from kwhatif.golang.config_struct import ConfigStruct
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.bound_before import bound_before
+from kwhatif.plugins.shared.cell_scores import STRATEGIES, best_cells, fewest_cells
+from kwhatif.plugins.shared.cell_search import CellSearch, amounts_of, is_native, lacking
+from kwhatif.plugins.shared.foreign_pods import has_foreign_pods
+from kwhatif.plugins.shared.node_resources import ResourceSpec, fill_default_weights
+from kwhatif.plugins.shared.numa_cells import Cells, cells_of
+from kwhatif.plugins.shared.pod_qos import QosClass, containers_of, effective_requests, qos_class_of, requests_of
+from kwhatif.versions import Features
+
+_STALE = "invalid node topology data"
+_FEWEST = "LeastNUMANodes"
+
+
+def _words(go: str, *words: str) -> msgspec.Meta:
+    return msgspec.Meta(extra={"words": words, "go": f"v1.{go}"})
+
+
+class NodeResourceTopologyScoring(ConfigStruct):
+    type: Annotated[str, _words("ScoringStrategyType", *STRATEGIES, _FEWEST)] = ""
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class NodeResourceTopologyCache(ConfigStruct):
+    foreign_pods_detect: (
+        Annotated[str, _words("ForeignPodsDetectMode", "None", "All", "OnlyExclusiveResources")] | None
+    ) = None
+    resync_method: Annotated[str, _words("CacheResyncMethod", "Autodetect", "All", "OnlyExclusiveResources")] | None = (
+        None
+    )
+    informer_mode: Annotated[str, _words("CacheInformerMode", "Shared", "Dedicated")] | None = None
+    resync_scope: Annotated[str, _words("CacheResyncScope", "All", "OnlyResources")] | None = None
+
+
+class NodeResourceTopologyMatchArgs(Args):
+    scoring_strategy: NodeResourceTopologyScoring | None = None
+    cache_resync_period_seconds: int | None = None
+    discard_reserved_nodes: bool = False
+    cache: NodeResourceTopologyCache | None = None
+    preemption_mode: Annotated[str, _words("PreemptionMode", "Disabled", "Enabled")] | None = None
+
+
+class NodeResourceTopologyMatch(Plugin[None, None]):
+    name = "NodeResourceTopologyMatch"
+    args = NodeResourceTopologyMatchArgs
+    offline_points = ("reserve", "postBind")
+    depends_on_labels = False
+    checked_at_start = True
+    dependencies = MappingProxyType(
+        {"NodeResourceTopology": Dependency("it says what the NUMA cells of nodes have left")}
+    )
+
+    @classmethod
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
+        given = args.scoring_strategy or NodeResourceTopologyScoring(type="LeastAllocated")
+        cache = args.cache or NodeResourceTopologyCache()
+        return replace(
+            args,
+            scoring_strategy=replace(given, resources=fill_default_weights(given.resources)),
+            cache=replace(
+                cache,
+                foreign_pods_detect="All" if cache.foreign_pods_detect is None else cache.foreign_pods_detect,
+                resync_method="Autodetect" if cache.resync_method is None else cache.resync_method,
+                informer_mode="Dedicated" if cache.informer_mode is None else cache.informer_mode,
+            ),
+        )
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        if args.scoring_strategy.type not in (*STRATEGIES, _FEWEST):
+            problem = "invalid ScoringStrategyType"
+            yield path.child("scoringStrategy.type").invalid(args.scoring_strategy.type, problem)
+
+    def __init__(self, handle: Handle) -> None:
+        super().__init__(handle)
+        args: NodeResourceTopologyMatchArgs = handle.args
+        assert args.scoring_strategy is not None
+        self._strategy = args.scoring_strategy.type
+        self._weights = {each.name: each.weight for each in args.scoring_strategy.resources}
+        self._discards = args.discard_reserved_nodes
+        self._counts_placed = not self._discards and (args.cache_resync_period_seconds or 0) > 0
+        self._detects = (args.cache.foreign_pods_detect if args.cache is not None else None) or "All"
+
+    def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
+        scope = Scope.ROW if self._counts_placed or self._discards else Scope.NODE
+        return scope, scope
+
+    def cache_key(self, pod: PodInfo) -> Hashable:
+        spec = pod.shape.spec
+        asked = tuple(
+            (each.restart_policy, frozenset(requests_of(each).items())) for each in spec.init_containers or ()
+        )
+        return (
+            qos_class_of(spec),
+            asked,
+            tuple(frozenset(requests_of(each).items()) for each in spec.containers or ()),
+            frozenset((spec.overhead or {}).items()),
+        )
+
+    # --- filter
+
+    def filter(self, pod: PodInfo, nodes: NodeView, state: None) -> Iterator[Rejection]:
+        spec = pod.shape.spec
+        qos = qos_class_of(spec)
+        if qos is QosClass.BEST_EFFORT and all(map(is_native, _names(spec))):
+            return
+        cells, rows = cells_of(nodes.cluster), _rows(nodes)
+        stale = self._stale(nodes.cluster, cells, rows)
+        if stale.any():
+            why = "a pod waits there" if self._discards else "a pod of another scheduler runs there"
+            yield Rejection(stale, _STALE, detail=lambda place: why)
+        asked = cells.known[rows] & cells.single[rows] & ~stale
+        for as_whole in (True, False):
+            mine = asked & (cells.by_pod[rows] == as_whole)
+            if mine.any():
+                yield from self._align(spec, qos, nodes, cells, rows, mine, as_whole=as_whole)
+
+    def _align(
+        self,
+        spec: PodSpec,
+        qos: QosClass,
+        nodes: NodeView,
+        cells: Cells,
+        rows: IntpArray,
+        mine: BoolArray,
+        *,
+        as_whole: bool,
+    ) -> Iterator[Rejection]:
+        """Rejections of nodes that align pods as a whole, or container by container."""
+        places = np.flatnonzero(mine)
+        search = CellSearch(cells, self._available(nodes.cluster, cells, rows[places]), rows[places], qos)
+        open_to: BoolArray = np.ones(len(places), np.bool_)
+        for what, requests, keeps in _steps(spec, as_whole=as_whole):
+            has = {name: _listed(nodes.cluster, name)[rows[places]] for name in requests}
+            before = search.left.copy() if keeps else search.left
+            suits, fits = search.suiting(requests, has)
+            refused = open_to & ~fits
+            if refused.any():
+                where = np.zeros(nodes.size, np.bool_)
+                where[places[refused]] = True
+                told = lacking(cells, before, rows[places], qos, requests, has)
+                yield Rejection(where, f"cannot align {what}", detail=_at(places, told))
+            open_to &= fits
+            if keeps:
+                search.take(requests, suits)
+
+    # --- score
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        spec = pod.shape.spec
+        if qos_class_of(spec) is not QosClass.GUARANTEED:
+            return np.full(nodes.size, MAX_SCORE, np.int64)
+        cells, rows = cells_of(nodes.cluster), _rows(nodes)
+        scores = np.zeros(nodes.size, np.int64)
+        asked = cells.known[rows] & ~self._stale(nodes.cluster, cells, rows)
+        if self._strategy != _FEWEST:
+            asked &= cells.single[rows]
+        for as_whole in (True, False):
+            places = np.flatnonzero(asked & (cells.by_pod[rows] == as_whole))
+            if len(places):
+                left = self._available(nodes.cluster, cells, rows[places])
+                scores[places] = self._scores(spec, cells, rows[places], left, as_whole=as_whole)
+        return scores
+
+    def _scores(self, spec: PodSpec, cells: Cells, rows: IntpArray, left: Int64Array, *, as_whole: bool) -> Int64Array:
+        lists: list[ResourceList] = [effective_requests(spec)]
+        if not as_whole:
+            lists = [requests_of(each) for each in containers_of(spec)]
+        wanted = [amounts_of(each) for each in lists]
+        if self._strategy == _FEWEST:
+            found = [
+                fewest_cells(cells.lists[row], left[k], cells.names, wanted, cells.managers[row].most_cells)
+                for k, row in enumerate(rows.tolist())
+            ]
+            return np.array(found, np.int64)
+        present = cells.number[rows] <= cells.highest
+        of_each = [best_cells(self._strategy, each, cells.names, left, present, self._weights) for each in wanted]
+        if as_whole:
+            return of_each[0]
+        return np.floor(sum(each.astype(np.float64) for each in of_each) / max(len(of_each), 1)).astype(np.int64)
+
+    # --- what is left
+
+    def _stale(self, cluster: Cluster, cells: Cells, rows: IntpArray) -> BoolArray:
+        """bool[n]: nodes of which upstream's cache does not know what is left.
+
+        Pods of other schedulers run there, or, where such nodes are discarded, pods that wait for their permits.
+        """
+        if self._discards:
+            held = {waiting.node for waiting in self.handle.waiting.values()}
+            return np.array([cluster.columns.names[row] in held for row in rows.tolist()], np.bool_)
+        if not self._counts_placed or self._detects == "None":
+            return np.zeros(len(rows), np.bool_)
+        known, own = cells.known[rows], self.handle.profiles
+        only_exclusive = self._detects == "OnlyExclusiveResources"
+        found = [
+            bool(known[k]) and has_foreign_pods(cluster, row, own, cells.lists[row], only_exclusive=only_exclusive)
+            for k, row in enumerate(rows.tolist())
+        ]
+        return np.array(found, np.bool_)
+
+    def _available(self, cluster: Cluster, cells: Cells, rows: IntpArray) -> Int64Array:
+        """int64[n, Z, R]: what cells have, less what pods placed since ask for, of every cell."""
+        left: Int64Array = cells.available[rows].copy()
+        if self._counts_placed:
+            before = bound_before(cluster)
+            for k, row in enumerate(rows.tolist()):
+                for info in cluster.pods_on[row]:
+                    if info.uid in before:
+                        continue
+                    for name, amount in amounts_of(effective_requests(info.shape.spec)).items():
+                        column = cells.names.get(name)
+                        if column is not None:
+                            left[k, :, column] = np.maximum(left[k, :, column] - amount, 0)
+        return left
+
+
+def _rows(nodes: NodeView) -> IntpArray:
+    return np.arange(nodes.size) if nodes.rows is None else nodes.rows
+
+
+def _names(spec: PodSpec) -> Iterator[str]:
+    return (name for container in containers_of(spec) for name in requests_of(container))
+
+
+def _steps(spec: PodSpec, *, as_whole: bool) -> Iterator[tuple[str, dict[str, int], bool]]:
+    """What is aligned one after the other, with its requests, and whether it keeps what it gets."""
+    if as_whole:
+        yield "pod", amounts_of(effective_requests(spec)), False
+        return
+    for container in spec.init_containers or ():
+        yield f"{_kind_of(container)} container", amounts_of(requests_of(container)), False
+    for container in spec.containers or ():
+        yield "container", amounts_of(requests_of(container)), True
+
+
+def _at(places: IntpArray, told: Callable[[int], str]) -> Callable[[int], str]:
+    """What is told of some places of a view, by the places of the whole view."""
+    found = {place: k for k, place in enumerate(places.tolist())}
+    return lambda place: told(found[place])
+
+
+def _kind_of(container: Container) -> str:
+    return "sidecar" if container.restart_policy == "Always" else "init"
+
+
+@cached_per_cluster
+def _listed(cluster: Cluster, name: str) -> BoolArray:
+    """bool[N]: nodes that have a resource at all, were it none of it."""
+    if name in ("cpu", "memory", "pods", "ephemeral-storage"):
+        return np.ones(len(cluster), np.bool_)
+    found = [is_scalar(name) and name in node.status.for_pods for node in cluster.columns.nodes]
+    return np.array(found, np.bool_)

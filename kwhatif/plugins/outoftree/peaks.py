@@ -1,0 +1,96 @@
+"""Peaks: prefer nodes whose power consumption rises least.
+
+Upstream: pkg/trimaran/peaks/peaks.go of scheduler-plugins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from kwhatif.api.core import Node
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.framework.arithmetic import inverted
+from kwhatif.framework.declaration import Args
+from kwhatif.framework.interface import Plugin, Scope
+from kwhatif.golang.field_validation import Path
+from kwhatif.plugins.shared.watched_load import AVERAGE, CPU, LATEST, READS_LOAD, metrics_of, watched
+from kwhatif.versions import Features
+
+_SCALE = 10.0**15
+
+
+class PeaksArgs(Args):
+    """Its keys begin with a capital letter, since upstream's tags are malformed."""
+
+    watcher_address: Annotated[str, msgspec.Meta(extra={"names": "free", "always": True})] = msgspec.field(
+        default="", name="WatcherAddress"
+    )
+    node_power_model: Annotated[Any, msgspec.Meta(extra={"keys": "node"})] = msgspec.field(
+        default=None, name="NodePowerModel"
+    )
+
+
+class Peaks(Plugin[None, None]):
+    name = "Peaks"
+    args = PeaksArgs
+    dependencies = READS_LOAD
+    score_scope = Scope.NODE
+    depends_on_labels = False
+    checked_at_start = True
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        if not args.watcher_address:
+            yield "invalid MetricProvider.Type, got "
+        model = args.node_power_model
+        if not model:
+            yield "open : no such file or directory"
+        elif not isinstance(model, dict) or not all(map(_is_model, model.values())):
+            yield path.child("NodePowerModel").invalid(model, "must have the numbers k0, k1 and k2 by node")
+
+    def cache_key(self, pod: PodInfo) -> Hashable:
+        return _asked(pod)
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        served, asked = watched(nodes.cluster), _asked(pod)
+        rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
+        of = nodes.cluster.columns.nodes
+        found = [self._rise(of[row], metrics_of(served, of[row].name) or [], asked) for row in rows]
+        return np.array(found, np.int64)
+
+    def _rise(self, node: Node, metrics: list[Any], asked: int) -> int:
+        use = next((m.value for m in metrics if m.type == CPU and m.operator in (AVERAGE, LATEST)), None)
+        if use is None:
+            return 0
+        capacity = (node.status.capacity or {}).get("cpu")
+        has = float(capacity.milli_value()) if capacity is not None else 0.0
+        predicted = 100 * (use / 100 * has + float(asked)) / has if has else 0.0
+        if predicted > 100:
+            return 0
+        model = (self.handle.args.node_power_model or {}).get(node.name) or {}
+        k1, k2 = float(model.get("k1", 0)), float(model.get("k2", 0))
+        return _cut(k1 * (math.exp(k2 * predicted) - math.exp(k2 * use)) * _SCALE)
+
+    def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
+        return inverted(scores)
+
+
+def _asked(pod: PodInfo) -> int:
+    """Millicores that the pod asks for."""
+    return pod.shape.requests.get("cpu", 0)
+
+
+def _is_model(model: object) -> bool:
+    return isinstance(model, dict) and all(isinstance(value, int | float) for value in model.values())
+
+
+def _cut(number: float) -> int:
+    """As Go makes an integer of a float; what is out of range becomes the least one."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else -(2**63)

@@ -1,0 +1,154 @@
+"""TargetLoadPacking: fill nodes up to a share of their cpu in use, and avoid those beyond it.
+
+Upstream: pkg/trimaran/targetloadpacking/targetloadpacking.go of scheduler-plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import Container, PodSpec
+from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.api.watcher_metrics import Moments, WatcherMetrics
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
+from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array
+from kwhatif.framework.interface import Plugin
+from kwhatif.golang.field_validation import Path
+from kwhatif.golang.formatting import go_quote
+from kwhatif.golang.numbers import parse_float
+from kwhatif.plugins.shared.bound_before import bound_before
+from kwhatif.plugins.shared.pod_qos import limits_of, requests_of
+from kwhatif.plugins.shared.watched_load import (
+    AVERAGE,
+    CPU,
+    LATEST,
+    READS_LOAD,
+    TrimaranArgs,
+    completed_source,
+    go_round_one,
+    metrics_of,
+    source_problems,
+    watched,
+)
+from kwhatif.versions import Features
+
+_REPORTED_AFTER = 60
+"""What was placed less than so many seconds before the figures end is not in them yet."""
+
+
+class TargetLoadPackingArgs(TrimaranArgs):
+    default_requests: Annotated[Any, msgspec.Meta(extra={"go": "v1.ResourceList", "keys": "resource"})] = None
+    default_requests_multiplier: str | None = None
+    target_utilization: int | None = None
+
+
+class TargetLoadPacking(Plugin[None, None]):
+    name = "TargetLoadPacking"
+    args = TargetLoadPackingArgs
+    dependencies = READS_LOAD
+    depends_on_labels = False
+    checked_at_start = True
+
+    @classmethod
+    def fill_defaults(cls, args: Any, features: Features) -> Any:
+        args = completed_source(args)
+        target = args.target_utilization
+        return replace(
+            args,
+            default_requests={"cpu": "1"} if args.default_requests is None else args.default_requests,
+            default_requests_multiplier="1.5"
+            if args.default_requests_multiplier is None
+            else args.default_requests_multiplier,
+            target_utilization=40 if target is None or target <= 0 else target,
+        )
+
+    @classmethod
+    def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
+        yield from source_problems(args)
+        multiplier = args.default_requests_multiplier
+        if parse_float(multiplier) is None:
+            why = f"strconv.ParseFloat: parsing {go_quote(multiplier)}: invalid syntax"
+            yield f"unable to parse DefaultRequestsMultiplier: {why}"
+        if _default_millicores(args.default_requests) is None:
+            yield path.child("defaultRequests").invalid(args.default_requests, "must be quantities by resource")
+
+    def __init__(self, handle: Any) -> None:
+        super().__init__(handle)
+        args: TargetLoadPackingArgs = handle.args
+        self._target = float(args.target_utilization or 40)
+        self._millicores = _default_millicores(args.default_requests) or 0
+        self._multiplier = parse_float(args.default_requests_multiplier or "1.5") or 0.0
+
+    def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
+        cluster, served = nodes.cluster, watched(nodes.cluster)
+        asked = self._predicted(pod.shape.spec)
+        rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
+        return np.array([self._score(cluster, row, served, asked) for row in rows], np.int64)
+
+    def _score(self, cluster: Cluster, row: int, served: WatcherMetrics | None, asked: int) -> int:
+        metrics = metrics_of(served, cluster.columns.names[row])
+        last = [m.value for m in metrics or () if m.type == CPU and m.operator in (AVERAGE, LATEST)]
+        if served is None or not last:
+            return 0
+        capacity = (cluster.columns.nodes[row].status.capacity or {}).get("cpu")
+        has = float(capacity.milli_value()) if capacity is not None else 0.0
+        unreported = sum(self._predicted(spec) for spec in _unreported(cluster, row, served.window.end))
+        share = 100 * (last[-1] / 100 * has + float(asked) + float(unreported)) / has if has else 0.0
+        target = self._target
+        if share > target:
+            return 0 if share > 100 else go_round_one(target * (100 - share) / (100 - target))
+        return go_round_one((100 - target) * share / target + target)
+
+    def _predicted(self, spec: PodSpec) -> int:
+        """Millicores that a pod is expected to use; init containers do not count."""
+        overhead = (spec.overhead or {}).get("cpu")
+        return sum(map(self._predicted_of, spec.containers or ())) + (overhead.milli_value() if overhead else 0)
+
+    def _predicted_of(self, container: Container) -> int:
+        limit, request = limits_of(container).get("cpu"), requests_of(container).get("cpu")
+        if limit is not None:
+            return limit.milli_value()
+        if request is not None:
+            return go_round_one(float(request.milli_value()) * self._multiplier)
+        return self._millicores
+
+
+def _default_millicores(requests: Any) -> int | None:
+    """None where the requests are none."""
+    if not isinstance(requests, dict):
+        return None
+    try:
+        amounts = {name: Quantity.from_json(value) for name, value in requests.items()}
+    except QuantityError:
+        return None
+    return amounts["cpu"].milli_value() if "cpu" in amounts else 0
+
+
+@cached_per_cluster
+def _moments(cluster: Cluster) -> tuple[float, float]:
+    """When the scheduler saw the pods that ran before, and when it sees those that are placed here.
+
+    Where nobody says, that was before the figures begin, and is after they end.
+    """
+    told = next(iter(cluster.objects.list_all(Moments)), Moments())
+    return (
+        float("-inf") if told.started is None else told.started,
+        float("inf") if told.now is None else told.now,
+    )
+
+
+def _unreported(cluster: Cluster, row: int, end: int) -> Iterator[PodSpec]:
+    """Pods of a node that the figures do not have yet: those placed here, and those seen shortly before they end."""
+    known = bound_before(cluster)
+    before, since = (moment > end or end - moment < _REPORTED_AFTER for moment in _moments(cluster))
+    for info in cluster.pods_on[row]:
+        if before if info.uid in known else since:
+            yield info.shape.spec

@@ -1,0 +1,36 @@
+"""AppGroups and network costs, and how they are looked up.
+
+Upstream: pkg/networkaware/util/util.go of scheduler-plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from kwhatif.api.meta import Resource
+from kwhatif.cluster.cluster import Cluster
+
+R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
+
+
+def first_named(cluster: Cluster, kind: type[R], namespaces: Sequence[str], name: str) -> R | None:
+    """The object of this name in the first of the namespaces that has one."""
+    found = {each.namespace: each for each in cluster.objects.list_all(kind) if each.name == name}
+    return next((found[namespace] for namespace in namespaces if namespace in found), None)
+
+
+def search_halves(items: Sequence[T], key: Callable[[T], str], wanted: str) -> T | None:
+    """The item that a search by halves comes upon: of a list that is not sorted, it may miss what is there."""
+    low, high = 0, len(items) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        found = key(items[middle])
+        if found == wanted:
+            return items[middle]
+        if found < wanted:
+            low = middle + 1
+        else:
+            high = middle - 1
+    return None

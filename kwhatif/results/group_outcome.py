@@ -1,0 +1,58 @@
+"""What became of groups of pods that are scheduled together."""
+
+from __future__ import annotations
+
+from kwhatif.results.base import ResultStruct
+
+
+class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
+    """A group tried in one domain (``name`` is empty for the whole cluster): of its members ``fit`` so many.
+
+    ``lacks`` is what the whole group lacks there, ``reason`` what the first member without a node was told.
+    """
+
+    name: str
+    nodes: int
+    fit: int
+    chosen: bool = False
+    lacks: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class GroupOutcome(ResultStruct, frozen=True, kw_only=True):
+    """A group (``namespace/name``): ``members`` that were tried, how many of them ``fit`` and are ``bound``.
+
+    ``running`` are those that had nodes before.
+
+    ``needs`` is a gang's minCount, 0 for a group of the basic policy. ``outcome`` is ``scheduled``, ``unschedulable``,
+    ``error`` or ``gated``; ``message`` is what its PodGroupScheduled condition says. ``domains`` are those tried, in
+    order. Members that share a claim may fail when they are bound, though their group counts as scheduled.
+    """
+
+    group: str
+    members: int
+    running: int = 0
+    fit: int = 0
+    bound: int = 0
+    needs: int = 0
+    outcome: str = "scheduled"
+    message: str = ""
+    domains: tuple[DomainOutcome, ...] = ()
+    evicted: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        return self.outcome == "scheduled"
+
+    @property
+    def text(self) -> str:
+        """``gang ml/train: 6 of 8 find a node, needs 8: nobody runs``."""
+        what = f"gang {self.group}" if self.needs else f"group {self.group}"
+        running = f" beside {self.running} that run" if self.running else ""
+        needs = f", needs {self.needs}" if self.needs else ""
+        if self.outcome == "gated":
+            return f"{what}: {self.members} of {self.needs} pods are there: waits for the others"
+        end = f"{self.bound} run" if self.bound else "nobody runs"
+        if self.bound and self.bound + self.running < self.needs:
+            end += ", fewer than it needs"
+        return f"{what}: {self.fit} of {self.members} find a node{running}{needs}: {end}"

@@ -1,0 +1,135 @@
+"""Nodes hinted at for pods that look like the one before: the list that a decision leaves for the next ones.
+
+Upstream: pkg/scheduler/framework/runtime/batch.go. Its words for why there is no hint are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import Int64Array, IntpArray
+from kwhatif.framework.evaluation import Evaluation
+from kwhatif.framework.signature import Signature, Signer
+from kwhatif.scheduling.node_score_heap import NodeScoreHeap
+
+MOST_SECONDS = 0.5
+"""A list is good for so long."""
+
+POD_SKIPPED = "pod_skipped"
+POD_INCOMPATIBLE = "pod_incompatible"
+EXPIRED = "expired"
+NODE_MISSING = "node_missing"
+NODE_NOT_FULL = "node_not_full"
+POD_NOT_BATCHABLE = "pod_not_batchable"
+EMPTY_LIST = "empty_list"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNodes:
+    """Nodes scored for a pod with this signature at a moment in seconds, so many of them taken since."""
+
+    signature: Signature
+    nodes: NodeScoreHeap
+    taken: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """What a profile remembers: its list, and of the last pod that it placed the number of the cycle and the node."""
+
+    kept: KeptNodes | None = None
+    cycle: int = 0
+    node: str = ""
+
+
+@dataclass(slots=True)
+class Batching:
+    """What batching came to in one cycle.
+
+    signed    the pod has a signature
+    hint      the node hinted at, if one was; ``used``: the pod went there, and not since it was nominated there
+    flushed   why there was no hint, or no list was kept, in the order of the complaints
+    kept      how many other nodes are on the list that this decision left; None if it made no new one
+    """
+
+    signed: bool
+    hint: str = ""
+    used: bool = False
+    flushed: tuple[str, ...] = ()
+    kept: int | None = None
+
+
+class OpportunisticBatch:
+    """The batching of one profile; ``state`` is a value, and may be set back."""
+
+    def __init__(self, signer: Signer) -> None:
+        self._signer = signer
+        self.state = BatchState()
+
+    def forget(self) -> None:
+        """What comes is not what followed: keep no list."""
+        self.state = BatchState()
+
+    def concerns(self, pod: PodInfo) -> bool:
+        """Whether there is anything to say of the pod: it has a signature, or there is a list that it may end."""
+        return self.state.kept is not None or self._signer.sign(pod) is not None
+
+    def hint(self, pod: PodInfo, evaluation: Evaluation, cluster: Cluster, *, cycle: int, now: float) -> Batching:
+        """What the cycle of a pod that has passed PreFilter begins with; a node hinted at is off the list then."""
+        signature = self._signer.sign(pod)
+        batching = Batching(signature is not None)
+        kept = self.state.kept
+        if kept is None or kept.taken >= len(kept.nodes):
+            return batching
+        problem = self._problem(kept, signature, cycle, now) or self._fits_again(pod, evaluation, cluster)
+        if problem:
+            batching.flushed = (problem,)
+            return batching
+        batching.hint = kept.nodes.node(kept.taken)
+        self.state = replace(self.state, kept=replace(kept, taken=kept.taken + 1))
+        return batching
+
+    def _problem(self, kept: KeptNodes, signature: Signature | None, cycle: int, now: float) -> str:
+        if cycle != self.state.cycle + 1:
+            return POD_SKIPPED
+        if signature is None or signature != kept.signature:
+            return POD_INCOMPATIBLE
+        return EXPIRED if now > kept.since + MOST_SECONDS else ""
+
+    def _fits_again(self, pod: PodInfo, evaluation: Evaluation, cluster: Cluster) -> str:
+        """Why the last node makes the list useless: it is gone, or has room for the pod, nominations left aside."""
+        row = cluster.columns.row(self.state.node)
+        if row is None or not cluster.active[row]:
+            return NODE_MISSING
+        evaluation.refresh(pod)
+        return NODE_NOT_FULL if evaluation.passing_among(pod, np.array([row], np.intp))[0] else ""
+
+    def store(
+        self,
+        pod: PodInfo,
+        batching: Batching,
+        node: str,
+        scored: tuple[IntpArray, Int64Array] | None,
+        cluster: Cluster,
+        *,
+        cycle: int,
+        now: float,
+    ) -> None:
+        """A pod was placed on a node, by the totals of the nodes found unless that was the only one looked at."""
+        kept = self.state.kept
+        batching.used = batching.hint == node and not pod.nominated
+        if batching.hint != node:
+            signature = self._signer.sign(pod)
+            if signature is not None and scored is not None:
+                # The chosen node is the first that came from the top.
+                kept = KeptNodes(signature, NodeScoreHeap(*scored, cluster.columns.names), 1, now)
+                batching.kept = len(kept.nodes) - 1
+            else:
+                kept = None
+                batching.flushed += (EMPTY_LIST if scored is None else POD_NOT_BATCHABLE,)
+        self.state = BatchState(kept, cycle, node)

@@ -1,0 +1,205 @@
+"""What follows from the verdict on a group: victims leave, members are bound or go back, the condition is written.
+
+Upstream: submitPodGroupAlgorithmResult and updatePodGroupCondition in pkg/scheduler/schedule_one_podgroup.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.api.pod_groups import POD_GROUP_SCHEDULED, PodGroupCondition
+from kwhatif.cluster.pod_group_states import GroupKey
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.framework.status import Status
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.pod_group_cycle import PodGroupScheduler
+from kwhatif.scheduling.pod_group_results import (
+    UNSCHEDULABLE,
+    GroupCondition,
+    MemberFailure,
+    MemberResult,
+    PodGroupCycle,
+    is_leaving,
+)
+from kwhatif.scheduling.schedule_one import Scheduler
+
+REJECTED, ERROR = "Unschedulable", "SchedulerError"
+
+
+def attempt_pod_group(driver: Driver, key: GroupKey, members: Sequence[PodInfo]) -> PodGroupCycle:
+    """One cycle of a group, in which its members are tried in this order, and all that follows from it at once."""
+    names = [pod.pod.spec.scheduler_name or "" for pod in members]
+    other = next((name for name in names if name != names[0]), None)
+    if other is not None:
+        return _fail_all(driver, key, members, f'got: "{other}" and "{names[0]}"')
+    scheduler = driver.scheduler_for(members[0])
+    candidates = [pod for pod in members if not is_leaving(pod)]
+    cycle = PodGroupScheduler(scheduler, key, candidates).decide()
+    _evict(driver, cycle)
+    _Submission(driver, scheduler, cycle).submit()
+    _write_condition(driver, cycle)
+    cycle.members = list(members)
+    return cycle
+
+
+def pod_group_at_once(driver: Driver, key: GroupKey, members: Sequence[PodInfo], attempts: int) -> list[PodGroupCycle]:
+    """Try a group until it has its nodes, or nothing is left that would help: at most so many times.
+
+    Those who went back are tried again together once the victims have left.
+    """
+    cycles = [attempt_pod_group(driver, key, members)]
+    while cycles[-1].waiting_on_preemption and len(cycles) < attempts:
+        left = [pod for pod in members if pod.key in cycles[-1].failed and not is_gated(driver, pod)]
+        if not left:
+            break
+        cycles.append(attempt_pod_group(driver, key, left))
+    return cycles
+
+
+def is_gated(driver: Driver, pod: PodInfo) -> bool:
+    """Whether a PreEnqueue plugin keeps a pod out of the queue now."""
+    return driver.scheduler_for(pod).framework.pre_enqueue(pod) is not None
+
+
+def _fail_all(driver: Driver, key: GroupKey, members: Sequence[PodInfo], text: str) -> PodGroupCycle:
+    message = f"all pods in a single pod group should have the same .spec.schedulerName set, {text}"
+    cycle = PodGroupCycle(key, list(members), status=Status.error(message), ended=False)
+    for pod in members:
+        _denominate(driver, pod)
+        cycle.failed[pod.key] = MemberFailure(pod, ERROR, message)
+    return cycle
+
+
+def _denominate(driver: Driver, pod: PodInfo) -> None:
+    driver.cluster.remove_nomination(pod.uid)
+    pod.nominated = ""
+
+
+def _evict(driver: Driver, cycle: PodGroupCycle) -> None:
+    """Have victims leave, those that single members chose in whichever placement, or those of the whole group."""
+    chosen = [member.attempt for tried in cycle.tried for member in tried.members if member.attempt.nominated]
+    members = {pod.uid for pod in cycle.members}
+    for attempt in chosen:
+        for other in list(driver.cluster.nominated.get(attempt.nominated, ())) if attempt.victims_to_evict else ():
+            if other.priority < attempt.pod.priority and other.uid not in members:
+                _denominate(driver, other)
+    victims = [victim for attempt in chosen for victim in attempt.victims_to_evict]
+    if cycle.preemption is not None:
+        victims += [victim for victim in cycle.preemption.victims if not victim.shape.terminating]
+    for victim in victims:
+        if driver.turn_away(victim):
+            cycle.evicted.append(victim)
+        elif driver.cluster.find(victim.uid) is not None:
+            driver.cluster.remove_pod(victim.uid)
+            cycle.evicted.append(victim)
+    if victims:
+        driver.settle()
+
+
+class _Submission:
+    """Acts on the verdict on one group."""
+
+    def __init__(self, driver: Driver, scheduler: Scheduler, cycle: PodGroupCycle) -> None:
+        self._driver, self._scheduler, self._cycle = driver, scheduler, cycle
+        self._cluster = driver.cluster
+        self._attempts: list[Attempt] = []
+
+    def submit(self) -> None:
+        results = self._cycle.results
+        for k, pod in enumerate(self._cycle.members):
+            self._submit_member(pod, results[k] if k < len(results) else None)
+        # Bindings follow one another in the order of the members, those that had to wait among them.
+        self._driver.settle()
+        names = self._cluster.columns.names
+        for attempt in self._attempts:
+            if attempt.waiting:
+                self._cycle.held.append(attempt)
+            elif attempt.row is not None:
+                self._cluster.pod_groups.pending.pop(attempt.pod.uid, None)
+                self._cycle.bound[attempt.pod.key] = names[attempt.row]
+            else:
+                self._fail(attempt.pod, ERROR, attempt.message)
+
+    def _submit_member(self, pod: PodInfo, result: MemberResult | None) -> None:
+        cycle, status = self._cycle, self._cycle.status
+        if status is not None and cycle.is_error:
+            own = result.failure if result is not None else None
+            is_own = own is not None and not own.is_rejected
+            self._fail(pod, ERROR, own.message if own is not None and is_own else status.message)
+        elif result is None:
+            assert status is not None
+            self._fail(pod, REJECTED, status.message, keep=True)
+        elif result.row is None:
+            assert result.failure is not None
+            reason = REJECTED if result.failure.is_rejected else ERROR
+            self._fail(pod, reason, result.failure.message, keep=result.attempt.nomination_stands)
+        elif status is None:
+            self._bind(result)
+        elif not cycle.waiting_on_preemption:
+            self._fail(pod, REJECTED, f"{UNSCHEDULABLE}, {result.permit_message}")
+        else:
+            message = result.attempt.message if result.requires_preemption else status.message
+            self._fail(pod, REJECTED, message, nominated=self._cluster.columns.names[result.row])
+
+    def _bind(self, result: MemberResult) -> None:
+        """Assume a member for good. It is bound when all of them are assumed, if its permit has come by then."""
+        attempt, scheduler = result.attempt, self._scheduler
+        assert attempt.row is not None
+        row = attempt.row
+        if (refusal := scheduler.assume_and_reserve(attempt, row)) is not None:
+            self._fail(attempt.pod, REJECTED if refusal.is_rejected else ERROR, attempt.message)
+            return
+        activated = scheduler.profile.activated
+        activated.clear()
+        answer = scheduler.framework.permit(attempt.pod, self._cluster.columns.names[row], attempt.states)
+        in_flight = {pod.uid for pod in self._cycle.members if pod.key not in self._cycle.failed}
+        self._cycle.activated |= activated - in_flight
+        if isinstance(answer, Status):
+            scheduler.take_back(attempt)
+            scheduler.refuse(attempt, answer)
+            self._fail(attempt.pod, REJECTED if answer.is_rejected else ERROR, attempt.message)
+            return
+        scheduler.hold(attempt, answer or {})
+        self._attempts.append(attempt)
+
+    def _fail(self, pod: PodInfo, reason: str, message: str, *, nominated: str = "", keep: bool = False) -> None:
+        """A member goes back to the queue; a node may be kept for it (``nominated``), or still be kept (``keep``)."""
+        node = pod.nominated if keep else nominated
+        if node:
+            self._cluster.nominate(pod, node)
+        else:
+            _denominate(self._driver, pod)
+        self._cycle.failed[pod.key] = MemberFailure(pod, reason, message, node)
+
+
+def _write_condition(driver: Driver, cycle: PodGroupCycle) -> None:
+    """Write PodGroupScheduled if it changes; once True it never becomes False again."""
+    states = driver.cluster.pod_groups
+    group = states.objects.get(cycle.key)
+    if group is None or not cycle.ended:
+        return
+    status = cycle.status
+    if status is None:
+        told = GroupCondition("True", "Scheduled", "")
+    else:
+        told = GroupCondition("False", REJECTED if status.is_rejected else ERROR, status.message)
+    conditions = list(group.status.conditions or ())
+    before = next((each for each in conditions if each.type == POD_GROUP_SCHEDULED), None)
+    if before is not None:
+        is_same = (before.status, before.reason or "", before.message or "") == (told.status, told.reason, told.message)
+        is_same &= (before.observed_generation or 0) == (group.metadata.generation or 0)
+        if is_same or (before.status == "True" and told.status != "True"):
+            return
+        conditions.remove(before)
+    cycle.condition = told
+    written = PodGroupCondition(
+        type=POD_GROUP_SCHEDULED,
+        status=told.status,
+        reason=told.reason,
+        message=told.message,
+        observed_generation=group.metadata.generation,
+    )
+    states.objects[cycle.key] = replace(group, status=replace(group.status, conditions=[*conditions, written]))

@@ -1,0 +1,92 @@
+"""What groups that look alike came to in a domain, for as long as none of its nodes changes.
+
+A group with a topology constraint is tried in every domain, and usually all but one are as the group before left them.
+Where nothing but the domain's own nodes decides, the outcome is that of the last group that looked the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.framework.placement import Placement
+from kwhatif.scheduling.node_sampling import ALWAYS
+from kwhatif.scheduling.pod_group_results import PlacementAttempt
+from kwhatif.scheduling.schedule_one import Scheduler
+
+_MOST = 200_000
+"""So many outcomes are kept at most."""
+
+
+class RememberedDomains:
+    """Outcomes by what the members look like and by domain, of one scheduler on one cluster."""
+
+    @classmethod
+    def of(cls, scheduler: Scheduler) -> RememberedDomains:
+        """What a scheduler remembers of its cluster."""
+        key, memory = (cls, id(scheduler)), scheduler.cluster.memory
+        found = memory.get(key)
+        if not isinstance(found, cls):
+            found = memory[key] = cls(scheduler)
+        return found
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler, self._cluster = scheduler, scheduler.cluster
+        self._known: dict[Hashable, tuple[int, PlacementAttempt]] = {}
+        self._looks: dict[int, bytes] = {}
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._known.clear()
+        self._nodes = len(self._cluster), self._cluster.membership_version
+        self._changed_at = np.zeros(len(self._cluster), np.int64)
+        self._moment, self._mark = 0, len(self._cluster.journal)
+
+    def begin(self, members: Sequence[PodInfo], min_count: int | None) -> Hashable | None:
+        """What such a group is known by; None where more than the nodes of a domain decides about it."""
+        cluster = self._cluster
+        if self._nodes != (len(cluster), cluster.membership_version) or len(self._known) > _MOST:
+            self._start_over()
+        self._moment += 1
+        self._changed_at[cluster.list_changed_rows(self._mark)] = self._moment
+        if cluster.nominated or not self._scheduler.is_predictable:
+            return None
+        alone: dict[int, bool] = {}
+        for pod in members:
+            index = pod.shape.index
+            if index not in alone:
+                alone[index] = self._scheduler.looks_at_nodes_alone(pod)
+            if not alone[index]:
+                return None
+        return min_count, tuple(self._look(pod.shape) for pod in members)
+
+    def end(self) -> None:
+        """The cycle is decided; members that were only tried have left no trace."""
+        self._mark = len(self._cluster.journal)
+
+    def find(self, group: Hashable, placement: Placement) -> PlacementAttempt | None:
+        """What the last such group came to in a placement, if it would come to the same now."""
+        found = self._known.get((group, placement.name))
+        if found is None or int(self._changed_at[placement.rows].max()) > found[0]:
+            return None
+        # The search would have gone round the domain once for each member.
+        self._scheduler.shared.next_start %= len(placement.rows)
+        return found[1]
+
+    def keep(self, group: Hashable, attempt: PlacementAttempt) -> None:
+        """Remember what a group came to; of large domains not all nodes are looked at."""
+        if len(attempt.placement.rows) < ALWAYS:
+            self._known[group, attempt.placement.name] = self._moment, attempt
+
+    def _look(self, shape: PodShape) -> bytes:
+        look = self._looks.get(shape.index)
+        if look is None:
+            spec = replace(shape.spec, scheduling_group=None)
+            look = self._looks[shape.index] = self._encoder.encode((shape.namespace, shape.terminating, spec))
+        return look

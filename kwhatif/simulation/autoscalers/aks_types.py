@@ -1,0 +1,177 @@
+"""A catalogue for AKS, from what ``az vm list-skus --resource-type virtualMachines -o json`` prints.
+
+What a size leaves for pods is reckoned as Karpenter's provider for Azure does. Upstream: pkg/providers/instancetype
+(instancetype.go, instancetypes.go) and pkg/apis/v1beta1/labels.go of Azure/karpenter-provider-azure.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from kwhatif.api.core import ResourceList
+from kwhatif.api.quantity import Quantity
+from kwhatif.errors import InputError
+from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
+from kwhatif.simulation.autoscalers.reserved_shares import reserved_share
+from kwhatif.snapshot.format.model import API_VERSION
+
+_AZURE, _AKS = "karpenter.azure.com/sku-", "kubernetes.azure.com/sku-"
+_GI = 2**30
+_MEMORY_OVERHEAD = 0.075
+_MEMORY = ((4, 0.25), (8, 0.20), (16, 0.10), (128, 0.06), (math.inf, 0.02))
+"""Gibibytes that the kubelet keeps."""
+_CPU = ((1, 0.06), (2, 0.04), (4, 0.02), (math.inf, 0.01))
+_EVICTION = Quantity.parse("750Mi")
+_LEAST_CORES, _LEAST_MEMORY = 2, 3.5
+_PODS, _DISK = 250, "128G"
+_SIZE = re.compile(
+    r"(?:Standard_|Basic_)?(?P<family>[A-Z])(?P<sub>[A-Z]*)(?P<cpus>\d+)(?P<less>-\d+)?(?P<features>[a-z]*)"
+    r"(?:_(?P<device>[A-Z][A-Za-z0-9]*))?(?:_v(?P<version>\d+))?(?:_Promo)?"
+)
+_AMD = re.compile(r"NV\d+as_v4|MI\d+", re.IGNORECASE)
+_INCOMPLETE = (
+    "what sizes leave for pods is reckoned as Karpenter's provider for Azure does, an approximation",
+    f"pods and disks are those of a node class that says nothing: {_PODS} pods, {_DISK} of disk",
+    "makers of GPUs are told by the names of sizes",
+)
+
+
+class _Capability(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _Location(msgspec.Struct):
+    location: str
+    zones: list[str] | None = None
+
+
+class _RestrictionInfo(msgspec.Struct):
+    zones: list[str] | None = None
+
+
+class _Restriction(msgspec.Struct, rename="camel"):
+    type: str
+    restriction_info: _RestrictionInfo | None = None
+
+
+class AzureSku(msgspec.Struct, rename="camel"):
+    """A size of machines, in one location."""
+
+    name: str
+    resource_type: str = "virtualMachines"
+    location_info: list[_Location] = []
+    capabilities: list[_Capability] | None = None
+    restrictions: list[_Restriction] | None = None
+
+
+def aks_types(
+    skus: Sequence[AzureSku], on_demand: Mapping[str, float], spot: Mapping[str, float], source: str
+) -> InstanceTypesFile:
+    """All sizes that AKS takes, offered where they are and a price is known. Raises InputError with a place."""
+    found: dict[str, KnownType] = {}
+    for number, sku in enumerate(skus):
+        if sku.resource_type != "virtualMachines" or any(each.type == "Location" for each in sku.restrictions or ()):
+            continue
+        told = {each.name: each.value for each in sku.capabilities or ()}
+        parts = _SIZE.fullmatch(sku.name)
+        try:
+            cores, gibibytes = int(told.get("vCPUs", 0)), float(told.get("MemoryGB", 0))
+        except ValueError as error:
+            raise InputError(str(error), place=f"$[{number}].capabilities") from None
+        if parts is None or parts["less"] or cores < _LEAST_CORES or gibibytes < _LEAST_MEMORY:
+            continue
+        if parts["family"] + parts["sub"] in ("DC", "EC"):
+            continue
+        offerings = list(_offerings(sku, told, on_demand, spot))
+        found[sku.name] = _describe_size(sku.name, parts, told, cores, gibibytes, offerings)
+    missing = list(_INCOMPLETE)
+    if not on_demand:
+        missing.append("on-demand prices are unknown, so that nothing is offered on demand")
+    if not spot:
+        missing.append("spot prices are unknown, so that nothing is offered on spot")
+    return InstanceTypesFile(
+        api_version=API_VERSION,
+        kind=KIND,
+        source=source,
+        incomplete="; ".join(missing),
+        types=[found[name] for name in sorted(found)],
+    )
+
+
+def _offerings(
+    sku: AzureSku, told: Mapping[str, str], on_demand: Mapping[str, float], spot: Mapping[str, float]
+) -> Iterator[KnownOffering]:
+    barred = {
+        zone
+        for each in sku.restrictions or ()
+        if each.type == "Zone" and each.restriction_info is not None
+        for zone in each.restriction_info.zones or ()
+    }
+    for place in sku.location_info:
+        # Where a region has no zones, Azure calls the only one 0.
+        zones = [zone for zone in sorted(place.zones or []) if zone not in barred] or ([] if place.zones else ["0"])
+        for zone in zones:
+            named = f"{place.location.lower()}-{zone}" if zone != "0" else "0"
+            if sku.name in on_demand:
+                yield KnownOffering(zone=named, capacity_type="on-demand", price=on_demand[sku.name])
+            if sku.name in spot and told.get("LowPriorityCapable") == "True":
+                yield KnownOffering(zone=named, capacity_type="spot", price=spot[sku.name])
+
+
+def _describe_size(
+    name: str,
+    parts: re.Match[str],
+    told: Mapping[str, str],
+    cores: int,
+    gibibytes: float,
+    offerings: list[KnownOffering],
+) -> KnownType:
+    memory = int(gibibytes) * _GI
+    gpus = int(told.get("GPUs", 0))
+    maker = "" if not gpus else "amd" if _AMD.search(name) else "nvidia"
+    version = parts["version"] or "1"
+    series = "_".join(filter(None, (parts["family"] + parts["sub"] + parts["features"], parts["device"])))
+    mebibytes = str(int(gibibytes * 1024))
+    labels = {
+        "kubernetes.io/arch": "arm64" if told.get("CpuArchitectureType") == "Arm64" else "amd64",
+        "kubernetes.io/os": "linux",
+        f"{_AZURE}name": name,
+        f"{_AZURE}family": parts["family"],
+        f"{_AZURE}series": series + (f"_v{parts['version']}" if parts["version"] else ""),
+        f"{_AZURE}version": version,
+        f"{_AZURE}cpu": str(cores),
+        f"{_AZURE}memory": mebibytes,
+        f"{_AKS}cpu": str(cores),
+        f"{_AKS}memory": mebibytes,
+        f"{_AZURE}gpu-count": str(gpus),
+        f"{_AZURE}storage-premium-capable": str(told.get("PremiumIO") == "True").lower(),
+        f"{_AZURE}networking-accelerated": str(told.get("AcceleratedNetworkingEnabled") == "True").lower(),
+    }
+    if maker:
+        labels[f"{_AZURE}gpu-manufacturer"] = maker
+        if parts["device"]:
+            labels[f"{_AZURE}gpu-name"] = parts["device"]
+    if largest := _largest_os_disk(told):
+        labels[f"{_AZURE}storage-ephemeralos-maxsize"] = str(largest)
+    capacity: ResourceList = {
+        "cpu": Quantity.from_units(cores),
+        "memory": Quantity.from_units(memory - math.ceil(memory * _MEMORY_OVERHEAD), binary=True),
+        "ephemeral-storage": Quantity.parse(_DISK),
+        "pods": Quantity.from_units(_PODS),
+    }
+    if maker:
+        capacity[f"{maker}.com/gpu"] = Quantity.from_units(gpus)
+    kept = Quantity.from_units(int(1024 * reserved_share(_MEMORY, gibibytes)) * 2**20, binary=True)
+    overhead = {"cpu": Quantity.from_milli(int(1000 * reserved_share(_CPU, cores))), "memory": kept + _EVICTION}
+    return KnownType(name=name, labels=labels, capacity=capacity, overhead=overhead, offerings=offerings)
+
+
+def _largest_os_disk(told: Mapping[str, str]) -> int:
+    """Gigabytes of the largest disk of the machine's own that its system may be on."""
+    cached, own = int(told.get("CachedDiskBytes", 0)), int(told.get("MaxResourceVolumeMB", 0)) * 2**20
+    return int(max(cached, own) / 10**9)

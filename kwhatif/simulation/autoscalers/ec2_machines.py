@@ -1,0 +1,298 @@
+"""What Karpenter makes of an instance type of EC2: its labels, what it has, and what of that is not for pods.
+
+An approximation, as Karpenter's own: pods by network interfaces, memory less a share for the machine's own,
+kube-reserved by cpu and pods, and the kubelet's thresholds. Upstream: pkg/providers/instancetype/types.go,
+pkg/providers/amifamily and pkg/apis/v1/labels.go of aws/karpenter-provider-aws.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kwhatif.api.core import ResourceList
+from kwhatif.api.node_provisioning import EC2NodeClass, KubeletSettings, NetworkInterface
+from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.karpenter.requirements import EKS, EKS_LABELS
+from kwhatif.simulation.autoscalers.ec2_description import EC2Type
+
+AWS = "karpenter.k8s.aws/instance-"
+_MI = 2**20
+_NAME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
+_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+_RESERVED_CPU = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000, 1 << 31, 0.0025))
+"""Thousandths of a core from, up to, and what share of them goes to the kubelet."""
+_NOWHERE_MORE = 110
+"""Pods of a machine whose images do not count addresses."""
+_ZERO = Quantity.from_units(0)
+
+
+@dataclass(frozen=True, slots=True)
+class AMIFamily:
+    """What differs by the images that machines boot: the disk of pods, and which of the kubelet's settings are heard.
+
+    ``room`` is that disk without any mapping. ``build`` is that of Windows.
+    """
+
+    device: str = "/dev/xvda"
+    room: str = "20Gi"
+    memory_by_interfaces: bool = True
+    pods_per_core: bool = True
+    pods_by_interfaces: bool = True
+    build: str = ""
+
+
+def _windows(build: str) -> AMIFamily:
+    return AMIFamily("/dev/sda1", "50Gi", memory_by_interfaces=False, pods_by_interfaces=False, build=build)
+
+
+AMI_FAMILIES = {
+    "AL2": AMIFamily(),
+    "AL2023": AMIFamily(),
+    "Bottlerocket": AMIFamily("/dev/xvdb", memory_by_interfaces=False, pods_per_core=False),
+    "Windows2019": _windows("10.0.17763"),
+    "Windows2022": _windows("10.0.20348"),
+    "Windows2025": _windows("10.0.26100"),
+    "Custom": AMIFamily(device=""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderOptions:
+    """How Karpenter was started: interfaces that are not for pods, and the share of the memory that machines need."""
+
+    reserved_enis: int = 0
+    memory_overhead: float = 0.075
+
+
+def family_of(node_class: EC2NodeClass) -> str:
+    """The family of a node class's images: told, or of an alias (``al2023@latest``), else one's own."""
+    if node_class.spec.ami_family:
+        return node_class.spec.ami_family
+    for term in node_class.spec.ami_selector_terms or ():
+        name = (term.alias or "").partition("@")[0].lower()
+        for family in AMI_FAMILIES:
+            if name == family.lower():
+                return family
+    return "Custom"
+
+
+@dataclass(frozen=True)
+class EC2Machine:
+    """A type as a node class has it."""
+
+    type_: EC2Type
+    node_class: EC2NodeClass
+    options: ProviderOptions = ProviderOptions()
+    family_name: str = "AL2023"
+
+    @property
+    def family(self) -> AMIFamily:
+        return AMI_FAMILIES.get(self.family_name, AMI_FAMILIES["Custom"])
+
+    @property
+    def kubelet(self) -> KubeletSettings:
+        return self.node_class.spec.kubelet or KubeletSettings()
+
+    @property
+    def cores(self) -> int:
+        return self.type_.v_cpu_info.default_v_cpus
+
+    @property
+    def architecture(self) -> str:
+        told = self.type_.processor_info.supported_architectures
+        return next((_ARCHITECTURES[each] for each in told if each in _ARCHITECTURES), "unknown")
+
+    @property
+    def memory(self) -> int:
+        """Bytes, without what the machine itself needs; of Graviton 64 MiB are kept for other purposes."""
+        arm = self.type_.processor_info.supported_architectures[:1] == ["arm64"]
+        whole = (self.type_.memory_info.size_in_mi_b - (64 if arm else 0)) * _MI
+        return whole - math.ceil(whole * self.options.memory_overhead / 1024 / 1024) * _MI
+
+    @property
+    def os(self) -> str | None:
+        """None where the images are for another architecture."""
+        if not self.family.build:
+            return "linux"
+        return "windows" if self.architecture == "amd64" else None
+
+    # --- pods
+
+    def pods_by_interfaces(self, reserved: int) -> int:
+        """Addresses of the interfaces for pods, but the interfaces' own, and two pods on the host's network."""
+        efa = sum(each.interface_type == "efa-only" and each.network_card_index == 0 for each in self._interfaces())
+        usable = max(self.type_.network_info.interfaces - reserved - efa, 0)
+        return usable * (self.type_.network_info.ipv4_addresses_per_interface - 1) + 2 if usable else 0
+
+    def _interfaces(self) -> Sequence[NetworkInterface]:
+        return self.node_class.spec.network_interfaces or ()
+
+    @property
+    def pods(self) -> int:
+        if self.kubelet.max_pods is not None:
+            count = self.kubelet.max_pods
+        elif self.family.pods_by_interfaces:
+            count = self.pods_by_interfaces(self.options.reserved_enis)
+        else:
+            count = _NOWHERE_MORE
+        if self.kubelet.pods_per_core and self.family.pods_per_core:
+            count = min(count, self.kubelet.pods_per_core * self.cores)
+        return count
+
+    # --- disks
+
+    @property
+    def storage(self) -> Quantity:
+        """The disk of pods: the machine's own disks as one, or a volume of a block device mapping, or the images'."""
+        spec, own = self.node_class.spec, self.type_.instance_storage_info
+        if spec.instance_store_policy == "RAID0" and own is not None and own.total_size_in_gb is not None:
+            return Quantity.parse(f"{own.total_size_in_gb}G")
+        mappings = spec.block_device_mappings or []
+        root = next((each for each in mappings if each.root_volume), None)
+        if root is not None and root.ebs.volume_size is not None:
+            return root.ebs.volume_size
+        if mappings and not self.family.device:
+            return mappings[-1].ebs.volume_size or Quantity.parse("20Gi")
+        for each in mappings:
+            if each.device_name == self.family.device and each.ebs.volume_size is not None:
+                return each.ebs.volume_size
+        return Quantity.parse(self.family.room)
+
+    # --- what there is
+
+    def capacity(self) -> ResourceList:
+        """What the machine has; of devices only what it has any of."""
+        type_ = self.type_
+        gpus = type_.gpu_info.gpus if type_.gpu_info else []
+        devices = type_.neuron_info.neuron_devices if type_.neuron_info else []
+        if self.node_class.spec.network_interfaces is not None:
+            efas = sum(each.interface_type == "efa-only" for each in self._interfaces())
+        else:
+            efas = type_.network_info.efa_info.maximum_efa_interfaces if type_.network_info.efa_info else 0
+        counts = {
+            "nvidia.com/gpu": sum(gpu.count for gpu in gpus if gpu.manufacturer == "NVIDIA"),
+            "amd.com/gpu": sum(gpu.count for gpu in gpus if gpu.manufacturer == "AMD"),
+            "habana.ai/gaudi": sum(gpu.count for gpu in gpus if gpu.manufacturer == "Habana"),
+            "aws.amazon.com/neuron": sum(device.count for device in devices),
+            "aws.amazon.com/neuroncore": devices[0].count * devices[0].core_info.count if devices else 0,
+            "vpc.amazonaws.com/efa": efas,
+        }
+        if self.os == "windows":
+            counts["vpc.amazonaws.com/PrivateIPv4Address"] = type_.network_info.ipv4_addresses_per_interface - 1
+        return {
+            "cpu": Quantity.from_units(self.cores),
+            "memory": Quantity.from_units(self.memory, binary=True),
+            "ephemeral-storage": self.storage,
+            "pods": Quantity.from_units(self.pods),
+            **{name: Quantity.from_units(count) for name, count in counts.items() if count},
+        }
+
+    def overhead(self) -> ResourceList:
+        """kube-reserved, system-reserved, and what is left when the kubelet begins to evict."""
+        whole = self.cores * 1000
+        cpu = sum(int((min(whole, end) - start) * share) for start, end, share in _RESERVED_CPU if whole > start)
+        pods = self.pods_by_interfaces(0) if self.family.memory_by_interfaces else self.pods
+        kube = {
+            "cpu": Quantity.from_milli(cpu),
+            "memory": Quantity.from_units((11 * pods + 255) * _MI, binary=True),
+            "ephemeral-storage": Quantity.parse("1Gi"),
+            **(self.kubelet.kube_reserved or {}),
+        }
+        hard = self.kubelet.eviction_hard or {}
+        memory = Quantity.from_units(self.memory, binary=True)
+        evicts = {
+            "memory": _threshold(memory, hard.get("memory.available", "100Mi")),
+            "ephemeral-storage": _threshold(self.storage, hard.get("nodefs.available", "10%")),
+        }
+        system = self.kubelet.system_reserved or {}
+        names = sorted({*kube, *evicts, *system})
+        return {
+            name: kube.get(name, _ZERO) + system.get(name, _ZERO) + evicts[name]
+            if name in evicts
+            else kube.get(name, _ZERO) + system.get(name, _ZERO)
+            for name in names
+        }
+
+    # --- labels
+
+    def labels(self, region: str = "", *, auto_mode: bool = False) -> dict[str, str]:
+        """Its labels; those that it is known not to have are not there. ``auto_mode`` has them by EKS's domain, too."""
+        type_ = self.type_
+        found = {
+            "cpu": str(self.cores),
+            "memory": str(type_.memory_info.size_in_mi_b),
+            "encryption-in-transit-supported": str(type_.network_info.encryption_in_transit_supported).lower(),
+            "hypervisor": type_.hypervisor,
+            "capability-flex": str("-flex" in type_.instance_type.partition(".")[0]).lower(),
+        }
+        if scheme := _NAME.match(type_.instance_type):
+            found |= {"category": scheme[1], "generation": scheme[2]}
+        parts = type_.instance_type.split(".")
+        if len(parts) == 2:
+            found |= {"family": parts[0], "size": parts[1]}
+        found |= self._processor_labels() | self._disk_and_network_labels() | self._device_labels()
+        own = {f"{AWS}{key}": value for key, value in found.items()}
+        if auto_mode:
+            own |= {f"{EKS}/instance-{key}": value for key, value in found.items() if key in EKS_LABELS}
+        return {
+            "kubernetes.io/arch": self.architecture,
+            **({"kubernetes.io/os": self.os} if self.os else {}),
+            **({"topology.kubernetes.io/region": region} if region else {}),
+            **({"node.kubernetes.io/windows-build": self.family.build} if self.family.build else {}),
+            **own,
+        }
+
+    def _processor_labels(self) -> dict[str, str]:
+        processor = self.type_.processor_info
+        found = {"cpu-sustained-clock-speed-mhz": str(math.floor(processor.sustained_clock_speed_in_ghz * 1000 + 0.5))}
+        return found | ({"cpu-manufacturer": _kebab(processor.manufacturer)} if processor.manufacturer else {})
+
+    def _disk_and_network_labels(self) -> dict[str, str]:
+        found = {}
+        disks, ebs = self.type_.instance_storage_info, self.type_.ebs_info
+        if disks is not None and disks.nvme_support != "unsupported" and disks.total_size_in_gb is not None:
+            found["local-nvme"] = str(disks.total_size_in_gb)
+        if self.type_.network_info.megabits is not None:
+            found["network-bandwidth"] = str(self.type_.network_info.megabits)
+        if ebs is not None and ebs.ebs_optimized_info is not None and ebs.ebs_optimized_support == "default":
+            found["ebs-bandwidth"] = str(ebs.ebs_optimized_info.maximum_bandwidth_in_mbps)
+        return found
+
+    def _device_labels(self) -> dict[str, str]:
+        type_, found = self.type_, {}
+        if type_.gpu_info and len(type_.gpu_info.gpus) == 1:
+            (gpu,) = type_.gpu_info.gpus
+            found = {
+                "gpu-name": _kebab(gpu.name),
+                "gpu-manufacturer": _kebab(gpu.manufacturer),
+                "gpu-count": str(gpu.count),
+                "gpu-memory": str(gpu.memory_info.size_in_mi_b),
+            }
+        accelerators = type_.inference_accelerator_info.accelerators if type_.inference_accelerator_info else []
+        if type_.neuron_info is not None:
+            named = [(each.name, "aws", each.count) for each in type_.neuron_info.neuron_devices]
+        else:
+            named = [(each.name, each.manufacturer, each.count) for each in accelerators]
+        if len(named) == 1:
+            ((name, manufacturer, count),) = named
+            found |= {
+                "accelerator-name": _kebab(name),
+                "accelerator-manufacturer": _kebab(manufacturer),
+                "accelerator-count": str(count),
+            }
+        return found
+
+
+def _kebab(text: str) -> str:
+    return text.replace(" ", "-").lower()
+
+
+def _threshold(whole: Quantity, signal: str) -> Quantity:
+    """What has to be left: an amount, or a share of the whole, rounded up; all of it stands for none."""
+    if not signal.endswith("%"):
+        return Quantity.parse(signal)
+    share = float(signal.strip("%"))
+    return Quantity.from_units(math.ceil(float(whole) / 100 * (0.0 if share == 100 else share)), binary=True)

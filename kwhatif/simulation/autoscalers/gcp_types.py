@@ -1,0 +1,173 @@
+"""A catalogue for GKE, from what ``gcloud compute machine-types list --format=json`` prints.
+
+What a type leaves for pods is reckoned as Karpenter's provider for Google Cloud does, by what GKE says of itself.
+Upstream: pkg/providers/instancetype/types.go and pkg/utils/utils.go of cloudpilot-ai/karpenter-provider-gcp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from kwhatif.api.core import ResourceList
+from kwhatif.api.quantity import Quantity
+from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
+from kwhatif.snapshot.format.model import API_VERSION
+
+_GCP = "karpenter.k8s.gcp/instance-"
+_MI, _GI = 2**20, 2**30
+_MEMORY_OVERHEAD = 0.07
+_BOOT_DISK = 100
+"""Gibibytes, where the node class says nothing."""
+_PODS = 110
+_ARM = ("a4x", "c4a", "t2a", "n4a")
+_SHARED = ("e2-micro", "e2-small", "e2-medium")
+_MEMORY = ((4096, 0.25), (4096, 0.20), (8192, 0.10), (114688, 0.06), (1 << 40, 0.02))
+"""So many mebibytes, and the share of them that GKE keeps."""
+_CPU = ((1000, 0.06), (1000, 0.01), (2000, 0.005), (1 << 40, 0.0025))
+_INCOMPLETE = (
+    "what types leave for pods is reckoned by what GKE says of itself, an approximation",
+    f"pods and disks are those of a node class that says nothing: {_PODS} pods, {_BOOT_DISK} GiB of boot disk",
+)
+
+
+class _Accelerator(msgspec.Struct, rename="camel"):
+    guest_accelerator_type: str
+    guest_accelerator_count: int = 1
+
+
+class _ScratchDisk(msgspec.Struct, rename="camel"):
+    disk_gb: int = 0
+
+
+class MachineType(msgspec.Struct, rename="camel"):
+    """A type in a zone; the zone may be told as an address."""
+
+    name: str
+    guest_cpus: Annotated[int, Meta(ge=0, lt=2**31)]
+    memory_mb: Annotated[int, Meta(ge=0, lt=2**31)]
+    zone: str
+    accelerators: list[_Accelerator] | None = None
+    scratch_disks: list[_ScratchDisk] | None = None
+    architecture: str | None = None
+
+
+def gcp_types(
+    types: Sequence[MachineType],
+    on_demand: Mapping[str, float],
+    spot: Mapping[str, float],
+    source: str,
+) -> InstanceTypesFile:
+    """All types, offered in their zones where a price is known."""
+    zones: dict[str, set[str]] = {}
+    first: dict[str, MachineType] = {}
+    for each in types:
+        zones.setdefault(each.name, set()).add(each.zone.rpartition("/")[2])
+        first.setdefault(each.name, each)
+    missing = list(_INCOMPLETE)
+    if not on_demand:
+        missing.append("on-demand prices are unknown, so that nothing is offered on demand")
+    if not spot:
+        missing.append("spot prices are unknown, so that nothing is offered on spot")
+    return InstanceTypesFile(
+        api_version=API_VERSION,
+        kind=KIND,
+        source=source,
+        incomplete="; ".join(missing),
+        types=[
+            _describe_machine(first[name], sorted(zones[name]), list(_offerings(name, zones[name], on_demand, spot)))
+            for name in sorted(first)
+        ],
+    )
+
+
+def _offerings(
+    name: str, zones: set[str], on_demand: Mapping[str, float], spot: Mapping[str, float]
+) -> Iterator[KnownOffering]:
+    for zone in sorted(zones):
+        if name in on_demand:
+            yield KnownOffering(zone=zone, capacity_type="on-demand", price=on_demand[name])
+        if name in spot:
+            yield KnownOffering(zone=zone, capacity_type="spot", price=spot[name])
+
+
+def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[KnownOffering]) -> KnownType:
+    whole = type_.memory_mb * _MI
+    disks = type_.scratch_disks or []
+    room = sum(disk.disk_gb for disk in disks) or _BOOT_DISK
+    gpus = sum(each.guest_accelerator_count for each in type_.accelerators or ())
+    capacity: ResourceList = {
+        "cpu": Quantity.from_units(type_.guest_cpus),
+        "memory": Quantity.from_units(whole - int(whole * _MEMORY_OVERHEAD), binary=True),
+        "ephemeral-storage": Quantity.from_units(room * _GI, binary=True),
+        "pods": Quantity.from_units(_PODS),
+    }
+    if gpus:
+        capacity["nvidia.com/gpu"] = Quantity.from_units(gpus)
+    evicts, reserved = _disk_overhead(room if disks else 0, len(disks))
+    overhead = {
+        "cpu": Quantity.from_milli(_reserved_cpu(type_)),
+        "memory": Quantity.from_units((_reserved_memory(type_.memory_mb) + 100) * _MI, binary=True),
+        "ephemeral-storage": Quantity.from_units((evicts + reserved) * _GI, binary=True),
+    }
+    labels = _labels(type_, zones)
+    return KnownType(name=type_.name, labels=labels, capacity=capacity, overhead=overhead, offerings=offerings)
+
+
+def _labels(type_: MachineType, zones: Sequence[str]) -> dict[str, str]:
+    prefix, *rest = type_.name.split("-")
+    arm = type_.architecture == "ARM64" or prefix in _ARM
+    found = {
+        "kubernetes.io/arch": "arm64" if arm else "amd64",
+        "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/region": zones[0].rpartition("-")[0],
+        f"{_GCP}cpu": str(type_.guest_cpus),
+        f"{_GCP}memory": str(type_.memory_mb),
+    }
+    if rest:
+        generation = prefix[-2 if len(prefix) == 3 else -1]
+        found |= {
+            f"{_GCP}category": _letters(prefix),
+            f"{_GCP}family": prefix,
+            f"{_GCP}shape": rest[0],
+            f"{_GCP}size": rest[-2] if len(rest) > 2 else rest[-1],
+            f"{_GCP}generation": generation,
+        }
+    if type_.accelerators:
+        found[f"{_GCP}gpu-name"] = type_.accelerators[0].guest_accelerator_type
+        found[f"{_GCP}gpu-count"] = str(sum(each.guest_accelerator_count for each in type_.accelerators))
+    return found
+
+
+def _letters(prefix: str) -> str:
+    """The letters before the first digit: ``n`` of ``n2d``."""
+    return prefix[: next((place for place, char in enumerate(prefix) if char.isdigit()), len(prefix))]
+
+
+def _sum_brackets(brackets: Sequence[tuple[int, float]], amount: int) -> int:
+    kept = 0
+    for width, share in brackets:
+        if amount <= 0:
+            break
+        kept += int(min(amount, width) * share)
+        amount -= width
+    return kept
+
+
+def _reserved_memory(mebibytes: int) -> int:
+    return 255 if mebibytes <= 1024 else _sum_brackets(_MEMORY, mebibytes)
+
+
+def _reserved_cpu(type_: MachineType) -> int:
+    """Thousandths of a core; of machines that share cores more than they have is kept."""
+    return 1060 if type_.name in _SHARED else _sum_brackets(_CPU, type_.guest_cpus * 1000)
+
+
+def _disk_overhead(ssd: int, count: int) -> tuple[int, int]:
+    """Gibibytes at which the kubelet begins to evict, and those of the system: by local SSDs, or the boot disk."""
+    if ssd:
+        return int(ssd * 0.10), {1: 50, 2: 75}.get(count, 100)
+    return int(_BOOT_DISK * 0.10), min(int(_BOOT_DISK * 0.50), int(_BOOT_DISK * 0.35) + 6, 100)

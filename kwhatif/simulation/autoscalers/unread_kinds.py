@@ -1,0 +1,26 @@
+"""Objects of Karpenter's that a snapshot has and nobody here reads: what they change about machines is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kwhatif.results.amounts import format_counts
+from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
+from kwhatif.snapshot.format.model import Snapshot
+
+_OVERLAYS = ("NodeOverlay",)
+_CLASSES = ("AKSNodeClass", "GCENodeClass", "KWOKNodeClass", "NodeClass", "ExoscaleNodeClass", "OciNodeClass")
+
+
+def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
+    """The catalogue, with what the snapshot's own objects would change about it and nobody here reads."""
+    told = [known.incomplete] if known.incomplete else []
+    for kinds, effect in (
+        (_OVERLAYS, "prices and amounts that they change are not changed"),
+        (_CLASSES, "what machines of them leave for pods is what the catalogue says"),
+    ):
+        there = {kind: number for kind, number in snapshot.ignored.items() if kind.partition(" ")[0] in kinds}
+        if there:
+            verb = "is" if sum(there.values()) == 1 else "are"
+            told.append(f"{format_counts(there)} of the snapshot {verb} not read: {effect}")
+    return replace(known, incomplete="; ".join(told))

@@ -1,0 +1,68 @@
+"""Patches of workloads and VerticalPodAutoscalers as edits: what ``rightsize --write`` leaves for Kustomize and VPA."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kwhatif.api.kinds import TEMPLATES
+from kwhatif.errors import InputError
+
+AUTOSCALER = "VerticalPodAutoscaler"
+COMPONENT = "Component"
+
+Plain = dict[str, Any]
+
+
+def is_patch(kind: str) -> bool:
+    """Whether a document of this kind says what containers are to ask for, or lists those that do."""
+    return kind in TEMPLATES or kind in (AUTOSCALER, COMPONENT)
+
+
+def edits_of_patch(value: Mapping[str, Any], kind: str) -> list[Plain]:
+    """The edit that a document stands for, as plain values; a component of Kustomize stands for none.
+
+    Raises InputError for a workload without resources, and for an autoscaler that leaves anything open.
+    """
+    if kind == COMPONENT:
+        return []
+    metadata = value.get("metadata") or {}
+    if kind == AUTOSCALER:
+        target, containers = (value.get("spec") or {}).get("targetRef") or {}, _allowed(value)
+        kind, name = str(target.get("kind") or ""), str(target.get("name") or "")
+    else:
+        containers, name = _patched(value, kind), str(metadata.get("name") or "")
+    namespace = str(metadata.get("namespace") or "default")
+    workload = {"kind": kind, "name": name, "namespace": namespace, "containers": containers}
+    return [{"setResources": {"workloads": [workload]}}]
+
+
+def _patched(value: Mapping[str, Any], kind: str) -> Plain:
+    part: Any = value
+    for step in (*TEMPLATES[kind], "template", "spec"):
+        part = part.get(step) if isinstance(part, Mapping) else None
+    found: Plain = {}
+    for field in ("containers", "initContainers"):
+        for container in (part.get(field) or ()) if isinstance(part, Mapping) else ():
+            resources = container.get("resources") if isinstance(container, Mapping) else None
+            if resources:
+                found[str(container.get("name"))] = {
+                    side: resources[side] for side in ("requests", "limits") if resources.get(side)
+                }
+    if not found:
+        raise InputError("expected resources of containers, found none", place="$.spec")
+    return found
+
+
+def _allowed(value: Mapping[str, Any]) -> Plain:
+    policies = ((value.get("spec") or {}).get("resourcePolicy") or {}).get("containerPolicies") or ()
+    found: Plain = {}
+    for number, policy in enumerate(policies):
+        least, most = policy.get("minAllowed"), policy.get("maxAllowed")
+        if not least or least != most:
+            problem = "expected minAllowed and maxAllowed alike, as kwhatif rightsize writes them"
+            raise InputError(problem, place=f"$.spec.resourcePolicy.containerPolicies[{number}]")
+        found[str(policy.get("containerName"))] = {"requests": least}
+    if not found:
+        raise InputError("expected containerPolicies, found none", place="$.spec.resourcePolicy")
+    return found

@@ -1,0 +1,99 @@
+"""What became of a group, domain by domain, and what the whole group lacks where it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.pod_group_states import GroupKey, group_key
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import IntpArray
+from kwhatif.framework.status import Code
+from kwhatif.results.amounts import format_in_one_unit
+from kwhatif.results.group_outcome import DomainOutcome, GroupOutcome
+from kwhatif.scheduling.pod_group_results import PlacementAttempt, PodGroupCycle
+
+
+def outcome_of(cluster: Cluster, cycles: Sequence[PodGroupCycle], running: int) -> GroupOutcome:
+    """What the cycles of one group came to; ``running`` members had nodes before. The last one counts."""
+    last, first = cycles[-1], cycles[0]
+    group = cluster.pod_groups.objects.get(last.key)
+    bound = {key for cycle in cycles for key in cycle.bound}
+    status = last.status
+    outcome = "scheduled"
+    if status is not None:
+        outcome = "error" if status.code is Code.ERROR else "unschedulable"
+    tried = last.tried or first.tried
+    return GroupOutcome(
+        group=last.name,
+        members=len(first.members),
+        running=running,
+        fit=max((_fitting(attempt) for attempt in tried), default=0) + len(bound - set(last.bound)),
+        bound=len(bound),
+        needs=(group.min_count or 0) if group is not None else 0,
+        outcome=outcome,
+        message=status.message if status is not None else "",
+        domains=tuple(_domain(cluster, attempt, attempt is last.chosen and status is None) for attempt in tried),
+        evicted=tuple(sorted({pod.key for cycle in cycles for pod in cycle.evicted})),
+    )
+
+
+def gated_groups(cluster: Cluster, pods: Iterable[PodInfo]) -> Iterator[GroupOutcome]:
+    """The groups of which pods were never tried, since their quorum or their PodGroup is missing."""
+    found: dict[GroupKey, int] = {}
+    for pod in pods:
+        key = group_key(pod)
+        if key is not None:
+            found[key] = found.get(key, 0) + 1
+    for key in sorted(found):
+        group = cluster.pod_groups.objects.get(key)
+        yield GroupOutcome(
+            group="/".join(key),
+            members=cluster.pod_groups.all_pods_count(key, cluster.find),
+            needs=(group.min_count or 0) if group is not None else 0,
+            outcome="gated",
+            message="" if group is not None else f"PodGroup {'/'.join(key)} does not exist",
+        )
+
+
+def _fitting(attempt: PlacementAttempt) -> int:
+    return sum(member.found_node for member in attempt.members)
+
+
+def _domain(cluster: Cluster, attempt: PlacementAttempt, is_chosen: bool) -> DomainOutcome:
+    without = [member for member in attempt.members if not member.found_node]
+    return DomainOutcome(
+        name=attempt.placement.name,
+        nodes=len(attempt.placement.rows),
+        fit=_fitting(attempt),
+        chosen=is_chosen,
+        lacks=tuple(_shortages(cluster, attempt)) if without and not is_chosen else (),
+        reason=without[0].attempt.message if without else "",
+    )
+
+
+def _shortages(cluster: Cluster, attempt: PlacementAttempt) -> Iterator[str]:
+    """What is short in the domain as a whole, were its members spread over its nodes in any way."""
+    rows = attempt.placement.rows
+    without = [member.pod for member in attempt.members if not member.found_node]
+    inside = [member.pod for member in attempt.members if member.found_node]
+    names = sorted({name for pod in without for name, amount in pod.shape.requests.items() if amount})
+    is_short = False
+    for name in names:
+        free = _free(cluster, rows, name) - sum(pod.shape.requests.get(name, 0) for pod in inside)
+        wanted = sum(pod.shape.requests.get(name, 0) for pod in without)
+        if wanted > free:
+            is_short = True
+            (short,) = format_in_one_unit(name, wanted - free)
+            yield f"{short} {name} short for {len(without)} of {len(attempt.members)} members"
+    if not is_short:
+        yield f"enough in all, but on no one node for {len(without)} of {len(attempt.members)} members"
+
+
+def _free(cluster: Cluster, rows: IntpArray, name: str) -> int:
+    axis = cluster.shapes.resources
+    capacity = axis.amounts(cluster.columns.allocatable, name)[rows]
+    used = axis.amounts(cluster.requested, name)[rows]
+    return int(np.maximum(capacity - used, 0).sum())

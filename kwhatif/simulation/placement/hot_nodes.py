@@ -1,0 +1,53 @@
+"""Nodes that take pods although others use most of what they have: a note, since kube-scheduler does not look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kwhatif.api.core import Pod
+from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.results.amounts import format_count
+from kwhatif.results.place import Placement
+from kwhatif.snapshot.format.model import Snapshot
+
+HOT = 0.8
+"""Of what a node has for pods."""
+
+_METRICS = "PodMetrics"
+
+
+def hot_nodes(snapshot: Snapshot, cluster: Cluster, placements: Sequence[Placement]) -> Iterator[str]:
+    """What to say of nodes that took pods, by what a snapshot knows of use; nothing if it knows nothing."""
+    metrics = snapshot.whole.get(_METRICS)
+    if not metrics:
+        return
+    took = Counter(each.node for each in placements if each.good and each.node)
+    used = _used(snapshot)
+    for name, pods in sorted(took.items()):
+        row = cluster.columns.row(name)
+        for resource in ("cpu", "memory") if row is not None else ():
+            room = int(cluster.shapes.resources.amounts(cluster.columns.allocatable, resource)[row])
+            share = used.get((name, resource), 0) / room if room else 0.0
+            if share >= HOT:
+                takes = f"node {name} takes {format_count(pods, 'pod')}"
+                of = f"{share:.0%} of its {resource}"
+                yield f"{takes}, and {of} is used already, at which kube-scheduler does not look"
+
+
+def _used(snapshot: Snapshot) -> dict[tuple[str, str], int]:
+    """What the pods of each node use, by node and resource: millicores and bytes."""
+    homes = {pod.key: pod.spec.node_name for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name}
+    found: Counter[tuple[str, str]] = Counter()
+    for each in snapshot.whole[_METRICS]:
+        metadata = each["metadata"]
+        home = homes.get(f"{metadata.get('namespace') or 'default'}/{metadata['name']}")
+        for container in (each.get("containers") or ()) if home else ():
+            for resource, amount in (container.get("usage") or {}).items():
+                try:
+                    quantity = Quantity.from_json(amount)
+                except QuantityError:
+                    continue
+                found[home or "", resource] += quantity.milli_value() if resource == "cpu" else quantity.value()
+    return found

@@ -1,0 +1,92 @@
+"""The strategies by name, with the defaults that their documents give.
+
+GKE: https://cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies
+EKS: https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html
+AKS: https://learn.microsoft.com/azure/aks/upgrade-aks-node-pools-rolling
+Cluster API: https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment
+Karpenter: https://karpenter.sh/docs/concepts/disruption
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from kwhatif.errors import UsageError
+from kwhatif.upgrading.replacement_plan import ReplacementPlan
+
+MINUTE, HOUR = 60.0, 3600.0
+
+
+def plan_of(strategy: str, size: int, zones: int) -> ReplacementPlan:
+    """The plan of a strategy for a pool of ``size`` nodes in so many ``zones``. Raises UsageError."""
+    make = STRATEGIES.get(strategy)
+    if make is None:
+        raise UsageError(f"--strategy {strategy}: expected one of {', '.join(STRATEGIES)}")
+    return make(size, zones)
+
+
+def _surge(size: int, zones: int) -> ReplacementPlan:
+    """Nothing but the numbers that are given: as kubectl drains, for ever."""
+    return ReplacementPlan("surge")
+
+
+def _gke_surge(size: int, zones: int) -> ReplacementPlan:
+    """maxSurge 1, maxUnavailable 0; budgets and grace periods are respected for an hour."""
+    return ReplacementPlan("gke-surge", drain_timeout=HOUR)
+
+
+def _gke_blue_green(size: int, zones: int) -> ReplacementPlan:
+    """As many green nodes as blue ones; blue ones are drained one at a time and stay for an hour."""
+    return ReplacementPlan(
+        "gke-blue-green",
+        surge=size,
+        parallel=1,
+        cordons_all=True,
+        waits_for_all=True,
+        drain_timeout=HOUR,
+        keeps_old=True,
+        pool_soak=HOUR,
+    )
+
+
+def _eks(size: int, zones: int) -> ReplacementPlan:
+    """One node at a time; up to two more nodes a zone; a drain of more than 15 minutes ends the update."""
+    return ReplacementPlan(
+        "eks",
+        surge=max(2 * zones, 1),
+        parallel=1,
+        cordons_all=True,
+        drain_timeout=15 * MINUTE,
+        after_timeout="fail",
+        node_soak=MINUTE,
+        remarks=("nodes beyond the size of the pool, which EKS removes again at the end, are not made",),
+    )
+
+
+def _aks(size: int, zones: int) -> ReplacementPlan:
+    """Max surge 10%; a drain of more than 30 minutes fails the upgrade. A reimaged node counts as a new one."""
+    return ReplacementPlan(
+        "aks", surge=max(math.ceil(size / 10), 1), drain_timeout=30 * MINUTE, after_timeout="fail", retry=5.0
+    )
+
+
+def _capi(size: int, zones: int) -> ReplacementPlan:
+    """MachineDeployment: maxSurge 1, maxUnavailable 0, no nodeDrainTimeout; a drain is tried again every 20 s."""
+    return ReplacementPlan("capi", retry=20.0)
+
+
+def _karpenter(size: int, zones: int) -> ReplacementPlan:
+    """Drift: a budget of 10% of the nodes; replacements first; blocked nodes are not begun, and nothing is forced."""
+    return ReplacementPlan("karpenter", surge=max(math.ceil(size / 10), 1), avoids_blocked=True, retry=10.0)
+
+
+STRATEGIES: dict[str, Callable[[int, int], ReplacementPlan]] = {
+    "surge": _surge,
+    "gke-surge": _gke_surge,
+    "gke-blue-green": _gke_blue_green,
+    "eks": _eks,
+    "aks": _aks,
+    "capi": _capi,
+    "karpenter": _karpenter,
+}

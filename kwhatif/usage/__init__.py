@@ -1,0 +1,1 @@
+"""What containers really used: samples of CPU and memory from monitoring, read as streams and kept as distributions."""

@@ -1,0 +1,192 @@
+"""All that is known of what containers used, by workload, and what was wrong with the samples, in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kwhatif.usage.histogram import BIN, FloatArray, Histogram
+from kwhatif.usage.use_over_time import Timeline
+
+RESOURCES = ("cpu", "memory")
+
+Key = tuple[str, str, str]
+"""Workload, container, resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPod:
+    """Whose pod it is, and its containers. ``present``: it is in the cluster now, and not only its workload."""
+
+    workload: str
+    containers: tuple[str, ...]
+    present: bool
+
+
+Directory = Callable[[str, str], KnownPod | None]
+"""Namespace and name of a pod -> what the cluster knows of it; None if it knows nothing."""
+
+
+@dataclass
+class Complaints:
+    """What was wrong with samples: how many were left out, and why.
+
+    ``pods`` are all pods that were named, ``strangers`` those of which the cluster knows nothing.
+    """
+
+    samples: int = 0
+    series: int = 0
+    not_a_number: int = 0
+    negative: int = 0
+    repeated: int = 0
+    outside_window: int = 0
+    resets: int = 0
+    aggregates: int = 0
+    unrelated: int = 0
+    unnamed: Counter[str] = field(default_factory=Counter)
+    pods: set[str] = field(default_factory=set)
+    strangers: set[str] = field(default_factory=set)
+    unknown_containers: set[str] = field(default_factory=set)
+    undivided: set[str] = field(default_factory=set)
+
+
+class UsageBook:
+    """Distributions by workload, container and resource; peaks by pod; and what pods used at the same times.
+
+    Its size depends on how many workloads and pods there are, and not on how many samples. Of each series only the last
+    ``window`` seconds count, if one is named.
+    """
+
+    def __init__(self, directory: Directory, window: float | None = None) -> None:
+        self._directory, self._window = directory, window
+        self.histograms: dict[Key, Histogram] = {}
+        self.pod_peaks: dict[tuple[str, str, str], int] = {}
+        self.timeline = Timeline()
+        self.complaints = Complaints()
+        self.sources: list[str] = []
+        self.first: float | None = None
+        self.last: float | None = None
+        self._known: dict[tuple[str, str], KnownPod | None] = {}
+        self._seen: dict[tuple[str, str, str, str], float] = {}
+
+    def add(
+        self, namespace: str, pod: str, container: str, resource: str, times: FloatArray | None, values: FloatArray
+    ) -> None:
+        """Samples of one container: seconds, and millicores or bytes, float64[n] each.
+
+        Without ``times`` they are of the moment at which somebody looked. A container without a name is the pod's only
+        one.
+        """
+        told = self.complaints
+        told.series += 1
+        told.samples += len(values)
+        key = f"{namespace}/{pod}"
+        told.pods.add(key)
+        known = self._pod(namespace, pod)
+        if known is None:
+            told.strangers.add(key)
+            return
+        if not container:
+            if len(known.containers) != 1:
+                told.undivided.add(key)
+                return
+            (container,) = known.containers
+        elif container not in known.containers:
+            told.unknown_containers.add(f"{key}/{container}")
+            return
+        times, values = self._sound(times, values, (namespace, pod, container, resource))
+        if not len(values):
+            return
+        if times is not None:
+            begin, end = float(times[0]), float(times[-1])
+            self.first = begin if self.first is None else min(self.first, begin)
+            self.last = end if self.last is None else max(self.last, end)
+        place = known.workload, container, resource
+        histogram = self.histograms.get(place)
+        if histogram is None:
+            histogram = self.histograms[place] = Histogram(resource)
+        histogram.add(values)
+        if known.present:
+            mine = key, container, resource
+            self.pod_peaks[mine] = max(self.pod_peaks.get(mine, 0), int(np.ceil(np.round(values.max(), 6))))
+            self.timeline.add(key, resource, times, np.ceil(np.round(values, 6) / BIN[resource]))
+
+    def _pod(self, namespace: str, pod: str) -> KnownPod | None:
+        key = namespace, pod
+        if key not in self._known:
+            self._known[key] = self._directory(namespace, pod)
+        return self._known[key]
+
+    def _sound(
+        self, times: FloatArray | None, values: FloatArray, series: tuple[str, str, str, str]
+    ) -> tuple[FloatArray | None, FloatArray]:
+        """The samples without those that mean nothing, that were there before, or that are too old."""
+        told = self.complaints
+        finite = np.isfinite(values)
+        wrong = int(len(values) - np.count_nonzero(finite))
+        negative = int(np.count_nonzero(values < 0))
+        if wrong or negative:
+            told.not_a_number += wrong
+            told.negative += negative
+            sound = finite & (values >= 0)
+            values, times = values[sound], None if times is None else times[sound]
+        if times is None or not len(values):
+            return times, values
+        last = self._seen.get(series, -np.inf)
+        highest = np.maximum.accumulate(np.concatenate(([last], times[:-1])))
+        new = times > highest
+        if not new.all():
+            told.repeated += int(len(new) - np.count_nonzero(new))
+            times, values = times[new], values[new]
+            if not len(times):
+                return times, values
+        self._seen[series] = float(times[-1])
+        if self._window is not None and times[0] < times[-1] - self._window:
+            recent = times >= times[-1] - self._window
+            told.outside_window += int(len(recent) - np.count_nonzero(recent))
+            times, values = times[recent], values[recent]
+        return times, values
+
+    # --- what is known
+
+    def of(self, workload: str, container: str, resource: str) -> Histogram | None:
+        """The distribution of one container's use of a resource, if anybody knows."""
+        return self.histograms.get((workload, container, resource))
+
+    @property
+    def matched(self) -> int:
+        """How many of the pods that were named the cluster knows."""
+        return len(self.complaints.pods) - len(self.complaints.strangers)
+
+    def together(self, pods: Iterable[str], resource: str, percent: float) -> int | None:
+        """What these pods used together for so many percent of the time, in millicores or bytes, if anybody knows."""
+        sums = self.timeline.together(pods, resource)
+        if not len(sums):
+            return None
+        rank = max(1, int(np.ceil(len(sums) * percent / 100 - 1e-9)))
+        return int(np.partition(sums, rank - 1)[rank - 1]) * BIN[resource]
+
+    def notes(self) -> Iterator[str]:
+        """What was left out, in words and numbers."""
+        told = self.complaints
+        pods = len(told.pods)
+        if told.strangers:
+            some = ", ".join(sorted(told.strangers)[:3])
+            yield f"{len(told.strangers)} of {pods} pods with usage are not of this cluster, such as {some}"
+        for number, what in (
+            (told.not_a_number, "samples are no numbers (NaN, infinite, or stale markers): they are left out"),
+            (told.negative, "samples are negative: they are left out"),
+            (told.repeated, "samples are no later than others of their series: they are left out"),
+            (told.outside_window, "samples are older than the window: they are left out"),
+            (told.resets, "times a counter began anew: what it shows then is taken as the increase"),
+            (told.unrelated, "series are of no container's CPU or memory: they are left out"),
+            (len(told.unknown_containers), "containers have usage and are in no pod's spec: they are left out"),
+            (len(told.undivided), "pods have several containers, and usage of all together: they are left out"),
+            (told.unnamed["cpu"], "series name no metric and are taken for CPU in cores, by their size"),
+            (told.unnamed["memory"], "series name no metric and are taken for memory in bytes, by their size"),
+        ):
+            if number:
+                yield f"{number:,} {what}"

@@ -1,0 +1,112 @@
+"""What an operator's children become: its own pods, and those that Kubernetes' controllers make of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.response import ApiResponse, Doubt, Object, StoredObject
+from kwhatif.bounds import pods_left, pods_to_make
+from kwhatif.errors import InputError
+from kwhatif.workloads.object_creation import CreatedObjects, ObjectCreator
+from kwhatif.workloads.objects import deep_copy_json, name_of
+from kwhatif.workloads.workload_kind import Companions, WorkloadKind
+
+Native = Callable[[Object, ObjectCreator], None]
+"""What the controller of a kind of Kubernetes' own makes of an object."""
+
+
+def kind_for(obj: Object, kinds: Iterable[WorkloadKind]) -> WorkloadKind | None:
+    """The first of some kinds that an object is of."""
+    return next((kind for kind in kinds if kind.fits(obj)), None)
+
+
+def children_of(obj: Object, kind: WorkloadKind, companions: Companions) -> list[Object]:
+    """What an operator makes of an object. Raises InputError for fields of types that no definition lets in."""
+    try:
+        return list(kind.children_of(obj, companions))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _misshapen(obj, error) from None
+
+
+def doubts_of(obj: Object, kind: WorkloadKind, companions: Companions, *, updated: bool) -> list[Doubt]:
+    """What is not known of an object's pods, or of their update. Raises InputError, as ``children_of`` does."""
+    try:
+        return list(kind.doubts_of(obj, companions, updated=updated))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _misshapen(obj, error) from None
+
+
+def _misshapen(obj: Object, error: Exception) -> InputError:
+    return InputError(f"{obj.get('kind')} {name_of(obj)} has a field of a type that it cannot have: {error}")
+
+
+def make_children(
+    obj: Object, kind: WorkloadKind, companions: Companions, making: ObjectCreator, native: Native
+) -> None:
+    """Create the children of an object, and have their controllers work. Raises InputError for what makes no sense."""
+    for is_pod, some in groupby(children_of(obj, kind, companions), key=lambda each: each["kind"] == "Pod"):
+        if is_pod:
+            _make_pods(obj, list(some), making)
+            continue
+        for each in some:
+            if each["kind"] == "PersistentVolumeClaim":
+                if refused := making.claim(each):
+                    making.record_failure(obj, f"create PVC {name_of(each)}: {refused.message}", 0)
+                continue
+            complaint = f"Failed to create {each['kind']} {name_of(each)}"
+            stored = making.controller(each, obj, complaint, pods=_count_pods(each, native))
+            if stored is not None:
+                native(stored, making)
+
+
+def _make_pods(obj: Object, pods: Sequence[Object], making: ObjectCreator) -> None:
+    making.pods_of(obj, len(pods), lambda place: pods[place])
+
+
+class _Drafts:
+    """A server that takes everything as it is, for pods as they are asked for."""
+
+    def __init__(self) -> None:
+        self.world = ObjectStore()
+
+    def create(self, obj: Object) -> ApiResponse:
+        return StoredObject(obj)
+
+
+def _draft_pods(children: Iterable[Object], native: Native) -> Iterator[tuple[Object, tuple[Object, ...]]]:
+    making = ObjectCreator(_Drafts())
+    for each in children:
+        if each["kind"] == "Pod":
+            making.pods.append(deep_copy_json(each))
+        elif each["kind"] == "PersistentVolumeClaim":
+            making.claims.append(deep_copy_json(each))
+        else:
+            native(deep_copy_json(each), making)
+    made: CreatedObjects = making.build_result()
+    for pod in made.pods:
+        yield pod, tuple(claim for claim in made.claims if _is_used(claim, pod))
+
+
+def draft_pods(
+    obj: Object, kind: WorkloadKind, companions: Companions, native: Native
+) -> list[tuple[Object, tuple[Object, ...]]]:
+    """The pods that an object should have, as its operator would send them, each with the claims of its volumes."""
+    children = children_of(obj, kind, companions)
+    try:
+        with pods_to_make(pods_left()):
+            return list(_draft_pods(children, native))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _misshapen(obj, error) from None
+
+
+def _count_pods(child: Object, native: Native) -> int:
+    """How many pods a child has; they are not made yet."""
+    with pods_to_make(pods_left()):
+        return sum(1 for _ in _draft_pods([child], native))
+
+
+def _is_used(claim: Object, pod: Object) -> bool:
+    volumes = pod["spec"].get("volumes") or ()
+    return any((each.get("persistentVolumeClaim") or {}).get("claimName") == name_of(claim) for each in volumes)

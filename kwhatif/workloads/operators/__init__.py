@@ -1,0 +1,1 @@
+"""Kinds of operators that make pods, each as its controller does."""

@@ -1,0 +1,177 @@
+"""Argo Workflows at their peak: as many pods as may run at once, an upper bound.
+
+Upstream: argoproj/argo-workflows, workflow/controller/{operator,steps,dag,workflowpod}.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kwhatif.admission.response import Doubt, Object
+from kwhatif.bounds import make_room
+from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, section
+from kwhatif.workloads.operators.operator_kind import items_of, some_fields
+from kwhatif.workloads.operators.task_graphs import most_at_once
+from kwhatif.workloads.workload_kind import Companions, child_pod
+
+_GROUP = "argoproj.io"
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+_RESULTS = frozenset({"Succeeded", "Failed", "Errored", "Skipped", "Omitted", "Daemoned", "AnySucceeded", "AllFailed"})
+_SCHEDULING = ("nodeSelector", "tolerations", "affinity", "schedulerName", "priorityClassName", "hostNetwork",
+               "serviceAccountName", "imagePullSecrets")  # fmt: skip
+_POD_TYPES = ("container", "script", "containerSet", "resource", "data")
+_DEEPEST = 30
+
+
+@dataclass
+class _Reading:
+    """A workflow as it is read, and what was not known of it on the way."""
+
+    companions: Companions
+    namespace: str
+    workflow: str
+    spec: Object
+    unknown: list[str] = field(default_factory=list)
+
+    def peak(self, template: Object, library: Object, depth: int = 0) -> list[tuple[Object, Object]]:
+        """The templates of the pods that run at once at most, each with the spec that it is from."""
+        if depth > _DEEPEST:
+            self.unknown.append(f"template {template.get('name')} comes back to itself")
+            return []
+        if any(kind in template for kind in _POD_TYPES):
+            return [(template, library)]
+        found: list[tuple[Object, Object]] = []
+        if "steps" in template:
+            groups = [group if isinstance(group, list) else [group] for group in template["steps"] or ()]
+            found = max(
+                ([pod for step in group for pod in self._task(step, library, depth)] for group in groups),
+                key=len,
+                default=[],
+            )
+        elif "dag" in template:
+            tasks = items_of(template, "dag", "tasks")
+            runs = {str(task.get("name")): self._task(task, library, depth) for task in tasks}
+            found = most_at_once(runs, {str(task.get("name")): _waits_for(task) for task in tasks})
+        most = template.get("parallelism")
+        return found if most is None else found[: integer(most, 0)]
+
+    def _task(self, task: Object, library: Object, depth: int) -> list[tuple[Object, Object]]:
+        found = self._template_of(task, library)
+        if found is None:
+            return []
+        pods = self.peak(*found, depth + 1)
+        times = self._times(task)
+        make_room(len(pods) * times, f"Workflow {self.workflow}")
+        return pods * times
+
+    def _template_of(self, task: Object, library: Object) -> tuple[Object, Object] | None:
+        if section(task, "inline"):
+            return section(task, "inline"), library
+        reference = section(task, "templateRef")
+        if reference:
+            spec = self.library(str(reference.get("name")), cluster_wide=bool(reference.get("clusterScope")))
+            return None if spec is None else self.template_named(str(reference.get("template")), spec)
+        return self.template_named(str(task.get("template")), library)
+
+    def library(self, name: str, *, cluster_wide: bool) -> Object | None:
+        """The spec of a WorkflowTemplate."""
+        kind = "ClusterWorkflowTemplate" if cluster_wide else "WorkflowTemplate"
+        for namespace in ("", self.namespace) if cluster_wide else (self.namespace,):
+            found = self.companions.find(_GROUP, kind, namespace, name)
+            if found is not None:
+                return section(found, "spec")
+        self.unknown.append(f"{kind} {name} is not among the manifests")
+        return None
+
+    def template_named(self, name: str, library: Object) -> tuple[Object, Object] | None:
+        for template in items_of(library, "templates"):
+            if template.get("name") == name:
+                return template, library
+        self.unknown.append(f"there is no template {name}")
+        return None
+
+    def _times(self, task: Object) -> int:
+        """How often a task is run at once: once for each item."""
+        if isinstance(task.get("withItems"), list):
+            return len(task["withItems"])
+        sequence = section(task, "withSequence")
+        told = [str(sequence.get(key, "")) for key in ("count", "start", "end")]
+        if told[0].isdecimal():
+            return int(told[0])
+        if told[2].isdecimal():
+            return max(0, int(told[2]) - int(told[1] if told[1].isdecimal() else 0) + 1)
+        if sequence or task.get("withParam") is not None:
+            self.unknown.append(f"task {task.get('name')} is run for items that nobody knows before, taken as one")
+        return 1
+
+
+def _waits_for(task: Object) -> set[str]:
+    told = {str(name) for name in task.get("dependencies") or ()}
+    return told | (set(_NAME.findall(str(task.get("depends") or ""))) - _RESULTS)
+
+
+def _read_workflow(obj: Object, companions: Companions) -> tuple[_Reading, list[tuple[Object, Object]]]:
+    spec = section(obj, "spec")
+    if obj.get("kind") == "CronWorkflow":
+        spec = {"suspend": spec.get("suspend"), **section(spec, "workflowSpec")}
+    reading = _Reading(companions, namespace_of(obj), name_of(obj), spec)
+    reference = section(spec, "workflowTemplateRef")
+    if reference:
+        library = reading.library(str(reference.get("name")), cluster_wide=bool(reference.get("clusterScope")))
+        reading.spec = spec = {**(library or {}), **spec}
+    if spec.get("suspend") or (reference and "templates" not in spec):
+        return reading, []
+    entry = reading.template_named(str(spec.get("entrypoint")), spec)
+    pods = reading.peak(*entry) if entry else []
+    most = spec.get("parallelism")
+    return reading, pods if most is None else pods[: integer(most, 0)]
+
+
+def workflow_children(obj: Object, companions: Companions) -> Iterator[Object]:
+    """The pods of a Workflow, or of a run of a CronWorkflow, at the peak."""
+    reading, pods = _read_workflow(obj, companions)
+    for template, _ in pods:
+        yield _pod(obj, reading.spec, template)
+
+
+def workflow_doubts(obj: Object, companions: Companions) -> Iterator[Doubt]:
+    reading, pods = _read_workflow(obj, companions)
+    called = f"{obj.get('kind')} {name_of(obj)}"
+    if pods:
+        what = f"{called} is taken at its peak of {len(pods)} parallel pods"
+        yield Doubt(what, "that is an upper bound: it may have fewer at any time")
+    for unknown in dict.fromkeys(reading.unknown):
+        yield Doubt(f"{called}: {unknown}", "pods of it may be missing")
+
+
+def _pod(obj: Object, spec: Object, template: Object) -> Object:
+    body: Object = {"restartPolicy": "Never", **some_fields(spec, *_SCHEDULING), **some_fields(template, *_SCHEDULING)}
+    if "containerSet" in template:
+        containers = deep_copy_json(items_of(template, "containerSet", "containers"))
+    elif "container" in template or "script" in template:
+        main = deep_copy_json(section(template, "container") or section(template, "script"))
+        main.pop("source", None)
+        containers = [{**main, "name": "main"}]
+    else:
+        containers = [{"name": "main", "image": "quay.io/argoproj/argoexec"}]
+    executor = {"image": "quay.io/argoproj/argoexec"}
+    body["initContainers"] = [{"name": "init", **executor}, *deep_copy_json(items_of(template, "initContainers"))]
+    body["containers"] = [{"name": "wait", **executor}, *containers, *deep_copy_json(items_of(template, "sidecars"))]
+    for container in (*body["initContainers"], *body["containers"]):
+        container.pop("mirrorVolumeMounts", None)
+        container.pop("dependencies", None)
+    volumes = [*deep_copy_json(items_of(spec, "volumes")), *deep_copy_json(items_of(template, "volumes"))]
+    if volumes:
+        body["volumes"] = volumes
+    metadata = section(template, "metadata")
+    labels = {
+        **(section(spec, "podMetadata").get("labels") or {}),
+        **(metadata.get("labels") or {}),
+        "workflows.argoproj.io/workflow": name_of(obj),
+        "workflows.argoproj.io/completed": "false",
+    }
+    notes = {**(section(spec, "podMetadata").get("annotations") or {}), **(metadata.get("annotations") or {})}
+    name = f"{name_of(obj) or 'workflow'}-{template.get('name') or 'inline'}-"
+    return child_pod(obj, {"spec": body}, name, deep_copy_json(labels), deep_copy_json(notes))

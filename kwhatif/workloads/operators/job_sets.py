@@ -1,0 +1,145 @@
+"""JobSet and LeaderWorkerSet: groups of pods that run together.
+
+Upstream: kubernetes-sigs/jobset, pkg/controllers/jobset_controller.go (constructJob, labelAndAnnotateObject),
+pkg/webhooks/{jobset_webhook,pod_mutating_webhook}.go; kubernetes-sigs/lws,
+pkg/controllers/{leaderworkerset,pod}_controller.go, pkg/webhooks/pod_webhook.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha1
+
+from kwhatif.admission.response import Object
+from kwhatif.api.field_types import check_part
+from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of, section, uid_of
+from kwhatif.workloads.operators.operator_kind import add_exclusive_affinity, items_of, size_of
+from kwhatif.workloads.pod_sets import with_metadata
+from kwhatif.workloads.stateful_set import claims_of, revision_of, stateful_pod
+from kwhatif.workloads.workload_kind import Companions, child
+
+_JOBSET = "jobset.sigs.k8s.io"
+_JOBSET_EXCLUSIVE = f"alpha.{_JOBSET}/exclusive-topology"
+_JOBSET_BY_SELECTOR = f"alpha.{_JOBSET}/node-selector"
+_LWS = "leaderworkerset.sigs.k8s.io"
+
+
+def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object]:
+    """The Jobs of a JobSet, of each replicated job so many; none while it is suspended."""
+    spec = section(job_set, "spec")
+    if spec.get("suspend"):
+        return
+    replicated = items_of(spec, "replicatedJobs")
+    sizes = [size_of(job_set, job.get("replicas"), 1, "$.spec.replicatedJobs[*].replicas") for job in replicated]
+    before = 0
+    for place, (job, size) in enumerate(zip(replicated, sizes, strict=True)):
+        check_part(job.get("template"), "batch.v1.JobTemplateSpec", f"$.spec.replicatedJobs[{place}].template")
+        group = str(job.get("groupName") or "default")
+        mates = [(other, each) for other, each in zip(replicated, sizes, strict=True)
+                 if str(other.get("groupName") or "default") == group]  # fmt: skip
+        earlier = sum(each for other, each in mates if replicated.index(other) < place)
+        for index in range(size):
+            labels = {
+                f"{_JOBSET}/replicatedjob-replicas": str(size),
+                f"{_JOBSET}/global-replicas": str(sum(sizes)),
+                f"{_JOBSET}/job-global-index": str(before + index),
+                f"{_JOBSET}/group-name": group,
+                f"{_JOBSET}/group-replicas": str(sum(each for _, each in mates)),
+                f"{_JOBSET}/job-group-index": str(earlier + index),
+            }
+            yield _job_of(job_set, job, index, labels)
+        before += size
+
+
+def _job_of(job_set: Object, replicated: Object, index: int, labels: dict[str, str]) -> Object:
+    role = str(replicated.get("name") or "")
+    name = f"{name_of(job_set)}-{role}-{index}"
+    key = sha1(f"{namespace_of(job_set)}/{name}".encode(), usedforsecurity=False).hexdigest()
+    labels = {
+        **labels,
+        f"{_JOBSET}/jobset-name": name_of(job_set),
+        f"{_JOBSET}/jobset-uid": uid_of(job_set),
+        f"{_JOBSET}/replicatedjob-name": role,
+        f"{_JOBSET}/restart-attempt": "0",
+        f"{_JOBSET}/job-index": str(index),
+        f"{_JOBSET}/job-key": key,
+    }
+    template = section(replicated, "template")
+    spec = deep_copy_json(section(template, "spec"))
+    own = {**annotations_of(job_set), **annotations_of(template)}
+    exclusive = own.get(_JOBSET_EXCLUSIVE)
+    notes = {_JOBSET_EXCLUSIVE: exclusive} if exclusive else {}
+    spec.setdefault("completionMode", "Indexed")
+    pod = with_metadata(section(spec, "template"), labels, {**labels, **notes})
+    pod_spec = pod["spec"] = deep_copy_json(section(pod, "spec"))
+    pod_spec.setdefault("restartPolicy", "OnFailure")
+    network = section(job_set, "spec", "network")
+    if network.get("enableDNSHostnames", True):
+        pod_spec["subdomain"] = network.get("subdomain") or name_of(job_set)
+    if exclusive and _JOBSET_BY_SELECTOR in own:
+        pod_spec["nodeSelector"] = {
+            **(pod_spec.get("nodeSelector") or {}),
+            f"alpha.{_JOBSET}/namespaced-job": f"{namespace_of(job_set)}_{name}",
+        }
+        taint = {"key": f"alpha.{_JOBSET}/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
+        pod_spec["tolerations"] = [*(pod_spec.get("tolerations") or ()), taint]
+    elif exclusive:
+        add_exclusive_affinity(pod_spec, f"{_JOBSET}/job-key", key, exclusive)
+    spec["template"] = pod
+    metadata = {"labels": {**(section(template, "metadata").get("labels") or {}), **labels}}
+    return child(job_set, "batch/v1", "Job", name, dict(spec), metadata)
+
+
+def leader_worker_children(lws: Object, companions: Companions) -> Iterator[Object]:
+    """The pods of all groups of a LeaderWorkerSet: the leader, of one StatefulSet for all groups, and its workers."""
+    spec = section(lws, "spec")
+    both = section(spec, "leaderWorkerTemplate")
+    worker = section(both, "workerTemplate")
+    check_part(worker, "core.v1.PodTemplateSpec", "$.spec.leaderWorkerTemplate.workerTemplate")
+    check_part(both.get("leaderTemplate"), "core.v1.PodTemplateSpec", "$.spec.leaderWorkerTemplate.leaderTemplate")
+    leader = section(both, "leaderTemplate") or worker
+    size = size_of(lws, both.get("size"), 1, "$.spec.leaderWorkerTemplate.size")
+    notes = {f"{_LWS}/size": str(size)}
+    if exclusive := annotations_of(lws).get(f"{_LWS}/exclusive-topology"):
+        notes[f"{_LWS}/exclusive-topology"] = exclusive
+    leaders = _stateful_set(lws, name_of(lws), leader, {f"{_LWS}/worker-index": "0"}, notes)
+    for group in range(size_of(lws, spec.get("replicas"), 1, "$.spec.replicas", size)):
+        name = f"{name_of(lws)}-{group}"
+        labels = {f"{_LWS}/group-index": str(group), f"{_LWS}/group-key": _key(namespace_of(lws), name)}
+        yield from _stateful(lws, leaders, group, 0, labels)
+        told = {**notes, f"{_LWS}/leader-name": name}
+        workers = _stateful_set(lws, name, worker, labels, told)
+        for index in range(1, size):
+            yield from _stateful(lws, workers, index, index, {**labels, f"{_LWS}/worker-index": str(index)})
+
+
+def _stateful_set(lws: Object, name: str, template: Object, labels: Object, annotations: Object) -> Object:
+    whole = with_metadata(template, {f"{_LWS}/name": name_of(lws), **labels}, annotations)
+    claims = deep_copy_json(section(lws, "spec", "leaderWorkerTemplate").get("volumeClaimTemplates") or [])
+    spec = {"serviceName": name_of(lws), "template": whole, "volumeClaimTemplates": claims}
+    return child(lws, "apps/v1", "StatefulSet", name, spec)
+
+
+def _stateful(lws: Object, owner: Object, ordinal: int, worker: int, labels: dict[str, str]) -> Iterator[Object]:
+    revision = revision_of(owner)
+    yield from claims_of(owner, ordinal)
+    pod = stateful_pod(owner, section(owner, "spec", "template"), revision, ordinal)
+    pod["metadata"]["labels"] |= {**labels, f"{_LWS}/template-revision-hash": revision.rpartition("-")[2]}
+    pod["metadata"].pop("generateName", None)
+    topology = annotations_of(pod).get(f"{_LWS}/exclusive-topology")
+    if topology:
+        # Workers are given their leader's domain by a node selector; that they follow it there comes to the same.
+        add_exclusive_affinity(pod["spec"], f"{_LWS}/group-key", labels[f"{_LWS}/group-key"], topology)
+    policy = section(lws, "spec", "leaderWorkerTemplate", "subGroupPolicy")
+    size, whole = (
+        integer(policy.get("subGroupSize"), 0),
+        integer(section(lws, "spec", "leaderWorkerTemplate").get("size"), 1),
+    )
+    if size > 0:
+        index = 0 if worker == 0 else (worker - 1) // size if (whole - 1) % size == 0 else worker // size
+        pod["metadata"]["labels"] |= {f"{_LWS}/subgroup-index": str(index)}
+    yield pod
+
+
+def _key(namespace: str, name: str) -> str:
+    return sha1(f"{namespace}/{name}".encode(), usedforsecurity=False).hexdigest()

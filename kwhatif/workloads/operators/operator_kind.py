@@ -1,0 +1,98 @@
+"""A kind whose controller is known here by a function, for what no table of paths could say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from kwhatif.admission.response import Doubt, Object
+from kwhatif.api.field_types import check_part
+from kwhatif.bounds import make_room, pods_left, pods_to_make
+from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of, section
+from kwhatif.workloads.workload_kind import Companions, UpdateOrder
+
+Children = Callable[[Object, Companions], Iterable[Object]]
+Doubts = Callable[[Object, Companions], Iterable[Doubt]]
+
+
+def _no_doubts(obj: Object, companions: Companions) -> tuple[Doubt, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class OperatorKind:
+    """``children`` are what the controller makes of an object, ``update`` is how it replaces pods (by the object, where
+    that decides), ``doubts`` what is not known of an object.
+    """
+
+    group: str
+    kind: str
+    children: Children
+    update: UpdateOrder | Callable[[Object], UpdateOrder]
+    doubts: Doubts = _no_doubts
+    together: str = ""
+    """The label by which pods are replaced together."""
+
+    def fits(self, obj: Object) -> bool:
+        return obj.get("kind") == self.kind and group_of(obj) == self.group
+
+    def children_of(self, obj: Object, companions: Companions) -> Iterable[Object]:
+        return self.children(obj, companions)
+
+    def update_of(self, obj: Object) -> UpdateOrder:
+        return self.update if isinstance(self.update, UpdateOrder) else self.update(obj)
+
+    def together_by(self, obj: Object) -> str:
+        return self.together
+
+    def doubts_of(self, obj: Object, companions: Companions, *, updated: bool) -> Iterator[Doubt]:
+        yield from self.doubts(obj, companions)
+
+
+def size_of(obj: Object, value: object, default: int, place: str, times: int = 1) -> int:
+    """How many of something, as often as ``times``, an object asks for. Raises InputError for what is no number, and
+    where there would be too many pods.
+    """
+    check_part(value, "int32", place)
+    size = max(0, integer(value, default))
+    with pods_to_make(pods_left()):
+        make_room(size * times, f"{obj.get('kind')} {name_of(obj)}")
+    return size
+
+
+def items_of(obj: Object, *path: str) -> list[Object]:
+    """The objects of a list at a path of field names; none if there is no list."""
+    found = section(obj, *path[:-1]).get(path[-1])
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def resources(cpu: str, memory: str) -> Object:
+    """Requests and limits that are the same."""
+    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"cpu": cpu, "memory": memory}}
+
+
+def some_fields(obj: Object, *names: str) -> Object:
+    """Those fields of an object that are there and say something."""
+    return {name: deep_copy_json(obj[name]) for name in names if obj.get(name) not in (None, "", [], {})}
+
+
+def with_affinity(spec: Object, sort: str, strength: str, *terms: Object) -> None:
+    """Add terms of affinity of one sort (``podAntiAffinity``) and strength (``required``, ``preferred``) to a spec."""
+    affinity = spec["affinity"] = deep_copy_json(spec.get("affinity") or {})
+    of_sort = affinity[sort] = affinity.get(sort) or {}
+    key = f"{strength}DuringSchedulingIgnoredDuringExecution"
+    of_sort[key] = [*(of_sort.get(key) or ()), *terms]
+
+
+def add_exclusive_affinity(spec: Object, label: str, value: str, topology_key: str) -> None:
+    """Have pods with a value of a label share a domain, which no pods with another value may enter."""
+    own = {"key": label, "operator": "In", "values": [value]}
+    others = [{"key": label, "operator": "Exists"}, {"key": label, "operator": "NotIn", "values": [value]}]
+    for sort, expressions in (("podAffinity", [own]), ("podAntiAffinity", others)):
+        term = {"labelSelector": {"matchExpressions": expressions}, "topologyKey": topology_key}
+        with_affinity(spec, sort, "required", term)
+
+
+def is_true(value: object) -> bool:
+    """Whether an annotation or a field says yes."""
+    return value is True or str(value).lower() in ("true", "yes", "on")

@@ -1,0 +1,130 @@
+"""SparkApplication: a driver, and executors that the driver makes.
+
+Upstream: kubeflow/spark-operator, internal/controller/sparkapplication/submission.go; apache/spark,
+resource-managers/kubernetes/core (BasicDriverFeatureStep, BasicExecutorFeatureStep).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from kwhatif.admission.response import Doubt, Object
+from kwhatif.errors import InputError
+from kwhatif.workloads.object_creation import template_hash
+from kwhatif.workloads.objects import deep_copy_json, integer, name_of, section
+from kwhatif.workloads.operators.operator_kind import size_of, some_fields
+from kwhatif.workloads.workload_kind import Companions, child_pod
+
+_JAVA_SIZE = re.compile(r"(\d+)([kmgtp]?)b?", re.IGNORECASE)
+_MEBIBYTES = {"k": 1 / 1024, "": 1, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
+_LEAST_OVERHEAD = 384
+_SCHEDULING = ("affinity", "tolerations", "nodeSelector", "schedulerName", "hostNetwork", "priorityClassName",
+               "initContainers", "terminationGracePeriodSeconds", "serviceAccount")  # fmt: skip
+
+
+def spark_children(app: Object, companions: Companions) -> Iterator[Object]:
+    """The pods of a SparkApplication: the driver, and as many executors as it starts with (with dynamic allocation, the
+    most that there may be).
+    """
+    spec = section(app, "spec")
+    if spec.get("suspend"):
+        return
+    driver = _pod(app, "driver", f"{name_of(app)}-driver")
+    yield driver
+    size_of(app, _executors(spec), 0, "$.spec.executor.instances")
+    prefix = f"{name_of(app)}-{template_hash({'spec': spec})}"
+    for number in range(1, _executors(spec) + 1):
+        pod = _pod(app, "executor", f"{prefix}-exec-{number}")
+        pod["metadata"]["labels"] |= {"spark-exec-id": str(number)}
+        pod["metadata"]["ownerReferences"] = child_pod(driver, {}, "x")["metadata"]["ownerReferences"]
+        yield pod
+
+
+def _executors(spec: Object) -> int:
+    size = integer(section(spec, "executor").get("instances"), 1)
+    dynamic = section(spec, "dynamicAllocation")
+    if not dynamic.get("enabled"):
+        return size
+    told = [integer(dynamic.get(key), 0) for key in ("initialExecutors", "minExecutors", "maxExecutors")]
+    return max(size, *told)
+
+
+def spark_doubts(app: Object, companions: Companions) -> Iterator[Doubt]:
+    dynamic = section(app, "spec", "dynamicAllocation")
+    if dynamic.get("enabled"):
+        least, most = dynamic.get("minExecutors", 0), _executors(section(app, "spec"))
+        what = f"SparkApplication {name_of(app)} may have between {least} and {most} executors"
+        yield Doubt(what, f"it is taken to have {most}, an upper bound")
+
+
+def _pod(app: Object, role: str, name: str) -> Object:
+    spec = section(app, "spec")
+    own = section(spec, role)
+    template = deep_copy_json(section(own, "template"))
+    labels = {
+        **(own.get("labels") or {}),
+        "spark-role": role,
+        "spark-app-name": name_of(app),
+        "sparkoperator.k8s.io/app-name": name_of(app),
+        "sparkoperator.k8s.io/launched-by-spark-operator": "true",
+    }
+    notes = {key: str(value) for key, value in (own.get("annotations") or {}).items()}
+    pod = child_pod(app, template, name, labels, notes)
+    body = pod["spec"]
+    containers = body.setdefault("containers", [])
+    if not containers:
+        containers.append({})
+    main = containers[0]
+    main.setdefault("name", "spark-kubernetes-driver" if role == "driver" else "spark-kubernetes-executor")
+    main.setdefault("image", str(own.get("image") or spec.get("image") or "spark"))
+    main["resources"] = _resources(app, own, role)
+    containers.extend(deep_copy_json(own.get("sidecars") or []))
+    body |= some_fields(own, *_SCHEDULING)
+    if "serviceAccount" in body:
+        body["serviceAccountName"] = body.pop("serviceAccount")
+    node_selector = {**(spec.get("nodeSelector") or {}), **(body.get("nodeSelector") or {})}
+    if node_selector:
+        body["nodeSelector"] = node_selector
+    batch = section(spec, "batchSchedulerOptions")
+    if batch.get("priorityClassName"):
+        body.setdefault("priorityClassName", batch["priorityClassName"])
+    if spec.get("batchScheduler"):
+        body.setdefault("schedulerName", spec["batchScheduler"])
+    volumes = deep_copy_json(spec.get("volumes") or [])
+    if volumes:
+        body["volumes"] = [*(body.get("volumes") or ()), *volumes]
+    body.setdefault("restartPolicy", "Never")
+    return pod
+
+
+def _resources(app: Object, own: Object, role: str) -> Object:
+    memory = f"{_memory(app, own, role)}Mi"
+    cores = str(own.get("coreRequest") or integer(own.get("cores"), 1))
+    requests: Object = {"cpu": cores, "memory": memory}
+    limits: Object = {"memory": memory}
+    if own.get("coreLimit"):
+        limits["cpu"] = str(own["coreLimit"])
+    gpu = section(own, "gpu")
+    if gpu.get("name"):
+        requests[gpu["name"]] = limits[gpu["name"]] = str(gpu.get("quantity", 1))
+    return {"requests": requests, "limits": limits}
+
+
+def _memory(app: Object, own: Object, role: str) -> int:
+    """Mebibytes: what the process gets, and what Spark adds for all that is outside its heap."""
+    spec = section(app, "spec")
+    heap = _mebibytes(str(own.get("memory") or "1g"), f"$.spec.{role}.memory")
+    if own.get("memoryOverhead"):
+        return heap + _mebibytes(str(own["memoryOverhead"]), f"$.spec.{role}.memoryOverhead")
+    default = "0.1" if spec.get("type") in (None, "Java", "Scala") else "0.4"
+    factor = float(spec.get("memoryOverheadFactor") or default)
+    return heap + max(math.floor(heap * factor), _LEAST_OVERHEAD)
+
+
+def _mebibytes(text: str, place: str) -> int:
+    found = _JAVA_SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"expected a size such as 512m or 2g, found {text!r}", place=place)
+    return math.floor(int(found[1]) * _MEBIBYTES[found[2].lower()])

@@ -1,0 +1,279 @@
+"""The table of operators' kinds that make pods: how each does it, and the same in words, for people.
+
+A kind is a row. What paths can say is data; where a controller does more (containers of its own, claims, affinity), the
+row has a function. A company's own kinds are rows too, of a file (``kinds_document``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kwhatif.workloads.operators.argo_workflows import workflow_children, workflow_doubts
+from kwhatif.workloads.operators.deliveries import (
+    deployment_config_children,
+    deployment_config_update,
+    knative_children,
+    knative_doubts,
+    rollout_children,
+    rollout_doubts,
+    rollout_update,
+)
+from kwhatif.workloads.operators.job_sets import job_set_children, leader_worker_children
+from kwhatif.workloads.operators.monitoring import alertmanager_children, prometheus_children
+from kwhatif.workloads.operators.operator_kind import OperatorKind
+from kwhatif.workloads.operators.ray_clusters import ray_cluster_children, ray_job_children, ray_service_children
+from kwhatif.workloads.operators.spark_applications import spark_children, spark_doubts
+from kwhatif.workloads.operators.stores import (
+    elasticsearch_children,
+    kafka_children,
+    kafka_pool_children,
+    kafka_pool_doubts,
+    postgres_children,
+)
+from kwhatif.workloads.operators.tekton_runs import pipeline_run_children, run_doubts, task_run_children
+from kwhatif.workloads.operators.training_jobs import (
+    mpi_children,
+    pytorch_children,
+    tensorflow_children,
+    train_job_children,
+    train_job_doubts,
+    volcano_children,
+)
+from kwhatif.workloads.workload_kind import UpdateOrder, WorkloadKind
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind, and in words: where its templates are, how many pods, their names, who owns them, what groups them."""
+
+    kind: OperatorKind
+    templates: str
+    count: str
+    names: str
+    owner: str
+    group: str = ""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.kind.kind}.{self.kind.group}"
+
+    @property
+    def update(self) -> str:
+        """How pods are replaced, in words."""
+        return "by strategy" if not isinstance(self.kind.update, UpdateOrder) else self.kind.update.value
+
+
+_R, _O, _N, _L = UpdateOrder.recreate, UpdateOrder.one_by_one, UpdateOrder.new_first, UpdateOrder.left
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        OperatorKind("argoproj.io", "Rollout", rollout_children, rollout_update, rollout_doubts),
+        "`spec.template`, or that of `spec.workloadRef`",
+        "`spec.replicas`",
+        "`NAME-HASH-*`",
+        "ReplicaSet",
+    ),
+    Row(
+        OperatorKind("apps.openshift.io", "DeploymentConfig", deployment_config_children, deployment_config_update),
+        "`spec.template`",
+        "`spec.replicas`",
+        "`NAME-VERSION-*`",
+        "ReplicationController",
+    ),
+    Row(
+        OperatorKind("serving.knative.dev", "Service", knative_children, _N, knative_doubts),
+        "`spec.template`, and queue-proxy",
+        "`initial-scale` (1), at least `min-scale`",
+        "`NAME-00001-deployment-HASH-*`",
+        "ReplicaSet",
+        "`serving.knative.dev/revision`",
+    ),
+    Row(
+        OperatorKind("jobset.x-k8s.io", "JobSet", job_set_children, _L),
+        "`spec.replicatedJobs[*].template`",
+        "`replicas` Jobs, each of its `parallelism`",
+        "`NAME-ROLE-JOB-INDEX-*`",
+        "Job",
+        "`jobset.sigs.k8s.io/jobset-name`, `.../job-key`",
+    ),
+    Row(
+        OperatorKind(
+            "leaderworkerset.x-k8s.io",
+            "LeaderWorkerSet",
+            leader_worker_children,
+            _O,
+            together="leaderworkerset.sigs.k8s.io/group-index",
+        ),
+        "`spec.leaderWorkerTemplate.leaderTemplate`, `.workerTemplate`",
+        "`spec.replicas` groups of `size`",
+        "`NAME-GROUP`, `NAME-GROUP-INDEX`",
+        "StatefulSet",
+        "`leaderworkerset.sigs.k8s.io/group-index`",
+    ),
+    Row(
+        OperatorKind("kubeflow.org", "PyTorchJob", pytorch_children, _L),
+        "`spec.pytorchReplicaSpecs[*].template`, and an init container of workers",
+        "`replicas`",
+        "`NAME-ROLE-INDEX`",
+        "the object",
+        "`training.kubeflow.org/job-name`",
+    ),
+    Row(
+        OperatorKind("kubeflow.org", "TFJob", tensorflow_children, _L),
+        "`spec.tfReplicaSpecs[*].template`",
+        "`replicas`",
+        "`NAME-ROLE-INDEX`",
+        "the object",
+        "`training.kubeflow.org/job-name`",
+    ),
+    Row(
+        OperatorKind("kubeflow.org", "MPIJob", mpi_children, _L),
+        "`spec.mpiReplicaSpecs[*].template`",
+        "`replicas`, and one launcher",
+        "`NAME-worker-INDEX`, `NAME-launcher`",
+        "the object; the launcher's a Job (v2)",
+        "`training.kubeflow.org/job-name`",
+    ),
+    Row(
+        OperatorKind("trainer.kubeflow.org", "TrainJob", train_job_children, _L, train_job_doubts),
+        "that of its runtime, which has to be among the manifests",
+        "`spec.trainer.numNodes`",
+        "`NAME-node-0-INDEX-*`",
+        "Job",
+        "`jobset.sigs.k8s.io/jobset-name`",
+    ),
+    Row(
+        OperatorKind("ray.io", "RayCluster", ray_cluster_children, _R),
+        "`spec.headGroupSpec.template`, `spec.workerGroupSpecs[*].template`, and what KubeRay adds",
+        "one head; `replicas` of a group within its limits, times `numOfHosts`",
+        "`NAME-head`, `NAME-GROUP-worker-*`",
+        "the object",
+        "`ray.io/cluster`",
+    ),
+    Row(
+        OperatorKind("ray.io", "RayJob", ray_job_children, _R),
+        "`spec.rayClusterSpec`, and the submitter's",
+        "those of the cluster, and one Job",
+        "as of the cluster `NAME-HASH`; `NAME-*`",
+        "RayCluster; Job",
+        "`ray.io/cluster`",
+    ),
+    Row(
+        OperatorKind("ray.io", "RayService", ray_service_children, _N),
+        "`spec.rayClusterConfig`",
+        "those of the cluster",
+        "as of the cluster `NAME-HASH`",
+        "RayCluster",
+        "`ray.io/cluster`",
+    ),
+    Row(
+        OperatorKind("batch.volcano.sh", "Job", volcano_children, _L),
+        "`spec.tasks[*].template`",
+        "`replicas`",
+        "`NAME-TASK-INDEX`",
+        "the object",
+        "`scheduling.k8s.io/group-name`",
+    ),
+    Row(
+        OperatorKind("sparkoperator.k8s.io", "SparkApplication", spark_children, _R, spark_doubts),
+        "`spec.driver`, `spec.executor`: cores, memory and overhead",
+        "one driver; `executor.instances`, or the most of dynamic allocation",
+        "`NAME-driver`, `NAME-HASH-exec-NUMBER`",
+        "the object; executors by the driver",
+        "`spark-app-name`",
+    ),
+    Row(
+        OperatorKind("postgresql.cnpg.io", "Cluster", postgres_children, _O),
+        "made of `spec.resources`, `spec.affinity`, `spec.storage`",
+        "`spec.instances`",
+        "`NAME-NUMBER`",
+        "the object",
+        "`cnpg.io/cluster`",
+    ),
+    Row(
+        OperatorKind("kafka.strimzi.io", "KafkaNodePool", kafka_pool_children, _O, kafka_pool_doubts),
+        "made of `spec.resources`, `spec.template.pod`, `spec.storage`, and of the Kafka's",
+        "`spec.replicas`",
+        "`CLUSTER-NAME-ID`",
+        "StrimziPodSet",
+        "`strimzi.io/cluster`",
+    ),
+    Row(
+        OperatorKind("kafka.strimzi.io", "Kafka", kafka_children, _O),
+        "made of `spec.kafka`, `spec.zookeeper`, `spec.entityOperator`",
+        "`replicas`; brokers only without node pools",
+        "`NAME-kafka-ID`, `NAME-zookeeper-ID`, `NAME-entity-operator-HASH-*`",
+        "StrimziPodSet; ReplicaSet",
+        "`strimzi.io/cluster`",
+    ),
+    Row(
+        OperatorKind("elasticsearch.k8s.elastic.co", "Elasticsearch", elasticsearch_children, _O),
+        "`spec.nodeSets[*].podTemplate`, and what ECK adds",
+        "`count`",
+        "`NAME-es-SET-ORDINAL`",
+        "StatefulSet",
+        "`elasticsearch.k8s.elastic.co/cluster-name`",
+    ),
+    Row(
+        OperatorKind("monitoring.coreos.com", "Prometheus", prometheus_children, _O),
+        "made of `spec.resources` and the like, and what reloads it",
+        "`spec.shards` times `spec.replicas`",
+        "`prometheus-NAME-ORDINAL`, `prometheus-NAME-shard-SHARD-ORDINAL`",
+        "StatefulSet",
+        "`operator.prometheus.io/name`",
+    ),
+    Row(
+        OperatorKind("monitoring.coreos.com", "Alertmanager", alertmanager_children, _O),
+        "made of `spec.resources` and the like, and what reloads it",
+        "`spec.replicas`",
+        "`alertmanager-NAME-ORDINAL`",
+        "StatefulSet",
+        "`alertmanager`",
+    ),
+    Row(
+        OperatorKind("argoproj.io", "Workflow", workflow_children, _L, workflow_doubts),
+        "`spec.templates[*]`",
+        "the peak of parallel pods, an upper bound",
+        "`NAME-TEMPLATE-*`",
+        "the object",
+        "`workflows.argoproj.io/workflow`",
+    ),
+    Row(
+        OperatorKind("argoproj.io", "CronWorkflow", workflow_children, _L, workflow_doubts),
+        "`spec.workflowSpec.templates[*]`",
+        "the peak of one run, an upper bound",
+        "`NAME-TEMPLATE-*`",
+        "the object",
+        "`workflows.argoproj.io/workflow`",
+    ),
+    Row(
+        OperatorKind("tekton.dev", "PipelineRun", pipeline_run_children, _L, run_doubts),
+        "the steps of its tasks",
+        "the peak of parallel tasks, an upper bound",
+        "`NAME-TASK-pod`",
+        "TaskRun",
+        "`tekton.dev/pipelineRun`",
+    ),
+    Row(
+        OperatorKind("tekton.dev", "TaskRun", task_run_children, _L, run_doubts),
+        "the steps of its task",
+        "one",
+        "`NAME-pod`",
+        "the object",
+    ),
+)
+
+KINDS: tuple[WorkloadKind, ...] = tuple(row.kind for row in ROWS)
+"""All kinds of operators that are known here."""
+
+_HEADS = ("Kind", "Templates", "How many", "Names", "Owner", "Together by", "Update")
+
+
+def markdown_table() -> str:
+    """The table as the documentation has it."""
+    rows = [
+        (f"`{row.full_name}`", row.templates, row.count, row.names, row.owner, row.group or "-", row.update)
+        for row in sorted(ROWS, key=lambda row: row.full_name)
+    ]
+    lines = [_HEADS, tuple("---" for _ in _HEADS), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

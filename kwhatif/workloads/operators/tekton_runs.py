@@ -1,0 +1,173 @@
+"""Tekton's TaskRuns, and PipelineRuns at their peak: a pod a task, as many as may run at once, an upper bound.
+
+Upstream: tektoncd/pipeline, pkg/pod/pod.go, pkg/reconciler/pipelinerun, pkg/reconciler/pipeline/dag.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kwhatif.admission.response import Doubt, Object
+from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of, section
+from kwhatif.workloads.operators.operator_kind import items_of, some_fields
+from kwhatif.workloads.operators.task_graphs import most_at_once
+from kwhatif.workloads.workload_kind import Companions, child_pod
+
+_GROUP = "tekton.dev"
+_RESULT = re.compile(r"\$\((?:tasks|finally)\.([\w-]+)\.")
+_SCHEDULING = ("nodeSelector", "tolerations", "affinity", "schedulerName", "priorityClassName", "runtimeClassName",
+               "hostNetwork", "topologySpreadConstraints", "imagePullSecrets", "volumes")  # fmt: skip
+_CONTAINER = ("image", "command", "args", "env", "workingDir", "volumeMounts", "securityContext", "imagePullPolicy")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One run of a task: its name in the pipeline, which of several, and its steps."""
+
+    name: str
+    spec: Object
+    number: int | None = None
+
+
+@dataclass
+class _Reading:
+    run: Object
+    companions: Companions
+    unknown: list[str] = field(default_factory=list)
+
+    def task_spec(self, obj: Object) -> Object | None:
+        """The steps of a task: told there, or in a Task of the manifests."""
+        return self._find_spec(obj, "taskSpec", "taskRef", "Task")
+
+    def pipeline_spec(self) -> Object | None:
+        return self._find_spec(section(self.run, "spec"), "pipelineSpec", "pipelineRef", "Pipeline")
+
+    def _find_spec(self, obj: Object, own: str, reference: str, kind: str) -> Object | None:
+        if section(obj, own):
+            return section(obj, own)
+        told = section(obj, reference)
+        name = told.get("name")
+        found = name and self.companions.find(_GROUP, str(told.get("kind") or kind), namespace_of(self.run), str(name))
+        if found:
+            return section(found, "spec")
+        where = str(name or told.get("resolver") or told.get("bundle") or "of no name")
+        self.unknown.append(f"{kind} {where} is not among the manifests")
+        return None
+
+    def peak(self) -> list[_Task]:
+        """The tasks that run at once at most: those of the graph, or those that come in the end."""
+        pipeline = self.pipeline_spec()
+        if pipeline is None:
+            return []
+        tasks = items_of(pipeline, "tasks")
+        runs = {str(task.get("name")): self._runs(task) for task in tasks}
+        graph = most_at_once(runs, {str(task.get("name")): _waits_for(task) for task in tasks})
+        last = [run for task in items_of(pipeline, "finally") for run in self._runs(task)]
+        return max(graph, last, key=len)
+
+    def _runs(self, task: Object) -> list[_Task]:
+        spec, name = self.task_spec(task), str(task.get("name"))
+        if spec is None:
+            return []
+        matrix = section(task, "matrix")
+        if not matrix:
+            return [_Task(name, spec)]
+        lengths = [len(each["value"]) for each in items_of(matrix, "params") if isinstance(each.get("value"), list)]
+        times = max(math.prod(lengths) if lengths else 0, len(items_of(matrix, "include")), 1)
+        return [_Task(name, spec, number) for number in range(times)]
+
+
+def _waits_for(task: Object) -> set[str]:
+    """What a task comes after: as it is told, and whose results it uses."""
+    return {str(name) for name in task.get("runAfter") or ()} | set(_RESULT.findall(str(task)))
+
+
+def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Object]:
+    """The pods of a PipelineRun at the peak, each owned by its TaskRun."""
+    if section(run, "spec").get("status"):
+        return
+    spec = section(run, "spec")
+    common = section(spec, "taskRunTemplate")
+    template = section(common, "podTemplate") or section(spec, "podTemplate")
+    account = common.get("serviceAccountName") or spec.get("serviceAccountName")
+    own = {str(each.get("pipelineTaskName")): each for each in items_of(spec, "taskRunSpecs")}
+    for task in _Reading(run, companions).peak():
+        told = own.get(task.name, {})
+        suffix = "" if task.number is None else f"-{task.number}"
+        owner = {
+            "apiVersion": f"{_GROUP}/v1",
+            "kind": "TaskRun",
+            "metadata": {"name": f"{name_of(run)}-{task.name}{suffix}", "namespace": namespace_of(run)},
+        }
+        labels = {
+            f"{_GROUP}/pipelineRun": name_of(run),
+            f"{_GROUP}/pipelineTask": task.name,
+            f"{_GROUP}/memberOf": "tasks",
+        }
+        pod_template = {**template, **(told.get("podTemplate") or told.get("taskPodTemplate") or {})}
+        named = told.get("serviceAccountName") or told.get("taskServiceAccountName") or account
+        yield _pod(owner, task.spec, pod_template, labels, str(named or ""), told)
+
+
+def task_run_children(run: Object, companions: Companions) -> Iterator[Object]:
+    """The pod of a TaskRun."""
+    spec = section(run, "spec")
+    found = None if spec.get("status") else _Reading(run, companions).task_spec(spec)
+    if found is not None:
+        account = str(spec.get("serviceAccountName") or "")
+        yield _pod(run, found, section(spec, "podTemplate"), {}, account, spec)
+
+
+def _pod(owner: Object, task: Object, template: Object, labels: dict[str, str], account: str, told: Object) -> Object:
+    base = section(task, "stepTemplate")
+    steps = []
+    for place, step in enumerate(items_of(task, "steps")):
+        container = {"name": f"step-{step.get('name') or f'unnamed-{place}'}", **some_fields(base, *_CONTAINER)}
+        container |= some_fields(step, *_CONTAINER)
+        container.setdefault("image", "unknown")
+        asked = next(
+            (each[key] for each in (step, base) for key in ("computeResources", "resources") if each.get(key)), None
+        )
+        if asked:
+            container["resources"] = deep_copy_json(asked)
+        steps.append(container)
+    if whole := told.get("computeResources"):
+        # What the task as a whole asks for is given to its first step: steps have no more than that together.
+        for container in steps:
+            container.pop("resources", None)
+        if steps:
+            steps[0]["resources"] = deep_copy_json(whole)
+    sidecars = [
+        {"name": f"sidecar-{each.get('name')}", **some_fields(each, *_CONTAINER),
+         "resources": deep_copy_json(each.get("computeResources") or each.get("resources") or {})}
+        for each in items_of(task, "sidecars")
+    ]  # fmt: skip
+    body: Object = {"restartPolicy": "Never", "containers": [*steps, *sidecars], **some_fields(template, *_SCHEDULING)}
+    body["initContainers"] = [{"name": "prepare", "image": "tekton-entrypoint"}]
+    if volumes := [*(body.get("volumes") or ()), *deep_copy_json(items_of(task, "volumes"))]:
+        body["volumes"] = volumes
+    if account:
+        body["serviceAccountName"] = account
+    whole_labels = {
+        "app.kubernetes.io/managed-by": "tekton-pipelines",
+        f"{_GROUP}/taskRun": name_of(owner),
+        **labels,
+    }
+    return child_pod(owner, {"spec": body}, f"{name_of(owner)}-pod", whole_labels)
+
+
+def run_doubts(run: Object, companions: Companions) -> Iterator[Doubt]:
+    reading = _Reading(run, companions)
+    called = f"{run.get('kind')} {name_of(run)}"
+    if run.get("kind") == "TaskRun":
+        reading.task_spec(section(run, "spec"))
+    else:
+        pods = reading.peak()
+        if pods:
+            what = f"{called} is taken at its peak of {len(pods)} parallel pods"
+            yield Doubt(what, "that is an upper bound: it may have fewer at any time")
+    for unknown in dict.fromkeys(reading.unknown):
+        yield Doubt(f"{called}: {unknown}", "pods of it are missing")

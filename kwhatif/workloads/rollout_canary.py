@@ -1,0 +1,152 @@
+"""Updates of Argo Rollouts by a canary: at each step so many pods are new, and as many stable ones fewer.
+
+Pauses are taken to end, analyses and experiments to succeed. Upstream: utils/replicaset/canary.go of
+argoproj/argo-rollouts (CalculateReplicaCountsForCanary), rollout/canary.go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from kwhatif.admission.response import Object
+from kwhatif.workloads.objects import deep_copy_json, get_scaled_value, integer, name_of, section
+from kwhatif.workloads.rollout_pods import Wanted, alike
+from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod, member_of
+
+_NEW, _STABLE = "new", "stable"
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryStep:
+    """The share of pods that are new, in percent; or their number, where the step scales the canary by itself."""
+
+    weight: int
+    replicas: int | None = None
+
+
+@dataclass(eq=False)
+class CanaryRollout(Rollout):
+    """``step`` is the place of the canary's step; after the last, all pods are new."""
+
+    obj: Object
+    replicas: int
+    body: Object
+    claims: tuple[Object, ...]
+    steps: tuple[CanaryStep, ...]
+    step: int = field(default=0, init=False)
+
+    @classmethod
+    def of(cls, obj: Object, pods: Sequence[Object], wanted: Sequence[Wanted], admit: Admit) -> CanaryRollout:
+        replicas = integer(section(obj, "spec").get("replicas"), 1)
+        body, claims = wanted[0] if wanted else ({}, ())
+        members = [member_of(pod, _NEW if wanted and alike(pod, body) else _STABLE) for pod in pods]
+        changed = any(member.revision == _STABLE for member in members)
+        return cls(members, admit, obj, replicas if wanted else 0, body, claims, steps_of(obj) if changed else ())
+
+    def sync(self) -> bool:
+        new, stable = self._of(_NEW), self._of(_STABLE)
+        want_new, want_stable = self._sizes()
+        room = self.replicas + self._surge() - len(new) - len(stable)
+        if self._routes_traffic() or (self.step < len(self.steps) and self.steps[self.step].replicas is not None):
+            room = want_new
+        growth = min(want_new - len(new), room)
+        if growth > 0:
+            return self._create(growth)
+        if len(new) > want_new:
+            return self._remove(new, len(new) - want_new)
+        spare = len(stable) - want_stable
+        available = sum(member.available for member in new) + len(stable)
+        spare = min(spare, available - (self.replicas - self._unavailable()))
+        if spare > 0:
+            return self._remove(stable, spare)
+        if self.step < len(self.steps) and self._is_reached(want_new, want_stable):
+            self.step += 1
+            return True
+        return False
+
+    def _sizes(self) -> tuple[int, int]:
+        if self.step >= len(self.steps):
+            # Where traffic is routed, it leaves the stable pods only when all new ones are there to take it.
+            early = self._routes_traffic() and sum(m.available for m in self._of(_NEW)) < self.replicas
+            return self.replicas, len(self._of(_STABLE)) if early else 0
+        step = self.steps[self.step]
+        if step.replicas is not None:
+            return step.replicas, self.replicas
+        share = Fraction(step.weight, 100)
+        stable = self.replicas if self._routes_traffic() else math.ceil(self.replicas * (1 - share))
+        return math.ceil(self.replicas * share), stable
+
+    def _is_reached(self, new: int, stable: int) -> bool:
+        enough = sum(member.available for member in self._of(_NEW)) == new
+        return enough and len(self._of(_STABLE)) == stable
+
+    def _create(self, count: int) -> bool:
+        for place in range(count):
+            if self.create(deep_copy_json(self.body), _NEW, self.claims) is None:
+                return place > 0
+        return True
+
+    def _remove(self, members: Sequence[RolloutPod], count: int) -> bool:
+        for member in sorted(members, key=lambda each: each.available)[:count]:
+            self.remove(member)
+        return True
+
+    def _of(self, revision: str) -> list[RolloutPod]:
+        return [member for member in self.members if member.revision == revision and member.active]
+
+    def _canary(self) -> Object:
+        return section(self.obj, "spec", "strategy", "canary")
+
+    def _routes_traffic(self) -> bool:
+        return bool(self._canary().get("trafficRouting"))
+
+    def _surge(self) -> int:
+        extra = 0
+        if self.step < len(self.steps):
+            extra = (self.replicas * self.steps[self.step].weight) % 100 != 0
+        surge = get_scaled_value(self._canary().get("maxSurge", "25%"), self.replicas, up=True)
+        return surge + extra
+
+    def _unavailable(self) -> int:
+        """Where neither more nor fewer are allowed, one may be unavailable."""
+        surge = get_scaled_value(self._canary().get("maxSurge", "25%"), self.replicas, up=True)
+        told = get_scaled_value(self._canary().get("maxUnavailable", "25%"), self.replicas, up=False)
+        return min(told or (surge == 0), self.replicas)
+
+    def is_new(self, member: RolloutPod) -> bool:
+        return bool(self.steps) and member.revision == _NEW
+
+    def remaining_work(self) -> str:
+        new = sum(member.available for member in self._of(_NEW))
+        old = len(self._of(_STABLE))
+        if new >= self.replicas and not old:
+            return ""
+        where = f" at step {self.step + 1} of {len(self.steps)}" if self.step < len(self.steps) else ""
+        return f"{new} of {self.replicas} pods of Rollout {name_of(self.obj)} are new{where}, {old} old"
+
+
+def steps_of(obj: Object) -> tuple[CanaryStep, ...]:
+    """What each step of a canary asks for; those that only wait ask for what the one before did."""
+    canary = section(obj, "spec", "strategy", "canary")
+    found: list[CanaryStep] = []
+    weight, replicas, follows = 0, None, True
+    for step in canary.get("steps") or ():
+        if step.get("setWeight") is not None:
+            weight = integer(step["setWeight"], 0)
+            if follows:
+                replicas = None
+        scale = step.get("setCanaryScale") or {}
+        if scale and canary.get("trafficRouting"):
+            follows = bool(scale.get("matchTrafficWeight"))
+            replicas = None if follows else _scale_of(obj, scale)
+        found.append(CanaryStep(weight, replicas))
+    return tuple(found)
+
+
+def _scale_of(obj: Object, scale: Object) -> int:
+    if scale.get("replicas") is not None:
+        return integer(scale["replicas"], 0)
+    return math.ceil(integer(section(obj, "spec").get("replicas"), 1) * Fraction(integer(scale.get("weight"), 0), 100))

@@ -1,0 +1,129 @@
+"""Kinds of objects that make pods and are not Kubernetes' own: what the rest of the program asks of one.
+
+An operator makes other objects: pods, or a Job, a StatefulSet, a Deployment, whose controllers make the pods. So a kind
+answers with its children, and everything from there on is what Kubernetes' own controllers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Protocol
+
+from kwhatif.admission.response import Doubt, Object
+from kwhatif.workloads.objects import (
+    controller_of,
+    deep_copy_json,
+    group_of,
+    name_of,
+    namespace_of,
+    owner_reference,
+    section,
+)
+
+
+class UpdateOrder(StrEnum):
+    """In which order an operator replaces the pods that an update changes."""
+
+    recreate = "recreate"
+    """All go at once; the new ones come when they have gone."""
+    one_by_one = "one-by-one"
+    """One goes and comes back, and is ready before the next one goes; the last one by name first."""
+    new_first = "new-first"
+    """All new ones come; when they are ready, the old ones go."""
+    canary = "canary"
+    """As many are new as the steps of a canary say; a template with a strategy of its own."""
+    left = "left"
+    """Pods that are there stay as they are."""
+
+
+class Companions:
+    """Other objects that a kind may look up: those of the manifests, by group, kind, namespace and name."""
+
+    def __init__(self, objects: Iterable[Object] = ()) -> None:
+        self._there: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
+        for obj in objects:
+            home = self._there.setdefault((group_of(obj), str(obj.get("kind"))), {})
+            home[namespace_of_any(obj), name_of(obj)] = obj
+
+    def find(self, group: str, kind: str, namespace: str, name: str) -> Object | None:
+        """One object; ``namespace`` is empty for those that live in none."""
+        return self._there.get((group, kind), {}).get((namespace, name))
+
+    def all(self, group: str, kind: str, namespace: str) -> Iterator[Object]:
+        """Those of a kind and namespace, by name."""
+        for (home, _), obj in sorted(self._there.get((group, kind), {}).items()):
+            if home == namespace:
+                yield obj
+
+
+class WorkloadKind(Protocol):
+    """How objects of one kind become pods."""
+
+    def fits(self, obj: Object) -> bool:
+        """Whether an object is of this kind."""
+        ...
+
+    def children_of(self, obj: Object, companions: Companions) -> Iterable[Object]:
+        """The objects that the operator makes of it, in their order. Raises InputError, with a place."""
+        ...
+
+    def update_of(self, obj: Object) -> UpdateOrder:
+        """In which order its pods are replaced."""
+        ...
+
+    def together_by(self, obj: Object) -> str:
+        """The label by which pods are replaced together; empty where each is by itself."""
+        ...
+
+    def doubts_of(self, obj: Object, companions: Companions, *, updated: bool) -> Iterable[Doubt]:
+        """What is not known of its pods, or of their update."""
+        ...
+
+
+def namespace_of_any(obj: Object) -> str:
+    """The namespace that an object names; empty where it names none."""
+    return str(section(obj, "metadata").get("namespace") or "")
+
+
+def child(
+    owner: Object, api_version: str, kind: str, name: str, spec: Object, metadata: Object | None = None
+) -> Object:
+    """An object that ``owner`` controls; ``metadata`` has labels and annotations."""
+    told = {
+        key: deep_copy_json(value)
+        for key, value in (metadata or {}).items()
+        if key in ("labels", "annotations") and value
+    }
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": namespace_of(owner),
+            **told,
+            "ownerReferences": [owner_reference(owner)],
+        },
+        "spec": spec,
+    }
+
+
+def child_pod(
+    owner: Object, template: Object, name: str, labels: Object | None = None, annotations: Object | None = None
+) -> Object:
+    """A pod of a template; a ``name`` that ends in a dash is completed by the API server."""
+    metadata = deep_copy_json(section(template, "metadata"))
+    given: Object = {"generateName" if name.endswith("-") else "name": name, "namespace": namespace_of(owner)}
+    for key, more in (("labels", labels), ("annotations", annotations)):
+        if found := {**section(metadata, key), **(more or {})}:
+            given[key] = found
+    if metadata.get("finalizers"):
+        given["finalizers"] = metadata["finalizers"]
+    given["ownerReferences"] = [owner_reference(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": given, "spec": deep_copy_json(section(template, "spec"))}
+
+
+def kind_of_owner(obj: Object) -> tuple[str, str]:
+    """Kind and name of the controller that manages an object; empty if none does."""
+    owner = controller_of(obj)
+    return str(owner.get("kind") or ""), str(owner.get("name") or "")

@@ -1,0 +1,60 @@
+"""Groups of pods on the command line: what the samples promise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "training"
+GANGS = "GenericWorkload=true,GangScheduling=true"
+RACKS = f"{GANGS},TopologyAwareWorkloadScheduling=true"
+PREEMPTION = f"{GANGS},WorkloadAwarePreemption=true"
+
+
+def place(name: str, gates: str, *words: str) -> list[str]:
+    """The lines of the report; runs of blanks count as one."""
+    cluster, manifest = str(SAMPLES / "cluster.yaml"), str(SAMPLES / f"{name}.yaml")
+    ran = run("place", manifest, "--snapshot", cluster, "--feature-gates", gates, *words)
+    return [" ".join(line.split()) for line in ran.out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "gates", "line"),
+    [
+        ("tune", RACKS, "scheduled gang ml/tune: 4 of 4 find a node, needs 4: 4 run rack-1"),
+        ("train", RACKS, "scheduled gang ml/train: 8 of 8 find a node, needs 8: 8 run rack-2"),
+        (
+            "urgent",
+            PREEMPTION,
+            "scheduled gang ml/urgent: 19 of 19 find a node, needs 19: 19 run - "
+            "evicts ml/batch-0, ml/batch-1, ml/batch-2",
+        ),
+    ],
+)
+def test_a_group_is_a_row(name: str, gates: str, line: str) -> None:
+    assert line in place(name, gates)
+
+
+def test_a_group_that_does_not_fit_tells_what_it_lacks_in_each_domain() -> None:
+    lines = place("pretrain", RACKS)
+    assert any(
+        line.startswith("unschedulable gang ml/pretrain: 8 of 12 find a node, needs 12: nobody runs") for line in lines
+    )
+    assert any("ml/pretrain rack-2 4 8/12 4 nvidia.com/gpu short for 4 of 12 members" in line for line in lines)
+
+
+def test_without_the_gate_every_pod_is_on_its_own() -> None:
+    cluster, manifest = str(SAMPLES / "cluster.yaml"), str(SAMPLES / "pretrain.yaml")
+    ran = run("place", manifest, "--snapshot", cluster, "-o", "json")
+    assert '"groups"' not in ran.out
+    assert "Kubernetes 1.36 has no PodGroup of scheduling.k8s.io/v1alpha2" in ran.out
+
+
+def test_a_gang_that_is_not_complete_waits() -> None:
+    cluster, text = str(SAMPLES / "cluster.yaml"), (SAMPLES / "tune.yaml").read_text()
+    part = "\n---\n".join(text.split("\n---\n")[:3])
+    ran = run("place", "-", "--snapshot", cluster, "--feature-gates", RACKS, stdin=part)
+    assert "gang ml/tune: 2 of 4 pods are there: waits for the others" in ran.out
