@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.snapshot.info.result import InfoResult, NodeUse, ResourceUse
+from kwhatif.commands.snapshot.info.usage_text import usage_blocks
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
 from kwhatif.render.page_spec import PageSpec
-from kwhatif.render.usage import usage_blocks
 from kwhatif.results.amounts import format_age, format_column, format_count
 
 BAR_WIDTH = 6
