@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 from kwhatif.bounds import PODS
+from kwhatif.errors import FidelityError, UsageError
+from kwhatif.results.base import Result
+from kwhatif.simulation import pipeline
 from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Inputs, ManifestOptions, SchedulerOptions
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import Question, Scenario
 
 if TYPE_CHECKING:
     from kwhatif.framework.interface import Plugin
     from kwhatif.simulation.edits.kind import ParsedEdit
     from kwhatif.simulation.inputs import LiveSource
     from kwhatif.snapshot.format.model import Snapshot
+
+R = TypeVar("R", bound=Result)
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -101,6 +107,28 @@ class _PlainEdits:
 
         for number, each in enumerate(self.plain):
             yield read_edit(each, f"edits[{number}]")
+
+
+def ask(question: Question[R], *scenarios: Scenario) -> R:
+    """The answer to a question, as on the command line; what is wrong with options is said by their names in Python.
+
+    Raises KwhatifError.
+    """
+    try:
+        return pipeline.ask(question, *scenarios)
+    except (UsageError, FidelityError) as error:
+        raise type(error)(_in_python(str(error))) from error
+
+
+def _in_python(text: str) -> str:
+    """A message in which flags have the names of keyword arguments: ``--no-recreate`` is ``recreate=False``."""
+    return _FLAG.sub(
+        lambda flag: _PLURALS.get(flag[2], flag[2].replace("-", "_")) + ("=False" if flag[1] else ""), text
+    )
+
+
+_FLAG = re.compile(r"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)")
+_PLURALS = {"pod-template-path": "pod_template_paths", "plugin": "plugins", "rule": "levels"}
 
 
 def build_scenario(

@@ -147,7 +147,7 @@ def test_capacity_counts_no_further_and_says_so() -> None:
     assert most.ended == "nodes"
     found = capacity([pod], snapshot=CLUSTER, max_pods=6)
     assert (found.fits, found.ended) == (5, "max-pods")
-    with pytest.raises(UsageError, match=r"--at-least 6: no more than 5 are counted \(--max-pods\)"):
+    with pytest.raises(UsageError, match=r"at_least 6: no more than 5 are counted \(max_pods\)"):
         capacity([pod], snapshot=CLUSTER, max_pods=6, at_least=6)
 
 

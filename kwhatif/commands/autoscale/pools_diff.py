@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.commands.api_options import ClusterSource, Manifests, Path, ScenarioKeywords, build_scenario, paths_of
-from kwhatif.simulation.pipeline import ask
+from kwhatif.commands.api_options import ClusterSource, Manifests, Path, ScenarioKeywords, ask, build_scenario, paths_of
 
 if TYPE_CHECKING:
     from kwhatif.commands.autoscale.karpenter_result import PoolsDiff

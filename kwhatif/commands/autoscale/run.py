@@ -12,10 +12,10 @@ from kwhatif.commands.api_options import (
     Path,
     ScenarioKeywords,
     SchedulerKeywords,
+    ask,
     build_scenario,
     paths_of,
 )
-from kwhatif.simulation.pipeline import ask
 
 if TYPE_CHECKING:
     from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained

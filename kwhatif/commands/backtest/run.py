@@ -11,8 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from kwhatif.commands.api_options import Path, SchedulerKeywords, build_scenario, policy_of
-from kwhatif.simulation.pipeline import ask
+from kwhatif.commands.api_options import Path, SchedulerKeywords, ask, build_scenario, policy_of
 
 if TYPE_CHECKING:
     from kwhatif.commands.backtest.diff_result import BacktestDiff

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, build_scenario
-from kwhatif.simulation.pipeline import ask
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario
 
 if TYPE_CHECKING:
     from kwhatif.commands.chances.result import ChancesResult

@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, build_scenario
-from kwhatif.simulation.pipeline import ask
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 
 if TYPE_CHECKING:
     from kwhatif.commands.deschedule.result import DescheduleResult

@@ -10,12 +10,12 @@ from kwhatif.commands.api_options import (
     ClusterSource,
     Manifests,
     Path,
+    ask,
     build_scenario,
     cluster_of,
     files_of,
     policy_of,
 )
-from kwhatif.simulation.pipeline import ask
 
 if TYPE_CHECKING:
     from kwhatif.results.diff import DecisionDiff

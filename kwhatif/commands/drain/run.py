@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, build_scenario
-from kwhatif.simulation.pipeline import ask
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, ask, build_scenario
 
 if TYPE_CHECKING:
     from kwhatif.results.disruption import DrainResult

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, build_scenario, files_of
-from kwhatif.simulation.pipeline import ask
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, files_of
 from kwhatif.simulation.question import Question
 
 if TYPE_CHECKING:

@@ -7,8 +7,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Unpack
 
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, Path, build_scenario, files_of
-from kwhatif.simulation.pipeline import ask
+from kwhatif.commands.api_options import (
+    AutoscaledKeywords,
+    ClusterSource,
+    Manifests,
+    Path,
+    ask,
+    build_scenario,
+    files_of,
+)
 
 if TYPE_CHECKING:
     from kwhatif.results.gate import GateResult

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, build_scenario, paths_of
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario, paths_of
 from kwhatif.commands.rightsize.advice import advise
 from kwhatif.commands.rightsize.advice_files import FORMS, PATCHES, write_advice
 from kwhatif.commands.rightsize.at_rest import LARGE
@@ -32,7 +32,6 @@ from kwhatif.results.base import Fidelity
 from kwhatif.simulation.cluster_map import observe_cluster
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 
 MOST_STEPS = 8

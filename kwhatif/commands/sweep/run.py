@@ -11,11 +11,11 @@ from kwhatif.commands.api_options import (
     Manifests,
     Path,
     ScenarioKeywords,
+    ask,
     build_scenario,
     cluster_of,
     files_of,
 )
-from kwhatif.simulation.pipeline import ask
 
 if TYPE_CHECKING:
     from kwhatif.commands.sweep.result import SweepResult
