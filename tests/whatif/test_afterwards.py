@@ -197,7 +197,7 @@ def test_what_was_placed_is_told_with_the_edits(tmp_path: Path) -> None:
 
 def test_nothing_is_written_where_there_is_no_answer(tmp_path: Path) -> None:
     cluster, after = empty(tmp_path, worker("a")), tmp_path / "after.json"
-    with pytest.raises(FidelityError, match="--strict"):
+    with pytest.raises(FidelityError, match="strict"):
         ask(cluster, web(), to=after, strict=True)
     assert not after.exists()
     with pytest.raises(UsageError, match="standard output is for the answer"):
