@@ -25,6 +25,9 @@ SNAPSHOT_BYTES = 2048 * MIB
 RECORDING_BYTES = 16384 * MIB
 """A recording, unpacked, of which one moment is taken: it is never held as a whole."""
 
+ROWS_BYTES = 512 * MIB
+"""The rows of a study that is to be gone on with; they are held as a whole."""
+
 MANIFEST_BYTES = 256 * MIB
 """A file of manifests, unpacked."""
 

@@ -198,19 +198,20 @@ def _check_time(text: str) -> None:
     raise InputError(problem, place="$.metadata.takenAt")
 
 
-def write_snapshot(snapshot: Snapshot, path: str) -> None:
+def write_snapshot(snapshot: Snapshot, path: str, *, private_directory: bool = False) -> None:
     """Write a snapshot in its own format, packed if the name ends in ``.gz`` or ``.zst``; ``-`` is standard output.
 
-    The same snapshot gives the same bytes. The file appears complete or not at all, and only its owner can read it.
-    Raises InputError if it cannot be written.
+    The same snapshot gives the same bytes. The file appears complete or not at all, and only its owner can read it;
+    with ``private_directory`` it is also refused where others may write to its directory. Raises InputError if it
+    cannot be written.
     """
-    write_chunks(_chunks(snapshot), path)
+    write_chunks(_chunks(snapshot), path, private_directory=private_directory)
 
 
-def write_chunks(chunks: Iterable[bytes], path: str) -> None:
+def write_chunks(chunks: Iterable[bytes], path: str, *, private_directory: bool = False) -> None:
     """Write a text that comes in pieces as ``write_snapshot`` does. Raises InputError if it cannot be written."""
     try:
-        with _open_output(path) as file, compress_file(file, path) as packer:
+        with _open_output(path, private_directory) as file, compress_file(file, path) as packer:
             for chunk in chunks:
                 packer.write(chunk)
     except BrokenPipeError as error:
@@ -222,12 +223,12 @@ def write_chunks(chunks: Iterable[bytes], path: str) -> None:
 
 
 @contextlib.contextmanager
-def _open_output(path: str) -> Iterator[IO[bytes]]:
+def _open_output(path: str, private_directory: bool) -> Iterator[IO[bytes]]:
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.flush()
     else:
-        with draft_of(path, private=True) as file:
+        with draft_of(path, private=True, private_directory=private_directory) as file:
             yield file
 
 
