@@ -8,9 +8,9 @@ import os
 import sys
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-if not sys.flags.safe_path and sys.path and os.path.realpath(sys.path[0] or os.curdir) == os.path.realpath(os.curdir):
-    if os.path.realpath(os.curdir) != os.path.realpath(_HERE):
-        del sys.path[0]
+_CURRENT = os.path.realpath(os.curdir)
+if not sys.flags.safe_path and os.path.realpath(_HERE) != _CURRENT:
+    sys.path[:1] = [path for path in sys.path[:1] if os.path.realpath(path or os.curdir) != _CURRENT]
 
 from kwhatif.cli.main import main  # noqa: E402
 

@@ -181,9 +181,10 @@ def cores_here() -> int:
 
 @contextmanager
 def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
-    """The base is pickled once, and handed to each worker through the pipe by which it is started: it is in no file that
-    others could read or that a run that is killed could leave behind. Of a cluster of 5,000 nodes and 50,000 pods it is
-    forty megabytes.
+    """The base is pickled once, and handed to each worker through the pipe by which it is started.
+
+    So it is in no file that others could read, or that a run that is killed could leave behind. Of a cluster of 5,000
+    nodes and 50,000 pods it is forty megabytes.
     """
     with _shut_down_in_order(), _isolated_children():
         pool = _Processes(pickle.dumps((study.ask, study.base), protocol=5), processes)

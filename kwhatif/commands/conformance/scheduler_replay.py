@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.core import Pod
+from kwhatif.api.times import check_times
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.conformance.compare import Recorded
@@ -63,6 +64,7 @@ def _pods(scenario: SchedulerScenario) -> Iterator[Pod]:
         try:
             pod = decode(raw, Pod)
             check_name(pod)
+            check_times(pod)
         except InputError as error:
             raise inside(error, "", f"$.pods[{i}]") from None
         yield pod

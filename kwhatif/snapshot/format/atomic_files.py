@@ -251,9 +251,9 @@ def compress_file(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
 class AppendOnlyFile:
     """A file that is there from the beginning and grows by what is appended, each time as a whole or not at all.
 
-    Only its owner can read it, and only one run at a time can append to it (not on Windows, where nothing is locked). It
-    has to be a new one, or with ``resume`` a regular file of our own. Raises OSError: FileExistsError where there is one
-    already, BlockingIOError where another run appends to it.
+    Only its owner can read it, and only one run at a time can append to it (but for Windows, where nothing is locked).
+    It has to be a new one, or with ``resume`` a regular file of our own. Raises OSError: FileExistsError where there is
+    one already, BlockingIOError where another run appends to it.
     """
 
     def __init__(self, path: str, *, resume: bool = False) -> None:

@@ -23,6 +23,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Kind
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.times import check_times
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.live import requests as asker
 from kwhatif.snapshot.live.listing import Listing, ListReader
@@ -313,6 +314,7 @@ class KindWatch:
         assert self.kind.struct is not None
         obj = decode_json(raw, self.kind.struct)
         check_name(obj)
+        check_times(obj)
         prune_object(obj)
         return _text(obj, version), isinstance(obj, Pod) and bool(obj.spec.node_name)
 

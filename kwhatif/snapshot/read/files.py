@@ -187,7 +187,7 @@ def _read(path: str, max_bytes: int) -> bytes:
 
 
 def _read_to_end(file: IO[bytes], size: int, max_bytes: int) -> bytes:
-    """At once what is to be expected, and then piece by piece: what has no end, or a false size, takes no room first."""
+    """At once what is to be expected, then piece by piece, so that what has no end or a false size takes no room."""
     data = file.read(min(size, max_bytes) + 1)
     if len(data) <= size or len(data) > max_bytes:
         return data
