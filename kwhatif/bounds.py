@@ -85,6 +85,12 @@ PODS = 200_000
 NODES = 20_000
 """What the edits of one run may add."""
 
+COUNT = 1_000_000
+"""What a document of our own may count, such as the nodes of a group. What is made of it has limits of its own."""
+
+TRIALS = 10_000
+"""Those that a rule of the gate may ask for, which may come from a pull request."""
+
 COST = 1_000_000_000
 """What all expressions and searches for devices of one run may cost together, in the units in which an API server says
 what a single expression may cost."""
@@ -141,6 +147,12 @@ def make_nodes(number: int) -> None:
         others = f" after {room.nodes:,} of other edits" if room.nodes else ""
         raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,}{others}")
     room.nodes += number
+
+
+def check_nodes(number: int, owner: str) -> None:
+    """Refuse to have so many nodes that are not there yet. Raises InputError if they are too many."""
+    if number > NODES:
+        raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,} of {owner}")
 
 
 @contextmanager

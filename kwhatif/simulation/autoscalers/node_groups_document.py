@@ -26,6 +26,7 @@ import msgspec
 from msgspec import Meta
 
 from kwhatif.api.core import Condition, Node, NodeSpec, NodeStatus, ResourceList, Taint
+from kwhatif.api.document_numbers import Count, Price
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, Flags, flags_of, group_settings
@@ -39,9 +40,6 @@ from kwhatif.snapshot.format.documents import own_document, read_only
 from kwhatif.snapshot.read.objects import Document
 
 KIND = "NodeGroups"
-
-Count = Annotated[int, Meta(ge=0)]
-Price = Annotated[float, Meta(ge=0)]
 
 
 class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
