@@ -102,25 +102,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "errors": ("KwhatifError",),
-    "framework.interface": ("Plugin",),
-    "results.autoscale": ("AutoscaleResult",),
-    "results.backtest": ("BacktestResult",),
-    "results.backtest_diff": ("BacktestDiff",),
-    "results.capacity": ("CapacityResult",),
-    "results.chances": ("ChancesResult",),
-    "results.diff": ("DecisionDiff",),
-    "results.drain": ("DrainResult",),
-    "results.expand": ("ExpandResult",),
-    "results.explain": ("ExplainResult",),
-    "results.gate": ("GateResult",),
-    "results.karpenter": ("KarpenterResult", "NodesExplained", "PoolsDiff"),
-    "results.outage": ("OutageResult",),
-    "results.place": ("PlaceResult",),
-    "results.sweep": ("SweepResult",),
-    "snapshot.format.model": ("Snapshot",),
-    "snapshot.load": ("load_snapshot",),
-    "whatif.questions": (
+    "commands.autoscale.karpenter_result": (
+        "KarpenterResult",
+        "NodesExplained",
+        "PoolsDiff",
+    ),
+    "commands.autoscale.result": ("AutoscaleResult",),
+    "commands.backtest.diff_result": ("BacktestDiff",),
+    "commands.backtest.result": ("BacktestResult",),
+    "commands.capacity.result": ("CapacityResult",),
+    "commands.chances.result": ("ChancesResult",),
+    "commands.questions": (
         "autoscale",
         "backtest",
         "backtest_diff",
@@ -139,6 +131,20 @@ _HOMES = {
         "place",
         "sweep",
     ),
+    "commands.sweep.result": ("SweepResult",),
+    "errors": ("KwhatifError",),
+    "framework.interface": ("Plugin",),
+    "results.diff": ("DecisionDiff",),
+    "results.disruption": (
+        "DrainResult",
+        "OutageResult",
+    ),
+    "results.expand": ("ExpandResult",),
+    "results.explain": ("ExplainResult",),
+    "results.gate": ("GateResult",),
+    "results.place": ("PlaceResult",),
+    "snapshot.format.model": ("Snapshot",),
+    "snapshot.load": ("load_snapshot",),
 }
 
 

@@ -19,8 +19,6 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from kwhatif.api import quantity as text_form
-
 INT64_MAX = 2**63 - 1
 NARROW_DIGITS = 18  # every number of so many decimal digits fits an int64
 _NANO = -9
@@ -209,7 +207,7 @@ class Quantity:
         if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() < 3000:
             return _parse(str(value))
         if isinstance(value, float) and math.isfinite(value):
-            return _parse(text_form.shortest(value))
+            return _parse(shortest(value))
         raise QuantityError("a quantity is a text or a number of reasonable size")
 
     @classmethod
@@ -266,9 +264,9 @@ class Quantity:
             return scaled if fits(scaled) else 0
         if shift <= 0:
             # The factor passes through a float; one too large for an int64 becomes the smallest one on amd64.
-            factor = _ten(-shift) if shift >= -text_form.NARROW_DIGITS else -(2**63)
+            factor = _ten(-shift) if shift >= -NARROW_DIGITS else -(2**63)
             return _low_64_bits(_low_64_bits(self._mantissa) * factor)
-        if self._mantissa < text_form.INT64_MAX and shift <= text_form.NARROW_DIGITS:
+        if self._mantissa < INT64_MAX and shift <= NARROW_DIGITS:
             # Truncated, then raised by one even below zero: -1.5 counts as 0 here.
             low = _low_64_bits(self._mantissa)
             whole, rest = divmod(abs(low), _ten(shift))
@@ -363,12 +361,12 @@ class Quantity:
 # A cluster has few distinct quantities: half a million containers ask for some hundreds of them.
 @lru_cache(maxsize=1 << 16)
 def _parse(text: str) -> Quantity:
-    return Quantity(*text_form.read(text))
+    return Quantity(*read(text))
 
 
 @lru_cache(maxsize=1 << 16)
 def _parse_trimmed(text: str) -> Quantity:
-    return _parse(text_form.trim_space(text))
+    return _parse(trim_space(text))
 
 
 def _ten(power: int) -> int:

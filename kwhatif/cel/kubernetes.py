@@ -241,6 +241,7 @@ def definitions() -> Iterator[tuple[str, Overload]]:
     yield from define("string.findAll(string, int) -> list(string)", _find_all, regex_cost)
     yield from _addresses()
     yield from _lists()
+    yield from url_definitions()
 
 
 def _addresses() -> Iterator[tuple[str, Overload]]:

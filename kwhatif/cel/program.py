@@ -8,7 +8,6 @@ from typing import Any
 
 from kwhatif.bounds import charge
 from kwhatif.cel import kubernetes, operators, standard
-from kwhatif.cel import kubernetes as urls
 from kwhatif.cel.compile import Compiler, Run, Scope
 from kwhatif.cel.declarations import Kind, Table, merge_definitions
 from kwhatif.cel.macros import MACROS
@@ -57,6 +56,4 @@ class Program:
 
 @cache
 def _functions() -> Table:
-    return merge_definitions(
-        operators.definitions(), standard.definitions(), kubernetes.definitions(), urls.definitions()
-    )
+    return merge_definitions(operators.definitions(), standard.definitions(), kubernetes.definitions())

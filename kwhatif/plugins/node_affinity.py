@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.api.core import NodeAffinity as Affinity
+from kwhatif.api.core import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity, SelectorError
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView

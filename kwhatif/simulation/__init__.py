@@ -1,1 +1,1 @@
-"""What all questions stand on: a scenario, the pipeline, placement, autoscalers in the loop, and what an answer lacks."""
+"""What all questions stand on: scenario, pipeline, placement, autoscalers in the loop, and what an answer lacks."""

@@ -172,12 +172,6 @@ def _default_class(request: object, spec: Object) -> None:
         spec["parameters"]["scope"] = "Cluster"
 
 
-STRATEGIES = {
-    "Ingress": Strategy(check=_check_ingress, warnings=_ingress_warnings),
-    "IngressClass": Strategy(defaults=_default_class, check=_check_class),
-}
-
-
 _POLICY_TYPES = ("Ingress", "Egress")
 
 
@@ -268,11 +262,6 @@ def _policy_warnings(obj: Object, old: Object | None) -> Iterator[str]:
                     yield from network_warnings(f"{where}.except[{k}]", text or "")
 
 
-_POLICY_STRATEGIES = {
-    "NetworkPolicy": Strategy(defaults=_default_policy, check=_check_policy, warnings=_policy_warnings)
-}
-
-
 _ONE_EACH = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
 
 
@@ -315,7 +304,10 @@ def check_networks(problems: Problems, spec: Object) -> None:
             problems.invalid(path, networks, _ONE_EACH)
 
 
-_ADDRESS_STRATEGIES = {
+STRATEGIES = {
+    "Ingress": Strategy(check=_check_ingress, warnings=_ingress_warnings),
+    "IngressClass": Strategy(defaults=_default_class, check=_check_class),
+    "NetworkPolicy": Strategy(defaults=_default_policy, check=_check_policy, warnings=_policy_warnings),
     "IPAddress": Strategy(check=_check_address),
     "ServiceCIDR": Strategy(check=_check_networks),
 }

@@ -195,9 +195,6 @@ def _volume_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     yield from (text for key, text in _GONE.items() if spec.get(key) is not None)
 
 
-STRATEGIES = {"PersistentVolume": Strategy(defaults=_default_volume, check=_check_volume, warnings=_volume_warnings)}
-
-
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
@@ -225,11 +222,6 @@ def _claim_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     if _CLASS in ((obj.get("metadata") or {}).get("annotations") or {}):
         yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
     yield from claim_warnings(obj.get("spec") or {}, "spec")
-
-
-_CLAIM_STRATEGIES = {
-    "PersistentVolumeClaim": Strategy(defaults=_default_claim, check=_check_claim, warnings=_claim_warnings)
-}
 
 
 _LONGEST_NODE_ID, _SHORTEST_PERIOD = 256, 10
@@ -363,7 +355,9 @@ def _capacity_warnings(obj: Object, old: Object | None) -> Iterator[str]:
         yield f"nodeTopology.matchLabels.{key}: {DEPRECATED_LABELS[key]}"
 
 
-_DRIVER_STRATEGIES = {
+STRATEGIES = {
+    "PersistentVolume": Strategy(defaults=_default_volume, check=_check_volume, warnings=_volume_warnings),
+    "PersistentVolumeClaim": Strategy(defaults=_default_claim, check=_check_claim, warnings=_claim_warnings),
     "CSIDriver": Strategy(_driver_defaults, _check_driver, warnings=_driver_warnings),
     "CSINode": Strategy(check=_check_node),
     "CSIStorageCapacity": Strategy(check=_check_capacity, warnings=_capacity_warnings, has_spec=False),

@@ -81,12 +81,11 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         for verb in ("Validating", "Mutating")
         for binding in ("", "Binding")
     ),
-    "ingresses": (("networking.k8s.io", "Ingress"), ("networking.k8s.io", "IngressClass")),
+    "networking": tuple(
+        ("networking.k8s.io", kind) for kind in ("Ingress", "IngressClass", "NetworkPolicy", "IPAddress", "ServiceCIDR")
+    ),
     "horizontal_pod_autoscalers": (("autoscaling", "HorizontalPodAutoscaler"),),
     "pod_disruption_budgets": (("policy", "PodDisruptionBudget"),),
-    "network_policies": (("networking.k8s.io", "NetworkPolicy"),),
-    "persistent_volumes": (("", "PersistentVolume"),),
-    "persistent_volume_claims": (("", "PersistentVolumeClaim"),),
     "cluster_classes": (
         *(("storage.k8s.io", "StorageClass"), ("scheduling.k8s.io", "PriorityClass")),
         ("node.k8s.io", "RuntimeClass"),
@@ -97,10 +96,10 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "flow_control": tuple((_FLOWS, kind) for kind in ("FlowSchema", "PriorityLevelConfiguration")),
     "resource_slices": (("resource.k8s.io", "ResourceSlice"),),
     "endpoints": (("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice"), ("coordination.k8s.io", "Lease")),
-    "address_kinds": (("networking.k8s.io", "IPAddress"), ("networking.k8s.io", "ServiceCIDR")),
-    "storage_drivers": tuple(
-        ("storage.k8s.io", kind)
-        for kind in ("CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass")
+    "storage": (
+        *(("", "PersistentVolume"), ("", "PersistentVolumeClaim")),
+        *(("storage.k8s.io", "CSIDriver"), ("storage.k8s.io", "CSINode"), ("storage.k8s.io", "CSIStorageCapacity")),
+        *(("storage.k8s.io", "VolumeAttachment"), ("storage.k8s.io", "VolumeAttributesClass")),
     ),
     "namespace_limits": (("", "LimitRange"), ("", "ResourceQuota")),
     "roles": tuple((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),

@@ -206,8 +206,8 @@ def _handler_hosts(pod: _Pod) -> Violation | None:
     if not names:
         return None
     what = "probe or lifecycle host"
-    told = f"{_pluralize(len(names), 'uses', 'use')} {_pluralize(len(hosts), what, what + 's')} {_quote_names(sorted(hosts))}"
-    return Violation(what, f"{_name_containers(sorted(names))} {told}")
+    verb, noun = _pluralize(len(names), "uses", "use"), _pluralize(len(hosts), what, what + "s")
+    return Violation(what, f"{_name_containers(sorted(names))} {verb} {noun} {_quote_names(sorted(hosts))}")
 
 
 def _check_privileged(pod: _Pod) -> Violation | None:

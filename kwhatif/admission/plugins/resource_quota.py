@@ -268,7 +268,8 @@ class Quotas:
         if not over:
             return ""
         asked = {name: _difference(more[name], before.get(name)) for name in over}
-        return f"requested: {_format_amounts(asked)}, used: {_format_amounts(used, over)}, limited: {_format_amounts(hard, over)}"
+        usage = f"used: {_format_amounts(used, over)}, limited: {_format_amounts(hard, over)}"
+        return f"requested: {_format_amounts(asked)}, {usage}"
 
     def _usage_of(self, quota: Object, obj: Object) -> Amounts:
         """What counts for a quota: pods and claims of devices may count for the same.

@@ -179,21 +179,6 @@ def _keep_request(new: Object, old: Object) -> None:
     new["spec"] = deep_copy_json(old.get("spec") or {})
 
 
-RULES = {
-    "Node": UpdateRules(check=_node, spared=("metadata.name", "spec.podCIDRs")),
-    "ServiceCIDR": UpdateRules(check=_service_networks, spared=("metadata.name", "spec.cidrs")),
-    "CertificateSigningRequest": UpdateRules(prepare=_keep_request),
-    "ConfigMap": UpdateRules(check=_config_map, first=True),
-    "Secret": UpdateRules(check=_secret, first=True),
-    "ResourceQuota": UpdateRules(check=_quota),
-    "RoleBinding": UpdateRules(check=_binding),
-    "ClusterRoleBinding": UpdateRules(check=_binding),
-    "CSINode": UpdateRules(check=_driver),
-    "PersistentVolume": UpdateRules(check=_volume),
-    "PersistentVolumeClaim": UpdateRules(check=_claim),
-}
-
-
 _UNTIL = "and must remain in spec.versions until a storage migration ensures no data remains persisted in"
 
 
@@ -217,4 +202,17 @@ def _definition(problems: Problems, new: Object, old: Object) -> None:
             problems.invalid(f"status.storedVersions[{i}]", stored, why)
 
 
-_DEFINITION_RULES = {"CustomResourceDefinition": UpdateRules(check=_definition)}
+RULES = {
+    "Node": UpdateRules(check=_node, spared=("metadata.name", "spec.podCIDRs")),
+    "ServiceCIDR": UpdateRules(check=_service_networks, spared=("metadata.name", "spec.cidrs")),
+    "CertificateSigningRequest": UpdateRules(prepare=_keep_request),
+    "ConfigMap": UpdateRules(check=_config_map, first=True),
+    "Secret": UpdateRules(check=_secret, first=True),
+    "ResourceQuota": UpdateRules(check=_quota),
+    "RoleBinding": UpdateRules(check=_binding),
+    "ClusterRoleBinding": UpdateRules(check=_binding),
+    "CSINode": UpdateRules(check=_driver),
+    "PersistentVolume": UpdateRules(check=_volume),
+    "PersistentVolumeClaim": UpdateRules(check=_claim),
+    "CustomResourceDefinition": UpdateRules(check=_definition),
+}

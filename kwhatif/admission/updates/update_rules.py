@@ -138,11 +138,10 @@ _RULES: dict[tuple[str, str], UpdateRules] = {
     ),
 }
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
-    "pod_updates": (("", "Pod"),),
-    "workload_updates": (("apps", "StatefulSet"), ("batch", "Job")),
+    "workload_updates": (("", "Pod"), ("apps", "StatefulSet"), ("batch", "Job")),
     "service_updates": (("", "Service"),),
-    "definition_updates": (("apiextensions.k8s.io", "CustomResourceDefinition"),),
     "other_updates": (
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
         *(("", "ConfigMap"), ("", "Secret"), ("", "ResourceQuota"), ("", "Node")),
         *(("networking.k8s.io", "ServiceCIDR"), ("certificates.k8s.io", "CertificateSigningRequest")),
         *(("", "PersistentVolume"), ("", "PersistentVolumeClaim"), ("storage.k8s.io", "CSINode")),

@@ -151,9 +151,6 @@ def _only_additions(term: Object, old: Object) -> bool:
     return all(same(each(term, key)[: len(each(old, key))], each(old, key)) for key in keys)
 
 
-RULES = {"Pod": UpdateRules(prepare=_prepare, check=_check)}
-
-
 _MUTABLE = (
     *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
     *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
@@ -264,7 +261,8 @@ def _bare(template: Object) -> dict[str, Any]:
     return {"metadata": metadata, "spec": spec}
 
 
-_WORKLOAD_RULES = {
+RULES = {
+    "Pod": UpdateRules(prepare=_prepare, check=_check),
     "StatefulSet": UpdateRules(
         check=_stateful_set, spared=("metadata.name", "spec.serviceName", "spec.volumeClaimTemplates")
     ),

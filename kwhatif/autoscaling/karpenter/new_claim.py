@@ -285,7 +285,8 @@ def filter_instance_types(
 
     def make_reason(problem: str) -> Callable[[], str]:
         return lambda: (
-            f"{problem}, requirements={format_requirements(requirements)}, resources={amounts.format_amounts(quantities)}"
+            f"{problem}, requirements={format_requirements(requirements)}, "
+            f"resources={amounts.format_amounts(quantities)}"
         )
 
     if lacking and not relax_minimum:

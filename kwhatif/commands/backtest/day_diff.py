@@ -399,7 +399,8 @@ def _list_assumptions(day: RecordedDay) -> Iterator[str]:
     if preempted := sum(life.preempted for life in lives):
         yield f"{format_count(preempted, 'pod')} that the recorded scheduler preempted stay: {_FOLLOWED}"
     if lost := sum(life.lost and not life.preempted for life in lives):
-        yield f"{format_count(lost, 'pod')} that had to leave a node stay unless they are on that node here: {_FOLLOWED}"
+        pods = format_count(lost, "pod")
+        yield f"{pods} that had to leave a node stay unless they are on that node here: {_FOLLOWED}"
     if day.leaving is not None:
         yield (
             f"a pod that is told to go is gone as soon as it was in the recording, else after {day.leaving:.3g} s (the "

@@ -101,7 +101,8 @@ def _outcome(placement: Placement, nodes: int) -> str:
             best = f"the best of {format_count(placement.feasible, 'feasible node')}"
             if placement.ties > 1:
                 rivals = [name for name in placement.tied if name != placement.node]
-                best = f"tied with {format_some(rivals)}; one of the {placement.ties} best of {placement.feasible} feasible nodes"
+                among = f"one of the {placement.ties} best of {placement.feasible} feasible nodes"
+                best = f"tied with {format_some(rivals)}; {among}"
             looked = (
                 ""
                 if placement.evaluated >= nodes

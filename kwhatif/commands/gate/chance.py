@@ -53,8 +53,8 @@ def in_trials(told: Probability) -> str:
 def describe_frequency(told: Probability) -> str:
     """The same in a sentence's words, with the interval."""
     return (
-        f"It does in {told} of {format_count(told.trials, 'trial')} that leave to chance what kube-scheduler leaves to it "
-        "(in brackets: 95% interval)."
+        f"It does in {told} of {format_count(told.trials, 'trial')} that leave to chance what kube-scheduler leaves to "
+        "it (in brackets: 95% interval)."
     )
 
 

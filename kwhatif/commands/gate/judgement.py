@@ -193,8 +193,8 @@ def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
         known = change.subject in updated or change.subject.kind == "Pod" or change.what not in ("added", "changed")
         if not known and change.pods_after > change.pods_before > 0:
             yield (
-                f"{change.subject} is not in the snapshot, though {format_count(change.pods_before, 'pod')} of it are: they "
-                "are taken to stay beside the new ones"
+                f"{change.subject} is not in the snapshot, though {format_count(change.pods_before, 'pod')} of it are: "
+                "they are taken to stay beside the new ones"
             )
 
 

@@ -74,9 +74,8 @@ def gate_markdown(result: GateResult) -> str:
 
 
 def _above(result: GateResult) -> Iterator[_Part]:
-    yield _Part(
-        f"{MARKER}\n## {_SIGNS[result.verdict]} kwhatif gate {escape_markdown(headline(result))}\n\n{_text(describe_change(result))}\n"
-    )
+    title = f"## {_SIGNS[result.verdict]} kwhatif gate {escape_markdown(headline(result))}"
+    yield _Part(f"{MARKER}\n{title}\n\n{_text(describe_change(result))}\n")
     if result.findings:
         rows = [(_LEVELS[f.level], code(f.rule), _about(f), _text(f.title), _where(f)) for f in result.findings]
         yield _table(("", "Rule", "About", "Finding", "Where"), rows, most=MOST_SHOWN)

@@ -39,7 +39,8 @@ class FitsWithout(Rule[FitsWithoutParameters]):
     parameters = FitsWithoutParameters
 
     def threshold(self) -> str:
-        return f"no more than {self.given.most} pods without room when {' or '.join(map(_describe_loss, self.given.gone))} is gone"
+        losses = " or ".join(map(_describe_loss, self.given.gone))
+        return f"no more than {self.given.most} pods without room when {losses} is gone"
 
     def check(self, context: Context) -> Iterator[Finding]:
         cases = [(what, name, nodes) for what in self.given.gone for name, nodes in _cases(what, context)]

@@ -56,8 +56,8 @@ class Preempts(Rule[PreemptsParameters]):
                     yield self.finding_about(
                         unit,
                         f"{in_trials(told)} others are evicted",
-                        f"That more than {format_count(self.given.most, 'pod')} have to leave, of whatever priority and "
-                        f"owner, does not happen in this run. {describe_frequency(told)}",
+                        f"That more than {format_count(self.given.most, 'pod')} have to leave, of whatever priority "
+                        f"and owner, does not happen in this run. {describe_frequency(told)}",
                         about="chance",
                         numbers=numbers_of(told, self.given),
                         hint="lower the priority, ask for less, or add nodes first",
@@ -69,7 +69,7 @@ class Preempts(Rule[PreemptsParameters]):
             yield self.finding_about(
                 unit,
                 title,
-                f"To make room, kube-scheduler would evict {format_some([_describe_victim(victim) for victim in victims], 5)}.",
+                f"To make room, kube-scheduler would evict {format_some(list(map(_describe_victim, victims)), 5)}.",
                 numbers={
                     "evicted": len(victims),
                     "counted": len(counting),

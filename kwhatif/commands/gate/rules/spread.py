@@ -70,7 +70,8 @@ class Spread(Rule[SpreadParameters]):
             yield self.finding_about(
                 unit,
                 f"skew of {skew} over {self.given.topology_key}",
-                f"{format_count(len(running), 'pod')} lie over {format_count(len(counts), 'place')} as {format_some(told, 5)}.",
+                f"{format_count(len(running), 'pod')} lie over {format_count(len(counts), 'place')} "
+                f"as {format_some(told, 5)}.",
                 about=self.given.topology_key,
                 numbers={
                     "skew": skew,

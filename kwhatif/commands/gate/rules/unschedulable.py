@@ -49,7 +49,8 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 yield self.finding_about(
                     unit,
                     f"{in_trials(told)} pods stay pending",
-                    f"That more than {self.given.most} find no node does not happen in this run. {describe_frequency(told)}",
+                    f"That more than {self.given.most} find no node does not happen in this run. "
+                    f"{describe_frequency(told)}",
                     about="chance",
                     numbers=numbers_of(told, self.given),
                     hint="kwhatif chances tells how many, and where the others go",
