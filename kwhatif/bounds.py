@@ -70,6 +70,9 @@ ANSWER_BYTES = 512 * MIB
 LINE_BYTES = 64 * MIB
 """One event of a watch, and a line of a recording but for its lists. etcd takes objects of one or two."""
 
+RECORDER_BYTES = 256 * MIB
+"""What a recorder remembers of the objects of one kind: their names, uids and versions."""
+
 OBJECTS = 1_000_000
 """Of one kind, in a live cluster."""
 
