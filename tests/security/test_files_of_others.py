@@ -6,24 +6,33 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 
 from kwhatif.commands.gate.gate_policy import find_policy, read_policy
 from kwhatif.errors import InputError, UsageError
-from kwhatif.fleet.dispatch import run as run_study
+from kwhatif.fleet.dispatch import run as answers_of
 from kwhatif.fleet.executors import LocalExecutor
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.rows_parquet import read_lines
+from kwhatif.fleet.study import Study
 from kwhatif.snapshot import live_cache
 from kwhatif.snapshot.format.atomic_files import AppendOnlyFile, draft_of
 from tests.cli.running import CLUSTER, refused, run
 from tests.fleet.squares import Base, squares
 
 pytestmark = pytest.mark.posix
+
+
+def run_study(study: Study[Any, Any, Any], executor: LocalExecutor, rows: RowsFile) -> Iterator[Any]:
+    """The rows of a study, of whatever type."""
+    return answers_of(study, executor, rows)
+
 
 # --- what is written
 
