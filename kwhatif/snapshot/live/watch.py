@@ -23,6 +23,7 @@ from kwhatif import bounds
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Kind
+from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.times import check_times
 from kwhatif.errors import ClusterError, InputError
@@ -322,7 +323,6 @@ class KindWatch:
 
     @property
     def left_out_note(self) -> str:
-        """How many objects are not in the recording, in words."""
         return f"objects that cannot be read were left out: {self.left_out:,}"
 
     def _record_event(self, type_: str, meta: _WatchedMeta, pruned: tuple[bytes, bool] | None) -> None:
@@ -416,13 +416,14 @@ class KindWatch:
         """Key, version, uid, whether it is a pod with a node, and text of each object; old Events are left out."""
         if self.kind.idle:
             return
-        for obj, version in zip(listing.whole if self.kind.whole else listing.objects, listing.versions, strict=True):
+        objects: list[dict[str, Any]] | list[Resource] = listing.whole if self.kind.whole else listing.objects
+        for obj, version in zip(objects, listing.versions, strict=True):
+            node = isinstance(obj, Pod) and bool(obj.spec.node_name)
             if isinstance(obj, dict):
-                own, node = obj["metadata"], False
-                meta = _WatchedMeta(own.get("name") or "", own.get("namespace") or "", own.get("uid") or "", version)
+                name, namespace, uid = (obj["metadata"].get(key) or "" for key in ("name", "namespace", "uid"))
+                meta = _WatchedMeta(name, namespace, uid, version)
             else:
                 meta = _WatchedMeta(obj.name, obj.namespace, obj.metadata.uid or "", version)
-                node = isinstance(obj, Pod) and bool(obj.spec.node_name)
             try:
                 if int64(version) is None:
                     raise InputError(_NO_NUMBER)
@@ -434,7 +435,6 @@ class KindWatch:
 
 
 def _size_of(key: tuple[str, str], found: tuple[str, str, bool]) -> int:
-    """Characters that are remembered of an object."""
     return len(key[0]) + len(key[1]) + len(found[0]) + len(found[1])
 
 
