@@ -97,10 +97,10 @@ class FreeVolumeIndex:
         found: list[int] = self.numbers[first:-1][self._free[first:]].tolist()
         return found
 
-    def best(self, request: Quantity, taken: Sequence[IntpArray]) -> IntpArray:
+    def best(self, request: Quantity, taken: IntpArray) -> IntpArray:
         """intp[N]: the number of the smallest volume that each node may get, -1 for none.
 
-        ``taken`` are numbers of volumes, intp[N] each, that are not to be had on the node.
+        ``taken`` is intp[C, N], the numbers of volumes that are not to be had on the node.
         """
         got = np.full(self._nodes, -1, np.intp)
         first = bisect_left(self._sizes, request)
@@ -122,17 +122,16 @@ class FreeVolumeIndex:
         got[self.row[self._starts]] = self.numbers[np.minimum.reduceat(picked, self._starts)]
         return got
 
-    def _skipped(self, taken: Sequence[IntpArray], place: IntpArray) -> IntpArray:
+    def _skipped(self, taken: IntpArray, place: IntpArray) -> IntpArray:
         """intp[E]: how many of a group's first free volumes are not to be had on the node.
 
         ``place`` is where each volume stands among the free ones of its group, -1 for one that is not free.
         """
         skipped = np.zeros(len(self.row), np.intp)
-        if not taken:
+        if not len(taken):
             return skipped
-        told = np.stack(taken)
-        ranks = np.where(told < len(self._rank_of), self._rank_of[np.clip(told, 0, len(self._rank_of) - 1)], -1)
-        ranks[told < 0] = -1
+        ranks = np.where(taken < len(self._rank_of), self._rank_of[np.clip(taken, 0, len(self._rank_of) - 1)], -1)
+        ranks[taken < 0] = -1
         where, row = np.nonzero(ranks >= 0)
         rank = ranks[where, row]
         row, rank = row[place[rank] >= 0], rank[place[rank] >= 0]
@@ -145,13 +144,11 @@ class FreeVolumeIndex:
         return skipped + np.bincount(pair[at == within], minlength=len(self.row))
 
 
-def match_volume(
-    claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features
-) -> IntpArray:
+def match_volume(claim: PersistentVolumeClaim, cluster: Cluster, taken: IntpArray, features: Features) -> IntpArray:
     """intp[N]: the number of the volume that the claim gets on each node, -1 for none.
 
-    ``taken`` are what earlier claims of the pod get. A volume that is kept for the claim is the only choice, except
-    where it is taken.
+    ``taken`` is intp[C, N], what C earlier claims of the pod get. A volume that is kept for the claim is the only
+    choice, except where it is taken.
     """
     got = np.full(len(cluster), -1, np.intp)
     open_: BoolArray = np.ones(len(cluster), np.bool_)
@@ -159,8 +156,7 @@ def match_volume(
     if kept is not None:
         number = cluster.storage.number[kept.name]
         free = np.ones(len(cluster), np.bool_)
-        for earlier in taken:
-            free &= earlier != number
+        free &= (taken != number).all(axis=0)
         near = reach(cluster, affinity_of(kept))
         got[near[free[near]]] = number
         open_ = ~free
