@@ -25,6 +25,9 @@ SNAPSHOT_BYTES = 2048 * MIB
 RECORDING_BYTES = 16384 * MIB
 """A recording, unpacked, of which one moment is taken: it is never held as a whole."""
 
+ROWS_BYTES = 512 * MIB
+"""The rows of a study that is to be gone on with; they are held as a whole."""
+
 MANIFEST_BYTES = 256 * MIB
 """A file of manifests, unpacked."""
 
@@ -67,6 +70,9 @@ ANSWER_BYTES = 512 * MIB
 LINE_BYTES = 64 * MIB
 """One event of a watch, and a line of a recording but for its lists. etcd takes objects of one or two."""
 
+RECORDER_BYTES = 256 * MIB
+"""What a recorder remembers of the objects of one kind: their names, uids and versions."""
+
 OBJECTS = 1_000_000
 """Of one kind, in a live cluster."""
 
@@ -81,6 +87,12 @@ PODS = 200_000
 
 NODES = 20_000
 """What the edits of one run may add."""
+
+COUNT = 1_000_000
+"""What a document of our own may count, such as the nodes of a group. What is made of it has limits of its own."""
+
+TRIALS = 10_000
+"""Those that a rule of the gate may ask for, which may come from a pull request."""
 
 COST = 1_000_000_000
 """What all expressions and searches for devices of one run may cost together, in the units in which an API server says
@@ -138,6 +150,12 @@ def make_nodes(number: int) -> None:
         others = f" after {room.nodes:,} of other edits" if room.nodes else ""
         raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,}{others}")
     room.nodes += number
+
+
+def check_nodes(number: int, owner: str) -> None:
+    """Refuse to have so many nodes that are not there yet. Raises InputError if they are too many."""
+    if number > NODES:
+        raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,} of {owner}")
 
 
 @contextmanager

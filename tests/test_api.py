@@ -218,9 +218,7 @@ def test_rows_are_plain_values(result: Callable[[], Result], rows: list[str]) ->
 
 
 def test_strict_answers_are_refused_as_the_command_refuses_them() -> None:
-    with pytest.raises(
-        kwhatif.KwhatifError, match="strict: the snapshot holds no CSIDriver: touches shop/orders-db-0"
-    ):
+    with pytest.raises(kwhatif.KwhatifError, match="strict: the snapshot holds no CSIDriver: touches shop/orders-db-0"):
         kwhatif.place(DATABASE, snapshot=CLUSTER, strict=True)
 
 

@@ -24,6 +24,7 @@ def told(name: str, value: float) -> str:
         "ALIASED_VALUES": "values",
         "EMPTY_PAGES": "pages",
         "COST": "units of cost",
+        "COUNT": "of a thing",
     }
     unit = "seconds" if name.endswith("_SECONDS") else units.get(name, name.lower())
     return f"{value:,.0f} {unit}"

@@ -273,6 +273,51 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison_operators: boo
     return False
 
 
+_COMPARING = ("Lt", "Gt")
+
+
+class TolerationIndex:
+    """Tolerations by what they name, so that a taint is not held against each: the API server bounds neither list.
+
+    Only those that compare numbers are asked one by one, once for each distinct taint.
+    """
+
+    def __init__(self, tolerations: Sequence[Toleration], *, comparison_operators: bool) -> None:
+        self._comparison_operators = comparison_operators
+        self._equal: set[tuple[str, str, str]] = set()
+        self._exists: set[tuple[str, str]] = set()
+        self._comparing: dict[str, dict[tuple[str, str, str], Toleration]] = {}
+        for each in tolerations:
+            key, value, effect = each.key or "", each.value or "", each.effect or ""
+            operator = each.operator or "Equal"
+            if operator == "Equal":
+                self._equal.add((key, value, effect))
+            elif operator == "Exists":
+                self._exists.add((key, effect))
+            elif operator in _COMPARING and comparison_operators:
+                self._comparing.setdefault(key, {})[operator, value, effect] = each
+        self._asked: dict[tuple[str, str, str], bool] = {}
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether any of them does."""
+        for key in {taint.key, ""}:
+            for effect in (taint.effect, ""):
+                if (key, effect) in self._exists or (key, taint.value or "", effect) in self._equal:
+                    return True
+        return bool(self._comparing) and self._compare(taint)
+
+    def _compare(self, taint: Taint) -> bool:
+        asked = (taint.key, taint.value or "", taint.effect)
+        found = self._asked.get(asked)
+        if found is None:
+            found = self._asked[asked] = any(
+                tolerates(each, taint, comparison_operators=True)
+                for key in {taint.key, ""}
+                for each in self._comparing.get(key, {}).values()
+            )
+        return found
+
+
 def find_untolerated_taints(
     taints: Iterable[Taint],
     tolerations: Sequence[Toleration],
@@ -281,12 +326,8 @@ def find_untolerated_taints(
     comparison_operators: bool,
 ) -> list[Taint]:
     """The taints of these effects that no toleration tolerates, in their order."""
-    return [
-        taint
-        for taint in taints
-        if taint.effect in effects
-        and not any(tolerates(t, taint, comparison_operators=comparison_operators) for t in tolerations)
-    ]
+    index = TolerationIndex(tolerations, comparison_operators=comparison_operators)
+    return [taint for taint in taints if taint.effect in effects and not index.tolerates(taint)]
 
 
 _TOKEN = re.compile(r"\s*(?P<sign>==|!=|[=!<>(),])|\s*(?P<word>[^\s=!<>(),]+)")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kwhatif.api.times import parse_time
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.explain_during_run import command, explain_run
@@ -166,7 +167,7 @@ def _moment(text: str | None) -> datetime | None:
         return None
     try:
         if _MOMENT.fullmatch(text):
-            return datetime.fromisoformat(text)
+            return parse_time(text)
     except ValueError:
         pass
     raise UsageError(f"--now {text}: expected a time such as 2026-03-01T12:00:00Z")

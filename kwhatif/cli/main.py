@@ -21,6 +21,7 @@ from kwhatif.cli.output import finish, give_up_output, program, tell
 from kwhatif.cli.progress_line import progress
 from kwhatif.errors import KwhatifError, UnreadError
 from kwhatif.progress import use_listener
+from kwhatif.snapshot.format.atomic_files import note_replaced_links
 
 
 class _Commands(LazyGroup):
@@ -77,8 +78,10 @@ def _run() -> int:
         _complain("standard output is closed: there is nowhere to answer to")
         return 2
     try:
-        with pods_to_make(), use_listener(progress()):
+        with pods_to_make(), use_listener(progress()), note_replaced_links() as notes:
             code = app(prog_name=program(), standalone_mode=False)
+            for note in notes:
+                tell(note)
     except UnreadError as error:
         return error.exit_code
     except KwhatifError as error:

@@ -21,7 +21,7 @@ from itertools import zip_longest
 import numpy as np
 
 from kwhatif.api.core import Node, Taint
-from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, find_untolerated_taints
+from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, TolerationIndex
 from kwhatif.cluster.pod_requests import amounts
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
@@ -302,9 +302,9 @@ class NodeColumns:
     ) -> tuple[IntpArray, list[list[Taint]]]:
         """intp[N] codes and, per code, the taints of these effects that the pod does not tolerate."""
         codes, lists = self.taints
-        tolerations = shape.spec.tolerations or []
+        tolerations = TolerationIndex(shape.spec.tolerations or (), comparison_operators=comparison_operators)
         return codes, [
-            find_untolerated_taints(taints, tolerations, effects, comparison_operators=comparison_operators)
+            [taint for taint in taints if taint.effect in effects and not tolerations.tolerates(taint)]
             for taints in lists
         ]
 

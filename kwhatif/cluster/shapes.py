@@ -18,16 +18,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import msgspec
 import numpy as np
 
 from kwhatif.api.core import Pod, PodAffinity, PodAffinityTerm, PodSpec, ReplicationController, Service, Volume
-from kwhatif.api.decode import describe_value
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, Selector, SelectorError
+from kwhatif.api.times import nanoseconds_of
 from kwhatif.api.workloads_and_storage import ReplicaSet, StatefulSet
 from kwhatif.cluster.labels import SelectorIndex
 
@@ -189,17 +188,7 @@ def start_time(text: str | None) -> int:
     """Nanoseconds since 1970 of an RFC 3339 time, or ``NEVER_STARTED``. Raises ValueError."""
     if not text:
         return int(NEVER_STARTED)
-    whole, dot, rest = text.partition(".")
-    digits = 0
-    while dot and digits < len(rest) and rest[digits].isdigit():
-        digits += 1
-    try:
-        moment = datetime.fromisoformat(whole + rest[digits:])
-    except ValueError:
-        raise ValueError(
-            f'expected a start time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
-        ) from None
-    return int(moment.timestamp()) * 1_000_000_000 + int(rest[:digits].ljust(9, "0")[:9] or 0)
+    return nanoseconds_of(text)
 
 
 _EVERYBODY = Selector()

@@ -2,19 +2,20 @@
 
 Which back is meant by words.
 
-Processes of this machine, by loky; none at all where one worker is enough.
+Processes of this machine, by loky; none at all where one worker is enough. They import nothing from the working
+directory, have the base of the study through a pipe, and end when whoever started them is gone.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 import pickle
 import re
 import signal
 import sys
-import tempfile
 import threading
+import time
+import uuid
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -73,7 +74,10 @@ _ALONE, _WORTH_IT = 1.0, 3.0
 
 
 _IDLE = 30
-"""Seconds after which a process ends that nobody asks anything, as when its parent was killed."""
+"""Seconds after which a process ends that nobody asks anything."""
+
+_LOOKS_EVERY = 0.5
+"""Seconds after which a worker looks again whether whoever started it is still there."""
 
 
 class LocalExecutor:
@@ -160,15 +164,13 @@ def cores_here() -> int:
 
 @contextmanager
 def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
-    """The base is written once, to a file that workers map into their memory while they read it.
+    """The base is pickled once, and handed to each worker through the pipe by which it is started.
 
-    Its arrays are not mapped for good: of a cluster of 5,000 nodes and 50,000 pods they are half a megabyte in forty.
+    So it is in no file that others could read, or that a run that is killed could leave behind. Of a cluster of 5,000
+    nodes and 50,000 pods it is forty megabytes.
     """
-    with _shut_down_in_order(), tempfile.TemporaryDirectory(prefix="kwhatif-") as directory:
-        path = os.path.join(directory, "base")
-        with open(path, "wb") as file:
-            pickle.dump((study.ask, study.base), file, protocol=5)
-        pool = _Processes(path, processes)
+    with _shut_down_in_order(), _isolated_children():
+        pool = _Processes(pickle.dumps((study.ask, study.base), protocol=5), processes)
         try:
             yield pool
         finally:
@@ -177,33 +179,38 @@ def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
 
 @contextmanager
 def _shut_down_in_order() -> Iterator[None]:
-    """Told to terminate, a process ends its workers first, and takes away what it wrote for them."""
+    """Told to terminate, or left by its terminal, a process ends its workers first."""
     if threading.current_thread() is not threading.main_thread():
         # Signals are none of another thread's business.
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    ends = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    # What is ignored, as SIGHUP is under nohup, stays ignored.
+    before = {each: found for each in ends if (found := signal.getsignal(each)) is not signal.SIG_IGN}
+    for each in before:
+        signal.signal(each, lambda number, _: sys.exit(128 + number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 class _Processes:
     """Processes of loky. One more, apart from them, asks of worlds that failed."""
 
-    def __init__(self, path: str, processes: int) -> None:
-        self._path, self._processes = path, processes
+    def __init__(self, base: bytes, processes: int) -> None:
+        self._key, self._base, self._processes = uuid.uuid4().hex, base, processes
         # While one batch is being asked about, the next one waits at the worker's door.
         self.width = 2 * processes
         self._apart: Any = None
-        self._executor = _executor(processes)
+        self._executor = _executor(processes, self._base)
 
     def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
         executor = self._executor
         if avoid is not None:
-            executor = self._apart = self._apart or _executor(1)
-        found: Future[BatchResult] = executor.submit(_answer_batch, self._path, worlds)
+            executor = self._apart = self._apart or _executor(1, self._base)
+        found: Future[BatchResult] = executor.submit(_answer_batch, self._key, worlds)
         return found
 
     def verdict(self, error: BaseException) -> Exception:
@@ -216,7 +223,7 @@ class _Processes:
 
     def renew(self) -> None:
         self.close()
-        self._executor = _executor(self._processes)
+        self._executor = _executor(self._processes, self._base)
 
     def close(self) -> None:
         """Nobody finishes what he is about."""
@@ -225,25 +232,61 @@ class _Processes:
         self._apart = None
 
 
-def _executor(processes: int) -> Any:
+@contextmanager
+def _isolated_children() -> Iterator[None]:
+    """Python processes that are started inside import nothing from the working directory, or with ``python -I`` from
+    where variables say.
+
+    loky starts its own with ``-m`` and trackers of resources with ``-c``, which both have that directory come first;
+    they take neither -I nor -P from us. Also those are meant that take the place of others later.
+    """
+    before = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+    if sys.flags.ignore_environment:
+        for name in before:
+            del os.environ[name]
+        os.environ["PYTHONNOUSERSITE"] = "1"
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        for name in ("PYTHONSAFEPATH", "PYTHONNOUSERSITE"):
+            os.environ.pop(name, None)
+        os.environ.update(before)
+
+
+def _executor(processes: int, base: bytes) -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
     # A process that has grown too large ends, and another one takes its place: that is as it should be.
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-    return ProcessPoolExecutor(max_workers=processes, timeout=_IDLE, initializer=_ignore_interrupts)
+    return ProcessPoolExecutor(
+        max_workers=processes, timeout=_IDLE, initializer=_begin_work, initargs=(base, os.getpid())
+    )
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the parent, who ends its workers."""
+_handed_over: list[bytes] = []
+"""In a worker: the base, until it is unpickled."""
+
+
+def _begin_work(base: bytes, parent: int) -> None:
+    """Ctrl-C is for the parent, who ends its workers; where that is gone, there is nobody to work for."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _handed_over[:] = [base]
+    threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
 
 
-def _answer_batch(path: str, worlds: Sequence[Any]) -> BatchResult:
-    ask, base = kept_base(path, lambda: _load_base(path))
+def _watch_parent(parent: int) -> None:
+    # Windows knows no other parent than the first one, and ends idle workers only.
+    while os.getppid() == parent:
+        time.sleep(_LOOKS_EVERY)
+    os._exit(1)
+
+
+def _answer_batch(key: str, worlds: Sequence[Any]) -> BatchResult:
+    ask, base = kept_base(key, _load_base)
     return answer_batch(ask, base, worlds)
 
 
-def _load_base(path: str) -> tuple[Ask, Any]:
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        found: tuple[Ask, Any] = pickle.loads(mapped)
-        return found
+def _load_base() -> tuple[Ask, Any]:
+    found: tuple[Ask, Any] = pickle.loads(_handed_over.pop())
+    return found

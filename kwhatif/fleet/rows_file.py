@@ -2,8 +2,10 @@
 
 While a study is under way the file is lines of JSON, each with its study, its world and its row or error; what a run
 that was killed leaves is whole but for the last line. In the end the lines are put in the order of the worlds, and
-become Parquet if the file's name says so: a column for each number, text and truth value of world and row, and one with
-the line.
+become Parquet if the file's name says so (``fleet/rows_parquet.py``).
+
+What is taken over is believed, so it has to be what this very study would write: of the same study by its digest, for
+worlds that the study has at that place. Anything else is refused, and stays as it is.
 """
 
 from __future__ import annotations
@@ -11,15 +13,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
+from kwhatif import bounds
 from kwhatif.api.decode import decode_json
 from kwhatif.errors import InputError, UsageError
+from kwhatif.fleet.rows_parquet import read_lines, require_pyarrow, write_parquet
 from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.snapshot.format.atomic_files import AppendOnlyFile, draft_of
-from kwhatif.snapshot.read.files import lines_that_begin
 
 PARQUET = ".parquet"
 ENDINGS = (".jsonl", PARQUET)
@@ -47,12 +50,12 @@ class RowsFile:
         if not path.endswith(ENDINGS):
             raise UsageError(f"--out {path}: expected a name that ends in {' or '.join(ENDINGS)}")
         if path.endswith(PARQUET):
-            _pyarrow()
+            require_pyarrow()
         self._path, self._resume = path, resume
         # Parquet cannot be added to: until the end its rows are beside it.
         self._journal = f"{path}.jsonl" if path.endswith(PARQUET) else path
         if not resume and (there := next(filter(os.path.lexists, (path, self._journal)), "")):
-            raise UsageError(f"{there} is there already: --resume goes on with it; or name another file")
+            raise self._exists(there)
         self._study: Study[Any, Any, Any] | None = None
         self._file: AppendOnlyFile | None = None
         self._lines: dict[int, bytes] = {}
@@ -63,18 +66,31 @@ class RowsFile:
         return RowsFile(f"{stem}-{first}{dot}{ending}", resume=self._resume)
 
     def begin(self, study: Study[Any, Any, Any]) -> Mapping[int, Any]:
-        """Be ready for rows of this study, and say which there are. Raises InputError for those of another one."""
+        """Be ready for rows of this study, and say which there are.
+
+        Raises InputError for those of another one and for what is no study, UsageError where another run is writing.
+        """
         self._study = study
         kept: dict[int, Any] = {}
-        for line, text in self._read_complete_lines():
-            if line.row != _NOTHING:
-                kept[line.index] = self._row(line.row)
-                self._lines[line.index] = text
         try:
-            # What a killed run wrote of its last line is dropped, and so are errors, which are found again or not.
-            with draft_of(self._journal, private=True) as file:
-                file.writelines(self._lines.values())
-            self._file = AppendOnlyFile(self._journal, sum(map(len, self._lines.values())))
+            resumed = self._resume and os.path.lexists(self._journal)
+            self._file = file = AppendOnlyFile(self._journal, resume=resumed)
+            try:
+                for line, text in self._read_complete_lines(file, resumed=resumed):
+                    if line.row != _NOTHING:
+                        kept[line.index] = self._row(line.row)
+                        self._lines[line.index] = text
+                if not resumed and self._lines:
+                    file.append(b"".join(self._lines.values()))
+            except BaseException:
+                self._file = None
+                if resumed:
+                    file.close()
+                else:
+                    file.remove()
+                raise
+        except FileExistsError:
+            raise self._exists(self._journal) from None
         except OSError as error:
             raise self._unwritable(error) from None
         return kept
@@ -85,8 +101,7 @@ class RowsFile:
         assert self._file is not None
         encode, added = msgspec.json.encode, {}
         for index, row in found:
-            world = msgspec.Raw(encode(self._study.tasks[index]))
-            line = _Line(self._study.digest, index, world)
+            line = _Line(self._study.digest, index, self._world(index))
             if isinstance(row, FailedTask):
                 line.error = row.error
             else:
@@ -106,12 +121,13 @@ class RowsFile:
         if not self._lines:
             file.remove()
             return
-        file.close()
+        if not file.is_locked:
+            file.close()
         lines = [self._lines[index] for index in sorted(self._lines)]
         try:
             with draft_of(self._path, private=True) as whole:
                 if self._path.endswith(PARQUET):
-                    _write_parquet(lines, whole)
+                    write_parquet(lines, whole)
                 else:
                     whole.writelines(lines)
             if self._journal != self._path:
@@ -119,35 +135,65 @@ class RowsFile:
                     os.unlink(self._journal)
         except OSError as error:
             raise self._unwritable(error) from None
+        finally:
+            # Until now, so that nobody goes on with what is about to be replaced.
+            file.close()
+
+    def _exists(self, path: str) -> UsageError:
+        return UsageError(f"{path} is there already: --resume goes on with it; or name another file")
 
     def _unwritable(self, error: OSError) -> UsageError:
         return UsageError(f"{self._path}: cannot be written: {error.strerror or error}")
 
+    def _world(self, index: int) -> msgspec.Raw:
+        assert self._study is not None
+        return msgspec.Raw(msgspec.json.encode(self._study.tasks[index]))
+
     # --- what is there
 
-    def _read_complete_lines(self) -> Iterator[tuple[_Line, bytes]]:
-        """The lines that can be gone on with; the last one of a run that was killed may be cut off."""
+    def _read_complete_lines(self, file: AppendOnlyFile, *, resumed: bool) -> Iterator[tuple[_Line, bytes]]:
+        """The lines that can be gone on with; the last one of a run that was killed may be cut off.
+
+        Raises InputError for what this study did not write, and OSError.
+        """
         assert self._study is not None
-        texts = list(self._texts()) if self._resume else []
-        for number, text in texts:
+        source, texts, size = self._journal, file.read_lines(bounds.ROWS_BYTES), 0
+        if not resumed and self._resume and os.path.lexists(self._path):
+            source, texts = self._path, read_lines(self._path, len(self._study.tasks))
+        for number, text in enumerate(texts, 1):
+            if not text.endswith(b"\n"):
+                self._check_fragment(text, f"{source} line {number}")
+                break
             try:
                 line = decode_json(text, _Line)
+                self._check(line)
             except InputError as error:
-                if number == texts[-1][0]:
-                    return
-                raise error.with_source(f"{self._path} line {number}") from None
-            if line.study != self._study.digest:
-                raise InputError(
-                    f"the rows are of another study ({line.study}; this one is {self._study.digest}): the cluster, the "
-                    "manifests or the options were others",
-                    source=self._path,
-                )
-            yield line, text + b"\n"
+                raise error.with_source(f"{source} line {number}") from None
+            size += len(text)
+            yield line, text
+        if resumed:
+            file.cut(size)
 
-    def _texts(self) -> Iterable[tuple[int, bytes]]:
-        if not os.path.exists(self._journal) and os.path.exists(self._path):
-            return _lines_in_parquet(self._path)
-        return lines_that_begin(self._journal, lambda head: True) or ()
+    def _check_fragment(self, text: bytes, source: str) -> None:
+        """What a run that was killed wrote of its last line begins as every line does."""
+        assert self._study is not None
+        head = b'{"study":"%b","index":' % self._study.digest.encode()
+        if not text.startswith(head) and not head.startswith(text):
+            raise InputError("no line of this study, nor the beginning of one: nothing was changed", source=source)
+
+    def _check(self, line: _Line) -> None:
+        assert self._study is not None
+        if line.study != self._study.digest:
+            raise InputError(
+                f"the rows are of another study ({line.study}; this one is {self._study.digest}): the cluster, the "
+                "manifests or the options were others",
+                source=self._path,
+            )
+        worlds = len(self._study.tasks)
+        if not 0 <= line.index < worlds:
+            raise InputError(f"expected a number from 0 to {worlds - 1}, found {line.index}", place="$.index")
+        if bytes(line.world) != bytes(self._world(line.index)):
+            raise InputError(f"this is not world {line.index} of this study", place="$.world")
 
     def _row(self, row: msgspec.Raw) -> Any:
         assert self._study is not None
@@ -155,38 +201,3 @@ class RowsFile:
             return decode_json(row, self._study.row)
         except InputError as error:
             raise error.with_source(self._path) from None
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise UsageError("Parquet is written by pyarrow: pip install 'kwhatif[parquet]'") from None
-    return pyarrow
-
-
-def _lines_in_parquet(path: str) -> list[tuple[int, bytes]]:
-    pyarrow = _pyarrow()
-    try:
-        found = pyarrow.parquet.read_table(path, columns=["line"])["line"].to_pylist()
-    except (OSError, KeyError, pyarrow.ArrowException) as error:
-        raise InputError(f"no rows of a study in Parquet: {error}", source=path) from None
-    return [(number, line.encode()) for number, line in enumerate(found, 1)]
-
-
-def _write_parquet(lines: list[bytes], file: IO[bytes]) -> None:
-    pyarrow = _pyarrow()
-    table = [{**dict(_flat("", decode_json(line, Any))), "line": line[:-1].decode()} for line in lines]
-    names = dict.fromkeys(name for entry in table for name in entry)
-    columns = {name: pyarrow.array([entry.get(name) for entry in table]) for name in names}
-    pyarrow.parquet.write_table(pyarrow.table(columns), file)
-
-
-def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """``row.pending`` and the like: what stands in lists is in the line alone."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(f"{name}.{key}" if name else key, inner)
-    elif not isinstance(value, list):
-        yield name, value

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from kwhatif import __version__
 from kwhatif.errors import KwhatifError
 from kwhatif.progress import use_listener
 
@@ -53,7 +54,9 @@ class Study(Generic[Base, Task, Row]):
     def digest(self) -> str:
         """What tells this study from all others: 16 hexadecimal digits."""
         asked = f"{self.ask.__module__}.{self.ask.__qualname__}"
-        told: list[Any] = [self.name, self.base_digest, asked, self.row.__struct_fields__]
+        fields = [(each.name, str(each.type)) for each in msgspec.structs.fields(self.row)]
+        # Another release may answer otherwise.
+        told: list[Any] = [self.name, self.base_digest, asked, fields, __version__]
         digest = hashlib.sha256(msgspec.json.encode(told))
         for world in self.tasks:
             digest.update(msgspec.json.encode(world) + b"\n")

@@ -52,7 +52,11 @@ class Schedule:
 
     def due(self, moment: datetime) -> bool:
         """Whether a run is due in this minute."""
-        if moment.minute not in self.minutes or moment.hour not in self.hours or moment.month not in self.months:
+        return moment.minute in self.minutes and moment.hour in self.hours and self.due_on(moment)
+
+    def due_on(self, moment: datetime) -> bool:
+        """Whether a run may be due on this day."""
+        if moment.month not in self.months:
             return False
         day, weekday = moment.day in self.days, (moment.weekday() + 1) % 7 in self.weekdays
         return (day and weekday) if self.any_day else (day or weekday)

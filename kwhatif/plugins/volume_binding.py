@@ -208,8 +208,9 @@ class VolumeBinding(Plugin[Claims, Claims]):
             here &= np.arange(size) == (-1 if row is None else row)
             to_provision.append((claim, np.ones(size, np.bool_)))
         static: list[tuple[PersistentVolumeClaim, IntpArray]] = []
-        for claim in sorted(to_match, key=lambda claim: claim.storage):
-            got = match_volume(claim, cluster, [earlier for _, earlier in static], self.handle.features)
+        taken = np.empty((len(to_match), size), np.intp)
+        for number, claim in enumerate(sorted(to_match, key=lambda claim: claim.storage)):
+            taken[number] = got = match_volume(claim, cluster, taken[:number], self.handle.features)
             static.append((claim, got))
             if (got < 0).any():
                 to_provision.append((claim, got < 0))

@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Meta
 
 from kwhatif.api.decode import describe_value, step
+from kwhatif.api.document_numbers import Serial
 from kwhatif.api.json_schema import decode_strictly
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.atomic_files import draft_of
@@ -209,7 +210,7 @@ def _like(stem: str) -> Meta:
 
 
 _Codes = dict[str, Annotated[str, _like("[a-z]{1,2}")]]
-_Numbers = dict[str, Annotated[int, Meta(ge=1)]]
+_Numbers = dict[str, Serial]
 
 
 class File(msgspec.Struct, rename="camel", kw_only=True):

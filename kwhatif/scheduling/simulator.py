@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.api.times import format_time
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.cluster.storage import claim_names
@@ -322,7 +322,7 @@ class Simulator:
         del self._queued[pod.uid]
         self.bound[pod.uid] = self.now, node
         if self.begins is not None:
-            start = datetime.fromtimestamp(self.begins + self.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            start = format_time(self.begins + self.now)
             pod.pod = replace(pod.pod, status=replace(pod.pod.status, start_time=start))
             pod.start = start_time(start)
         seconds = self.works_for(pod)

@@ -17,6 +17,7 @@ schema of the format is ``schemas/gate-policy.schema.json``.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -25,6 +26,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from kwhatif.errors import InputError, UsageError
+from kwhatif.simulation.named_files import check_named_files, checkout_of
 from kwhatif.snapshot.format.documents import read_only
 from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.snapshot.read.files import STDIN
@@ -68,11 +70,15 @@ class ReadPolicy:
 
 
 def find_policy(directory: str) -> str | None:
-    """``.kwhatif.yaml`` of this directory or one above, as far as the top of the git repository."""
+    """``.kwhatif.yaml`` of this directory or one above, as far as the top of the git repository.
+
+    Raises InputError for a link that leads out of that.
+    """
     here = os.path.abspath(directory)
     while True:
         path = os.path.join(here, FILE_NAME)
         if os.path.isfile(path):
+            check_named_files([(path, "")], checkout_of(path), FILE_NAME)
             return os.path.relpath(path, directory)
         above = os.path.dirname(here)
         if above == here or os.path.exists(os.path.join(here, ".git")):
@@ -98,9 +104,21 @@ def _beside(policy: GatePolicy, source: str) -> GatePolicy:
     folder = "" if source in (STDIN, "standard input") else os.path.dirname(source)
     scheduler = policy.policy
     autoscalers = [policy.autoscale] if isinstance(policy.autoscale, str) else policy.autoscale
-    return replace(
+    beside = replace(
         policy,
         autoscale=None if autoscalers is None else [os.path.join(folder, path) for path in autoscalers],
         snapshot=None if policy.snapshot is None else [os.path.join(folder, path) for path in policy.snapshot],
         policy=scheduler if scheduler in (None, "default") else os.path.join(folder, scheduler or ""),
     )
+    check_named_files(_named_files(beside), checkout_of(source if folder else ""), source)
+    return beside
+
+
+def _named_files(policy: GatePolicy) -> Iterator[tuple[str, str]]:
+    """Every path in a policy, seen from here, and its place."""
+    for number, path in enumerate(policy.snapshot or ()):
+        yield path, f"$.snapshot[{number}]"
+    for number, path in enumerate(policy.autoscale or ()):
+        yield path, f"$.autoscale[{number}]"
+    if policy.policy not in (None, "default"):
+        yield policy.policy or "", "$.policy"

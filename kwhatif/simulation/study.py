@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import hashlib
+import inspect
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Unpack
+from typing import Any, Unpack
 
 import msgspec
 
@@ -29,6 +30,8 @@ class StudyBase:
     """
 
     case: Scenario
+    manifests: tuple[Any, ...] = ()
+    """As they were given: updates are made of them anew, and stand in no snapshot."""
 
     @classmethod
     def from_scenario(cls, case: Scenario) -> StudyBase:
@@ -43,7 +46,7 @@ class StudyBase:
             case.unknown_kinds,
         )
         bare.expanded = ExpandedManifests(doubts=case.expanded.doubts)
-        return cls(bare)
+        return cls(bare, tuple(manifest.raw for manifest in case.manifests))
 
     @cached_property
     def session(self) -> Session:
@@ -61,9 +64,12 @@ class StudyBase:
         digest = hashlib.sha256()
         for kind, objects in self.case.snapshot.by_kind().items():
             digest.update(kind.encode() + encode(objects))
-        digest.update(encode([asked.pod for asked in self.case.pods_to_schedule]))
+        digest.update(encode([[asked.pod for asked in self.case.pods_to_schedule], self.manifests]))
         setup = self.case.setup
-        digest.update(repr((setup.configuration, str(setup.features), setup.all_nodes)).encode())
+        options = (setup.all_nodes, setup.skip_unknown, sorted(self.case.unknown_kinds))
+        digest.update(repr((setup.configuration, str(setup.features), *options)).encode())
+        for name, plugin in sorted(setup.outside.items()):
+            digest.update(f"{name} {plugin.__module__}.{plugin.__qualname__} {_source_of(plugin)}".encode())
         return digest.hexdigest()
 
     def __getstate__(self) -> tuple[Scenario, bool]:
@@ -78,4 +84,12 @@ class StudyBase:
             from kwhatif.framework.outside import load_outside
 
             case.setup.outside = load_outside(case.scheduler_options.plugin or ())
-        self.__dict__.update({"case": case})
+        self.__dict__.update({"case": case, "manifests": ()})
+
+
+def _source_of(plugin: type) -> str:
+    """The text of a plugin from outside, where it can be had: with another one the rows are others."""
+    try:
+        return inspect.getsource(plugin)
+    except (OSError, TypeError):
+        return ""

@@ -17,6 +17,7 @@ from kwhatif.api.field_types import checked_type
 from kwhatif.api.json_schema import drop_nulls, find_schema_errors, validator
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, kind_named, kind_of
 from kwhatif.api.meta import Resource
+from kwhatif.api.times import check_times
 from kwhatif.errors import InputError
 from kwhatif.results.snapshot_check import Finding
 from kwhatif.snapshot.collector import describe_conflict
@@ -236,6 +237,7 @@ class _Reader:
     def _check_object(self, kind: str, obj: Resource, place: Place) -> None:
         try:
             check_name(obj)
+            check_times(obj)
         except InputError as error:
             self._problem(kind, _inside(place, error.place), error.problem)
             return

@@ -19,6 +19,7 @@ import msgspec
 from kwhatif import bounds
 from kwhatif.api.kinds import READ_KINDS
 from kwhatif.errors import InputError
+from kwhatif.snapshot.format.atomic_files import check_private_directory
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.live.dump import DumpOptions, dump
 from kwhatif.snapshot.live.listing import Progress
@@ -42,26 +43,33 @@ def cached_snapshot(
     Raises ClusterError and InputError as ``dump`` does; that nothing can be kept is only worth a word.
     """
     wanted = DumpOptions()
-    file = directory() / f"live-{_key(connection, wanted)}.json"
-    found = _read_cached(file, max_age)
+    folder = directory()
+    file = None if folder is None else folder / f"live-{_key(connection, wanted)}.json"
+    found = None if file is None else _read_cached(file, max_age)
     if found is not None:
         return found, []
     dumped = dump(connection, wanted, progress=progress, tell=tell)
     if not max_age:
         return dumped.snapshot, dumped.notes
     try:
+        if file is None:
+            raise InputError("there is no home directory, and XDG_CACHE_HOME names no directory")
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_private_directory(str(file.parent))
         _forget(file.parent, max(max_age, CACHE_LIFETIME_SECONDS))
-        write_snapshot(dumped.snapshot, str(file))
+        write_snapshot(dumped.snapshot, str(file), private_directory=True)
     except (OSError, InputError) as error:
         return dumped.snapshot, [*dumped.notes, f"the snapshot is not kept for the next question: {error}"]
     return dumped.snapshot, dumped.notes
 
 
-def directory() -> Path:
-    """Where snapshots of live clusters are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or os.path.join("~", ".cache")
-    return Path(base).expanduser() / "kwhatif"
+def directory() -> Path | None:
+    """Where snapshots of live clusters are kept; None where that cannot be known, as of a user without a home."""
+    for base in (os.environ.get("XDG_CACHE_HOME"), os.environ.get("LOCALAPPDATA"), os.path.join("~", ".cache")):
+        # As the XDG Base Directory Specification has it, a path that is not absolute is as good as none.
+        if base and os.path.isabs(whole := os.path.expanduser(base)):
+            return Path(whole) / "kwhatif"
+    return None
 
 
 def _key(connection: Connection, wanted: DumpOptions) -> str:
@@ -86,12 +94,13 @@ def _texts(files: list[str]) -> list[str]:
 def _read_cached(file: Path, max_age: float) -> Snapshot | None:
     """The snapshot of a file, if it is young enough, nobody else's and not damaged."""
     try:
+        check_private_directory(str(file.parent))
         about = file.lstat()
         mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
         if not stat.S_ISREG(about.st_mode) or not mine or not 0 <= time.time() - about.st_mtime < max_age:
             return None
         return load_snapshot([str(file)])
-    except (OSError, InputError):
+    except (OSError, ValueError, InputError):
         return None
 
 

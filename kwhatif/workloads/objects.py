@@ -22,6 +22,7 @@ from kwhatif.admission.request import deep_copy_json
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import plain
 from kwhatif.api.decode import describe_value
+from kwhatif.api.times import parse_time
 from kwhatif.errors import InputError
 
 __all__ = [
@@ -167,14 +168,10 @@ def moment(text: object, pod: Object | None = None, field: str = "") -> datetime
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(str(text))
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        problem = f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
+        return parse_time(str(text))
+    except ValueError as error:
         name = section(pod or {}, "metadata").get("name")
-        raise InputError(f"{field} of pod {name}: {problem}" if name else problem)
-    return found
+        raise InputError(f"{field} of pod {name}: {error}" if name else str(error)) from None
 
 
 def _most(statuses: list[Object]) -> int:

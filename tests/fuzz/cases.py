@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,11 @@ import yaml
 from kwhatif.api.field_types import FieldType, newest_types
 from kwhatif.api.kinds import READ_KINDS, kind_named
 from kwhatif.snapshot.format.model import API_VERSION, KIND
+from tests.cli.running import run
 from tests.fuzz.commands import COMMANDS
 from tests.fuzz.places import Json, minimal, places_in, places_of, with_value
 from tests.fuzz.places import Path as Steps
-from tests.fuzz.wrong import VALUES
+from tests.fuzz.wrong import TIMES, VALUES
 
 _HERE = Path(__file__).parent
 _TESTS = _HERE.parent
@@ -37,6 +39,7 @@ _RECORDED = {
     "Karpenter, disrupting": "conformance/karpenter/disruption.jsonl.gz",
 }
 _STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
+_LIKE_A_TIME = re.compile(r"(?i)(time|timestamp|added|after|duration|period|ago|delay|now|takenat|schedule|age)$")
 _HOLE = "the value that is wrong"
 _SORTS = {
     "ClusterEdits": "edits",
@@ -57,6 +60,7 @@ _TURNS = {
     ),
     **dict.fromkeys(("kwok", "ec2", "prices", "translation"), 20),
     "rules": 3,
+    "rows": 20,
 }
 
 
@@ -123,6 +127,7 @@ def _subjects() -> Iterator[Subject]:
     for name, file in _RECORDED.items():
         yield _untyped("scenario", name, _shortest(file))
     yield _untyped("recording", "recording", {"lines": _recording()})
+    yield _untyped("rows", "rows", {"lines": _rows()})
 
 
 def _untyped(sort: str, name: str, good: Any) -> Subject:
@@ -183,6 +188,8 @@ def cases(seed: int, start: int, stop: int) -> Iterator[Case]:
         subject, path = everywhere[_order(seed, round_, len(everywhere))[place]]
         random = Random(f"{seed} {number}")
         value, command = random.choice(VALUES), random.choice(COMMANDS[subject.sort])
+        if _LIKE_A_TIME.search(str(path[-1])) and random.random() < 0.7:
+            value = f'"{random.choice(TIMES)}"'
         yield _case(subject, path, value, command, as_list=random.random() < 0.5)
 
 
@@ -210,7 +217,7 @@ def case_of(sort: str, name: str, place: str, value: str, command: str) -> Case:
 
 def _case(subject: Subject, path: Steps, value: str, command: str, *, as_list: bool) -> Case:
     bad = with_value(subject.good, path, _HOLE, subject.type, newest_types())
-    writers: dict[str, Callable[[Any], str]] = {"page": _answers, "recording": _recorded}
+    writers: dict[str, Callable[[Any], str]] = {"page": _answers, "recording": _recorded, "rows": _written}
     written = writers.get(subject.sort, json.dumps)
     bad_text, good_text = (
         written(_wrapped(subject, obj, as_list=as_list)).replace(f'"{_HOLE}"', value) for obj in (bad, subject.good)
@@ -227,6 +234,22 @@ def _answers(by_path: Json) -> str:
 
 def _recorded(day: Json) -> str:
     return "\n".join(map(json.dumps, day["lines"]))
+
+
+def _written(rows: Json) -> str:
+    """As a study writes them: without blanks, and each with its end."""
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in rows["lines"])
+
+
+def _rows() -> list[Json]:
+    """The rows of a study of the good cluster."""
+    with tempfile.TemporaryDirectory() as folder:
+        cluster, out = Path(folder) / "cluster.json", Path(folder) / "rows.jsonl"
+        items = documents("cluster.yaml")
+        cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), "utf-8")
+        ran = run("outage", "--snapshot", str(cluster), "--all", "nodes", "--workers", "1", "--out", str(out))
+        assert ran.code in (0, 1), ran.err
+        return list(map(json.loads, out.read_text("utf-8").splitlines()))
 
 
 def _wrapped(subject: Subject, obj: Json, *, as_list: bool) -> Json:

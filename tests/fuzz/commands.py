@@ -2,7 +2,7 @@
 
 In the words of a command ``{bad}`` is the file that is wrong and ``{good}`` the same before that; ``{cluster}`` and
 ``{release}`` are a cluster and what comes to it, ``{groups}`` its node groups, ``{catalogue}`` what a cloud offers,
-``{custom}`` is a custom resource, and ``{out}`` any file to write.
+``{custom}`` is a custom resource, ``{rows}`` the rows of a study that are wrong, and ``{out}`` any file to write.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ COMMANDS = {
         "place {release} --snapshot {bad}",
         "snapshot info {bad}",
     ),
+    "rows": ("outage --snapshot {cluster} --all nodes --workers 1 --out {rows} --resume",),
     "translation": (
         "snapshot reveal {release} --translation {bad}",
         "snapshot redact {release} -o {out}.yaml --translation {bad}",

@@ -29,7 +29,7 @@ from tests.fuzz.cases import Case, documents
 # To put a command together takes longer than most of them take.
 _command = functools.cache(typer.main.get_command)
 
-SECONDS = 20
+SECONDS = 5
 WAITED = 600
 _TIMERS = ((signal.SIGPROF, signal.ITIMER_PROF, SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, WAITED))
 MEMORY = 1 << 30
@@ -99,6 +99,7 @@ class Trial:
         }
         self._write("bad.json", case.bad)
         self._write("good.json", case.good)
+        words["rows"] = self._write("rows.jsonl", case.bad) if case.sort == "rows" else ""
         command = [word.format(out=self._directory / "out", **words) for word in case.command.split()]
         _forget_peak()
         began, failure = time.process_time(), ""

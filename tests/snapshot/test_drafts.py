@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kwhatif.snapshot.format.atomic_files import draft_of, lock_directory
+from kwhatif.snapshot.format.atomic_files import draft_of, lock_directory, note_replaced_links
 from tests.cli.running import TESTS, run
 
 
@@ -67,12 +67,14 @@ def test_a_report_of_the_gate_stays_as_private_as_it_was(tmp_path: Path) -> None
 
 
 @pytest.mark.posix
-def test_a_link_is_written_through_and_a_device_directly(tmp_path: Path) -> None:
+def test_a_link_gives_way_to_what_is_written_and_a_device_is_written_directly(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    with draft_of(str(tmp_path / "link")) as file:
+    with note_replaced_links() as notes, draft_of(str(tmp_path / "link")) as file:
         file.write(b"all")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "file").read_bytes() == b"all"
+    assert not (tmp_path / "link").is_symlink()
+    assert [(tmp_path / name).read_text() for name in ("link", "file")] == ["all", "mine"]
+    assert len(notes) == 1
     with draft_of("/dev/null") as file:
         file.write(b"all")
 

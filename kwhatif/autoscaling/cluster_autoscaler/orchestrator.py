@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.api.quantity import Quantity
-from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, ClusterLimits, NodeGroup
 from kwhatif.autoscaling.cluster_autoscaler.estimator import (
     Estimator,
@@ -30,21 +28,11 @@ from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import best_option
 from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext, Option
 from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
+from kwhatif.autoscaling.cluster_autoscaler.similar_groups import SimilarGroups, names_taking
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import SimulatedCluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.status import Code, Status
-from kwhatif.plugins.shared.spread_constraints import HOSTNAME
 from kwhatif.progress import track
-
-_IGNORED = (
-    HOSTNAME,
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "beta.kubernetes.io/fluentd-ds-ready",
-    "kops.k8s.io/instancegroup",
-)
 
 
 @dataclass(slots=True)
@@ -57,59 +45,6 @@ class Resize:
 
     def __str__(self) -> str:
         return f"{{{self.group.name} {self.size}->{self.to} (max: {self.group.most})}}"
-
-
-def are_similar(one: NodeTemplate, other: NodeTemplate, flags: Flags) -> bool:
-    """Whether nodes of two groups may stand in for each other."""
-    labels = [template.node.metadata.labels or {} for template in (one, other)]
-    if flags.balancing_label:
-        return all(key in labels[0] and labels[0][key] == labels[1].get(key) for key in flags.balancing_label)
-    capacity = [template.node.status.capacity or {} for template in (one, other)]
-    allocatable = [template.node.status.allocatable or {} for template in (one, other)]
-    return (
-        _same_capacity(capacity[0], capacity[1], flags.memory_difference_ratio)
-        and _within(_thousandths(allocatable[0]), _thousandths(allocatable[1]), flags.max_allocatable_difference_ratio)
-        and _within(_left(one), _left(other), flags.max_free_difference_ratio)
-        and _without(labels[0], flags) == _without(labels[1], flags)
-    )
-
-
-def _same_capacity(one: Mapping[str, Quantity], other: Mapping[str, Quantity], ratio: float) -> bool:
-    if one.keys() != other.keys():
-        return False
-    if any(one[name] != other[name] for name in one if name != "memory"):
-        return False
-    return "memory" not in one or _close(one["memory"].milli_value(), other["memory"].milli_value(), ratio)
-
-
-def _within(one: Mapping[str, int], other: Mapping[str, int], ratio: float) -> bool:
-    return one.keys() == other.keys() and all(_close(one[name], other[name], ratio) for name in one)
-
-
-def _close(one: int, other: int, ratio: float) -> bool:
-    larger, smaller = float(max(one, other)), float(min(one, other))
-    return larger - smaller <= larger * ratio
-
-
-def _thousandths(quantities: Mapping[str, Quantity]) -> dict[str, int]:
-    return {name: quantity.milli_value() for name, quantity in quantities.items()}
-
-
-def _left(template: NodeTemplate) -> dict[str, int]:
-    """Thousandths of what the pods leave of resources, of those that the scheduler sums up for every node."""
-    quantities = template.node.status.allocatable or {}
-    asked: dict[str, int] = dict.fromkeys(("cpu", "memory", "ephemeral-storage", "pods"), 0)
-    for pod in template.pods:
-        for name, amount in pod.shape.score_requests.items():
-            asked[name] = asked.get(name, 0) + amount * (1 if name == "cpu" else 1000)
-    return {
-        name: (quantities[name].milli_value() if name in quantities else 0) - amount for name, amount in asked.items()
-    }
-
-
-def _without(labels: Mapping[str, str], flags: Flags) -> dict[str, str]:
-    ignored = {*_IGNORED, *flags.balancing_ignore_label}
-    return {key: value for key, value in labels.items() if key not in ignored}
 
 
 def balance_scale_up(groups: Sequence[NodeGroup], count: int) -> list[Resize]:
@@ -214,6 +149,8 @@ class Orchestrator:
         self._skipped: dict[str, list[str]] = {}
         self._fitting: dict[str, list[PodGroup]] = {}
         self._with_room: dict[str, SimulatedCluster] = {}
+        self._alike: SimilarGroups | None = None
+        self._similar_by_pods: dict[tuple[frozenset[str], tuple[int, ...]], list[NodeGroup]] = {}
 
     def scale_up(self, pods: Sequence[PodInfo]) -> ScaleUp:
         """What becomes of pods for which the cluster has no room."""
@@ -338,17 +275,21 @@ class Orchestrator:
         """Groups that may share the group's new nodes: alike, fit to grow, and taking the same pods."""
         if not self._flags.balance_similar_node_groups or group.settings.zero_or_max_node_scaling:
             return []
-        template, fitting = self._templates[group.name], self._fitting[group.name]
-        return [
-            other
-            for other in self._world.groups
-            if other is not group
-            and other.name in self._templates
-            and are_similar(template, self._templates[other.name], self._flags)
-            and self._health.may_grow(other)
-            and other.name in self._fitting
-            and all(pods in self._fitting[other.name] for pods in fitting)
-        ]
+        if self._alike is None:
+            self._alike = SimilarGroups(self._templates, self._flags)
+        like = self._alike.names_like(group.name)
+        taking = tuple(map(id, self._fitting[group.name]))
+        key = (like, taking)
+        if key not in self._similar_by_pods:
+            fitting = {name: self._fitting[name] for name in like if name in self._fitting}
+            names = names_taking(self._fitting[group.name], fitting)
+            self._similar_by_pods[key] = [
+                other for other in self._world.groups if other.name in names and self._health.may_grow(other)
+            ]
+        found = list(self._similar_by_pods[key])
+        if group in found:
+            found.remove(group)
+        return found
 
     def _share_out(self, chosen: Option, count: int) -> list[Resize]:
         """New nodes by group. What the limits take from a group is not given to another."""

@@ -43,6 +43,7 @@ from kwhatif.autoscaling.cluster_autoscaler.orchestrator import (
 from kwhatif.autoscaling.cluster_autoscaler.planner import NOT_TRIED as NO_SCALE_DOWN
 from kwhatif.autoscaling.cluster_autoscaler.planner import Planner, ScaleDown
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import Hints, SearchPosition, SimulatedCluster
+from kwhatif.bounds import check_nodes
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.golang.parsing import SECOND, Duration
@@ -227,6 +228,7 @@ class StaticAutoscaler:
         listed = self._in_some_order([node.name for node in nodes])
         simulated = SimulatedCluster(cluster, world.framework, listed, self._turn)
         starting: set[str] = set()
+        check_nodes(sum(map(health.upcoming, world.groups)), "node groups that wait for them")
         for group in world.groups:
             count, template = health.upcoming(group), templates.get(group.name)
             if not count:

@@ -192,7 +192,8 @@ def _lifetime_left(claim: NodeClaim, now: int) -> float:
         return 1.0
     whole = Duration.parse(text)
     age = now - start_time(claim.metadata.creation_timestamp or "1970-01-01T00:00:00Z")
-    return min(max((whole - age) / whole, 0.0), 1.0)
+    # Upstream divides floating-point numbers, of which none is refused: of no life at all nothing is left.
+    return min(max((whole - age) / whole, 0.0), 1.0) if whole > 0 else 0.0
 
 
 def _consolidates_never(pool: NodePool) -> bool:

@@ -104,6 +104,10 @@ def _allowed_disruptions_of(pool: NodePool, nodes: int, now: int, reason: str) -
     return least
 
 
+_SOUGHT_MINUTES = 5 * 366 * 24 * 60
+"""A run of a schedule is sought in five years, as upstream does; in them every day of a calendar comes."""
+
+
 def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
     """Raises ValueError for a budget that cannot be read."""
     if not _active(budget, now):
@@ -124,8 +128,15 @@ def _active(budget: DisruptionBudget, now: int) -> bool:
     moment = datetime.fromtimestamp(now / SECOND, UTC)
     minutes = int(Duration.parse(budget.duration or "0") // (60 * SECOND))
     start = moment.replace(second=0, microsecond=0)
-    whole = timedelta(minutes=minutes)
     # Due after the moment one duration ago, and not after now.
-    return any(
-        schedule.due(hit) for back in range(minutes + 1) if moment - (hit := start - timedelta(minutes=back)) < whole
-    )
+    first = moment - timedelta(minutes=min(minutes, _SOUGHT_MINUTES))
+    day = start
+    while day >= first.replace(hour=0, minute=0, second=0, microsecond=0):
+        if schedule.due_on(day):
+            hit = day
+            while hit > first and hit.date() == day.date():
+                if schedule.due(hit):
+                    return True
+                hit -= timedelta(minutes=1)
+        day = day.replace(hour=23, minute=59) - timedelta(days=1)
+    return False

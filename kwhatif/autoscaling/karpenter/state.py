@@ -23,7 +23,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.node_provisioning import NodeClaim
-from kwhatif.api.selectors import Selector, SelectorError, tolerates
+from kwhatif.api.selectors import Selector, SelectorError, TolerationIndex
 from kwhatif.api.workloads_and_storage import CSINode
 from kwhatif.autoscaling.karpenter.pod_data import Amounts, HostPorts, PodData, amounts, subtract, total
 from kwhatif.autoscaling.karpenter.requirements import (
@@ -55,11 +55,8 @@ _EPHEMERAL = frozenset(
 
 def explain_untolerated_taints(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> list[str]:
     """What is said of each taint that no toleration tolerates."""
-    return [
-        f"did not tolerate taint (taint={taint.text})"
-        for taint in taints
-        if not any(tolerates(each, taint, comparison_operators=True) for each in tolerations)
-    ]
+    index = TolerationIndex(tolerations, comparison_operators=True)
+    return [f"did not tolerate taint (taint={taint.text})" for taint in taints if not index.tolerates(taint)]
 
 
 def is_ephemeral(taint: Taint) -> bool:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import msgspec
 
 from kwhatif.api.core import Pod
-from kwhatif.api.decode import decode_json, describe_value
+from kwhatif.api.decode import decode_json
+from kwhatif.api.times import parse_time
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import int64
@@ -87,9 +87,9 @@ class _Event(msgspec.Struct, rename="camel"):
         """When it was, in seconds."""
         text = self.event_time or self.last_timestamp
         try:
-            return datetime.fromisoformat(text).timestamp() if text else None
-        except ValueError:
-            raise InputError(f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}') from None
+            return parse_time(text).timestamp() if text else None
+        except ValueError as error:
+            raise InputError(str(error)) from None
 
 
 class _Told(msgspec.Struct, frozen=True):

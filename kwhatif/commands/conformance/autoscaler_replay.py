@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.api.core import Node, Pod, Taint
+from kwhatif.api.document_numbers import Count, Measure, Number
 from kwhatif.api.node_provisioning import NodePool
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, flags_of, group_settings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, NodeGroups, Prices
@@ -48,15 +49,15 @@ class Group(msgspec.Struct, rename="camel"):
     """A node group of a scenario."""
 
     name: str
-    min: int
-    max: int
-    target: int
+    min: Count
+    max: Count
+    target: Count
     nodes: list[str] = []
     template: Node | None = None
     template_pods: list[Pod] | None = None
     options: dict[str, Any] | None = None
-    failed_scale_up_seconds_ago: int | None = None
-    scale_up_requested_seconds_ago: int | None = None
+    failed_scale_up_seconds_ago: Number | None = None
+    scale_up_requested_seconds_ago: Number | None = None
 
     def as_node_group(self, flags: Flags, now: int, place: str) -> NodeGroup:
         return NodeGroup(
@@ -81,11 +82,11 @@ class AutoscalerScenario(msgspec.Struct, rename="camel"):
     objects: list[msgspec.Raw]
     pods: list[Pod]
     node_groups: list[Group]
-    loops: list[float] = []
+    loops: list[Measure] = []
     config: dict[str, Any] | None = None
     options: dict[str, Any] = {}
     gpu_label: str = ""
-    prices: dict[str, float] | None = None
+    prices: dict[str, Measure] | None = None
     expected: RecordedAutoscaler | None = None
 
 

@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.api.document_numbers import Number
 from kwhatif.commands.conformance.compare_descheduling import descheduling_differences
 from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
 from kwhatif.commands.conformance.recorded_groups import RecordedGroups, group_differences
@@ -212,10 +213,10 @@ class RecordedAttempt(msgspec.Struct, rename="camel"):
     pre_filter_nodes: list[str] | None = None
     rejected: dict[str, RecordedStatus] | None = None
     feasible: list[str] | None = None
-    scores: dict[str, dict[str, int]] | None = None
-    totals: dict[str, int] | None = None
+    scores: dict[str, dict[str, Number]] | None = None
+    totals: dict[str, Number] | None = None
     sampled: list[str] | None = None
-    evaluated: int | None = None
+    evaluated: Number | None = None
     winners: list[str] | None = None
     selected: str | None = None
     message: str | None = None

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.api.document_numbers import Measure, Number
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
@@ -36,15 +37,15 @@ class _Error(_Camel):
 
 class _Option(_Camel):
     group: str
-    nodes: int | None = None
+    nodes: Number | None = None
     pods: Names = None
     similar: Names = None
 
 
 class _Resize(_Camel):
     group: str
-    from_: int = msgspec.field(name="from")
-    to: int
+    from_: Number = msgspec.field(name="from")
+    to: Number
 
 
 class _Rejection(_Camel):
@@ -77,12 +78,12 @@ class _ScaleUp(_Camel):
 
 
 class _Utilization(_Camel):
-    cpu: float | None = None
-    memory: float | None = None
-    gpu: float | None = None
-    dra: float | None = None
+    cpu: Measure | None = None
+    memory: Measure | None = None
+    gpu: Measure | None = None
+    dra: Measure | None = None
     resource: str | None = None
-    utilization: float | None = None
+    utilization: Measure | None = None
 
 
 class _Unremovable(_Camel):
@@ -107,7 +108,7 @@ class _ScaleDown(_Camel):
 
 
 class _Template(_Camel):
-    free: dict[str, int] | None = None
+    free: dict[str, Number] | None = None
     pods: Names = None
     taints: Names = None
 
@@ -127,14 +128,14 @@ class _Requirement(_Camel):
     key: str
     operator: str
     values: Names = None
-    min_values: int | None = None
+    min_values: Number | None = None
 
 
 class _Offer(_Camel):
     instance_type: str
     zone: str
     capacity_type: str
-    price: float
+    price: Measure
 
 
 class _Claim(_Camel):
@@ -142,7 +143,7 @@ class _Claim(_Camel):
     pods: list[str]
     requirements: list[_Requirement]
     instance_types: list[str]
-    requests: dict[str, float]
+    requests: dict[str, Measure]
     labels: dict[str, str]
     cheapest: _Offer | None
     taints: Names = None
@@ -151,31 +152,31 @@ class _Claim(_Camel):
 
 
 class _GivenUp(_Camel):
-    preferred_node_affinity: int | None = None
-    preferred_pod_affinity: int | None = None
-    preferred_pod_anti_affinity: int | None = None
-    required_node_affinity: int | None = None
-    spread: int | None = None
+    preferred_node_affinity: Number | None = None
+    preferred_pod_affinity: Number | None = None
+    preferred_pod_anti_affinity: Number | None = None
+    required_node_affinity: Number | None = None
+    spread: Number | None = None
     tolerate: bool | None = None
 
 
 class _Candidate(_Camel):
-    cost: float
-    pods: int
-    price: float | None = None
+    cost: Measure
+    pods: Number
+    price: Measure | None = None
 
 
 class _Command(_Camel):
     decision: str | None = None
     nodes: Names = None
     placed: Texts = None
-    savings: float | None = None
+    savings: Measure | None = None
     replacements: list[_Claim] | None = None
 
 
 class _Asked(_Camel):
     candidates: dict[str, _Candidate] | None = None
-    budgets: dict[str, int] | None = None
+    budgets: dict[str, Number] | None = None
     command: _Command | None = None
     reasons: NameLists = None
 

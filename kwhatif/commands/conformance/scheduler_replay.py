@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.core import Pod
+from kwhatif.api.times import check_times
 from kwhatif.api.watcher_metrics import Moments, WatcherMetrics
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
@@ -90,6 +91,7 @@ def _pods(scenario: SchedulerScenario) -> Iterator[Pod]:
         try:
             pod = decode(raw, Pod)
             check_name(pod)
+            check_times(pod)
         except InputError as error:
             raise inside(error, "", f"$.pods[{i}]") from None
         yield pod

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import Trials
 from kwhatif.commands.chances.result import Probability
 from kwhatif.commands.chances.run import ZONE
 from kwhatif.commands.chances.trials import Outcome
@@ -26,7 +27,7 @@ class TrialParameters(Parameters, frozen=True, kw_only=True):
             "leave to chance what kube-scheduler leaves to it. Without it there are no trials.",
         ),
     ] = None
-    trials: Annotated[int, Meta(ge=1, description="So many trials.")] = 200
+    trials: Annotated[Trials, Meta(description="So many trials.")] = 200
 
 
 def check_frequency(

@@ -117,7 +117,7 @@ class Outage(Question[OutageResult]):
         ground = StudyBase.from_scenario(case)
         case.session = session = ground.session
         gone, there = find_failures(wanted, session.snapshot.objects.list_all(Node))
-        of = ground.digest if self.rows is not None else ""
+        of = f"{ground.digest} {self.unreachable}" if self.rows is not None else ""
         study = Study("Failing", OutageBase(ground, self.unreachable), gone, simulate_failure, Failure, of)
         rows = run(study, self.executor, self.rows)
         failures, errors = [], []

@@ -28,6 +28,7 @@ from typing import ClassVar, cast
 import msgspec
 
 from kwhatif.api.core import Node
+from kwhatif.api.quantity import plain_quantity
 from kwhatif.commands.sweep.measures import (
     Prices,
     front_of,
@@ -242,14 +243,17 @@ class _SweepRun:
         told = [
             [
                 site.base.digest,
-                [item.pod.key for item in site.replayed.pods],
-                site.probe.asked.pod.key if site.probe else "",
+                [item.pod for item in site.replayed.pods],
+                [site.probe.asked.pod, site.probe.limit, len(site.probe.claims)] if site.probe else [],
                 sorted(site.prices.items()),
+                site.most_pods,
+                site.again is not None,
             ]
             for site in self.sites.sites
         ]
         space = self.sites.space
-        return hashlib.sha256(msgspec.json.encode([told, space.profile, space.strategies])).hexdigest()
+        encode = msgspec.json.Encoder(enc_hook=plain_quantity, order="deterministic").encode
+        return hashlib.sha256(encode([told, space.profile, space.strategies])).hexdigest()
 
 
 def _outcome(found: Sequence[Measures | FailedTask]) -> Outcome:

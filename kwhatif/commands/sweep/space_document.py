@@ -26,6 +26,7 @@ import msgspec
 from msgspec import Meta
 
 from kwhatif.api.decode import step
+from kwhatif.api.document_numbers import Count, PositiveCount
 from kwhatif.commands.sweep.result import Level
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.documents import own_document, read_only
@@ -46,12 +47,12 @@ class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_un
 class Range(_Part, frozen=True, kw_only=True):
     """Whole numbers from ``min`` to ``max``, every one or every ``step`` of them."""
 
-    min: Annotated[int, Meta(ge=0)]
-    max: Annotated[int, Meta(ge=0)]
-    step: Annotated[int, Meta(ge=1)] = 1
+    min: Count
+    max: Count
+    step: PositiveCount = 1
 
 
-Numbers = Range | Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=1)]
+Numbers = Range | Annotated[list[Count], Meta(min_length=1)]
 
 
 class Sample(_Part, frozen=True, kw_only=True):

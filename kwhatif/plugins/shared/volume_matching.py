@@ -70,6 +70,8 @@ class FreeVolumeIndex:
         groups: dict[Affinity | None, int] = {}
         codes = [groups.setdefault(affinity_of(volume), len(groups)) for volume in ranked]
         self.group: IntpArray = np.array(codes, np.intp)
+        self._rank_of: IntpArray = np.full(max(self.numbers.max(), 0) + 1, -1, np.intp)
+        self._rank_of[self.numbers[:-1]] = np.arange(len(ranked))
         self._groups = len(groups)
         rows = [reach(cluster, affinity) for affinity in groups]
         row = np.concatenate([*rows, np.zeros(0, np.intp)])
@@ -95,38 +97,58 @@ class FreeVolumeIndex:
         found: list[int] = self.numbers[first:-1][self._free[first:]].tolist()
         return found
 
-    def best(self, request: Quantity, taken: Sequence[IntpArray]) -> IntpArray:
+    def best(self, request: Quantity, taken: IntpArray) -> IntpArray:
         """intp[N]: the number of the smallest volume that each node may get, -1 for none.
 
-        ``taken`` are numbers of volumes, intp[N] each, that are not to be had on the node.
+        ``taken`` is intp[C, N], the numbers of volumes that are not to be had on the node.
         """
         got = np.full(self._nodes, -1, np.intp)
-        if not len(self.row):
-            return got
-        none = len(self._sizes)
-        picked = np.full(len(self.row), none, np.intp)
         first = bisect_left(self._sizes, request)
         left: IntpArray = first + np.flatnonzero(self._free[first:])
-        for _ in range(len(taken) + 1):
-            heads = np.full(self._groups, none, np.intp)
-            heads[self.group[left[::-1]]] = left[::-1]  # the last one written, the smallest, stays
-            offered = heads[self.offer]
-            open_ = picked == none
-            for other in taken:
-                open_ &= other[self.row] != self.numbers[offered]
-            picked = np.where(open_, offered, picked)
-            left = left[heads[self.group[left]] != left]
+        if not len(self.row) or not len(left):
+            return got
+        # The free volumes of each group, the smallest first, one group after the other.
+        order = np.argsort(self.group[left], kind="stable")
+        by_group = left[order]
+        counts = np.bincount(self.group[left], minlength=self._groups)
+        begins = np.cumsum(counts) - counts
+        place = np.full(len(self._sizes), -1, np.intp)
+        place[by_group] = np.arange(len(left)) - begins[self.group[by_group]]
+        skipped = self._skipped(taken, place)
+        offers = begins[self.offer] + skipped
+        picked = np.where(
+            skipped < counts[self.offer], by_group[np.minimum(offers, len(left) - 1)], np.intp(len(self._sizes))
+        )
         got[self.row[self._starts]] = self.numbers[np.minimum.reduceat(picked, self._starts)]
         return got
 
+    def _skipped(self, taken: IntpArray, place: IntpArray) -> IntpArray:
+        """intp[E]: how many of a group's first free volumes are not to be had on the node.
 
-def match_volume(
-    claim: PersistentVolumeClaim, cluster: Cluster, taken: Sequence[IntpArray], features: Features
-) -> IntpArray:
+        ``place`` is where each volume stands among the free ones of its group, -1 for one that is not free.
+        """
+        skipped = np.zeros(len(self.row), np.intp)
+        if not len(taken):
+            return skipped
+        ranks = np.where(taken < len(self._rank_of), self._rank_of[np.clip(taken, 0, len(self._rank_of) - 1)], -1)
+        ranks[taken < 0] = -1
+        where, row = np.nonzero(ranks >= 0)
+        rank = ranks[where, row]
+        row, rank = row[place[rank] >= 0], rank[place[rank] >= 0]
+        keys = self.row * self._groups + self.offer
+        pair = np.searchsorted(keys, row * self._groups + self.group[rank])
+        # Those of a pair in order, each once: the first of them that leaves a gap ends what is skipped.
+        pair, at = np.divmod(np.unique(pair * len(self._sizes) + place[rank]), len(self._sizes))
+        begin = np.flatnonzero(np.diff(pair, prepend=-1))
+        within = np.arange(len(pair)) - np.repeat(begin, np.diff(begin, append=len(pair)))
+        return skipped + np.bincount(pair[at == within], minlength=len(self.row))
+
+
+def match_volume(claim: PersistentVolumeClaim, cluster: Cluster, taken: IntpArray, features: Features) -> IntpArray:
     """intp[N]: the number of the volume that the claim gets on each node, -1 for none.
 
-    ``taken`` are what earlier claims of the pod get. A volume that is kept for the claim is the only choice, except
-    where it is taken.
+    ``taken`` is intp[C, N], what C earlier claims of the pod get. A volume that is kept for the claim is the only
+    choice, except where it is taken.
     """
     got = np.full(len(cluster), -1, np.intp)
     open_: BoolArray = np.ones(len(cluster), np.bool_)
@@ -134,8 +156,7 @@ def match_volume(
     if kept is not None:
         number = cluster.storage.number[kept.name]
         free = np.ones(len(cluster), np.bool_)
-        for earlier in taken:
-            free &= earlier != number
+        free &= (taken != number).all(axis=0)
         near = reach(cluster, affinity_of(kept))
         got[near[free[near]]] = number
         open_ = ~free

@@ -39,6 +39,7 @@ from kwhatif.simulation.autoscalers.node_groups_document import (
     Group,
     Members,
     NodeGroupsFile,
+    NodesByLabel,
     Template,
     members_of,
 )
@@ -301,25 +302,26 @@ def _groups(
         known = Group(name=status.name, min=status.min, max=status.max, target=status.target, source=info.groups_source)
         _add(sized, replace(known, failed_scale_up_ago="0s") if status.backoff else known)
     named = {node.name: node for node in nodes}
+    by_label = NodesByLabel(named)
     labelled, taken, groups = list(labelled_groups(nodes)), set[str](), []
     for group in sized.values():
         found = None if group.nodes else members_named(group.name, nodes, labelled)
         if found is not None:
             group = replace(group, nodes=found[0], source=f"{group.source}; {found[1]}")
-        if _takes(group, named, taken):
+        if _takes(group, named, taken, by_label):
             groups.append(group)
         else:
             groups.append(sized[group.name])
     for each in labelled:
         group = Group(name=each.name, nodes=each.members, source=each.source)
-        if _takes(group, named, taken):
+        if _takes(group, named, taken, by_label):
             groups.append(group)
     return groups
 
 
-def _takes(group: Group, named: Mapping[str, Node], taken: set[str]) -> bool:
+def _takes(group: Group, named: Mapping[str, Node], taken: set[str], labelled: NodesByLabel) -> bool:
     """Have the nodes of a group be its own, unless some of them are of another one already."""
-    mine = set(members_of(group, named))
+    mine = set(members_of(group, named, labelled=labelled))
     if mine & taken:
         return False
     taken |= mine

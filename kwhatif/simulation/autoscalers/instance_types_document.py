@@ -25,6 +25,7 @@ from msgspec import Meta
 
 from kwhatif.api.core import ResourceList
 from kwhatif.api.decode import step
+from kwhatif.api.document_numbers import Count, Price
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import Settings
@@ -49,10 +50,10 @@ class KnownOffering(_Part, frozen=True, kw_only=True):
 
     zone: Annotated[str, Meta(min_length=1)]
     capacity_type: Literal["on-demand", "spot", "reserved"]
-    price: Annotated[float, Meta(ge=0, description="Of a machine, by the hour.")]
+    price: Annotated[Price, Meta(description="Of a machine, by the hour.")]
     available: bool = True
     reservation_id: str = ""
-    reservation_capacity: Annotated[int, Meta(ge=0)] = 0
+    reservation_capacity: Count = 0
     reservation_type: Literal["default", "capacity-block"] = "default"
     zone_id: str = ""
 

@@ -19,6 +19,7 @@ from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK, 
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize, ScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.bounds import make_nodes
 from kwhatif.progress import track
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.inputs import Notes
@@ -91,6 +92,7 @@ class GroupAutoscaler:
         """What comes of one loop; the nodes get names that are not ``taken``."""
         world = build_autoscaling_context(session, self.known, waiting, now, later)
         loop = StaticAutoscaler().loop(world)
+        make_nodes(sum(resize.to - resize.size for resize in loop.scale_up.plan))
         nodes = [node for resize in loop.scale_up.plan for node in _iter_new_nodes(resize, loop, taken)]
         names: dict[str, list[str]] = {}
         for each in nodes:

@@ -18,7 +18,7 @@ The schema of the format is ``schemas/node-groups.schema.json``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -26,6 +26,7 @@ import msgspec
 from msgspec import Meta
 
 from kwhatif.api.core import Condition, Node, NodeSpec, NodeStatus, ResourceList, Taint
+from kwhatif.api.document_numbers import Count, Price
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, Flags, flags_of, group_settings
@@ -39,9 +40,6 @@ from kwhatif.snapshot.format.documents import own_document, read_only
 from kwhatif.snapshot.read.objects import Document
 
 KIND = "NodeGroups"
-
-Count = Annotated[int, Meta(ge=0)]
-Price = Annotated[float, Meta(ge=0)]
 
 
 class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -159,15 +157,18 @@ def build_groups(file: NodeGroupsFile, nodes: Sequence[Node], now: int = 0, sour
     named = {node.name: node for node in nodes}
     of_node: dict[str, str] = {}
     groups: list[NodeGroup] = []
+    names: set[str] = set()
+    labelled = NodesByLabel(named)
     for number, group in enumerate(file.groups):
         place = f"$.groups[{number}]"
-        members = list(members_of(group, named, place))
+        members = list(members_of(group, named, place, labelled))
         for node in members:
             if node in of_node:
                 raise InputError(f"node {node} is of group {of_node[node]} already", place=f"{place}.nodes")
             of_node[node] = group.name
-        if any(group.name == other.name for other in groups):
+        if group.name in names:
             raise InputError(f"there is a group {group.name} already", place=f"{place}.name")
+        names.add(group.name)
         groups.append(_group(group, members, named, flags, now, place))
     prices = file.pod_prices
     return ConfiguredGroups(
@@ -191,8 +192,34 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
             )
 
 
-def members_of(group: Group, named: Mapping[str, Node], place: str = "$") -> Iterator[str]:
-    """The nodes of a group, each once, in the cluster's order. Raises InputError for one that is not there."""
+class NodesByLabel:
+    """The names of nodes by each label that they have, so that many groups need not look at each node."""
+
+    def __init__(self, named: Mapping[str, Node]) -> None:
+        self._all = frozenset(named)
+        self._places = {name: place for place, name in enumerate(named)}
+        self._with: dict[tuple[str, str], set[str]] = {}
+        for name, node in named.items():
+            for label in (node.metadata.labels or {}).items():
+                self._with.setdefault(label, set()).add(name)
+
+    def names_with(self, labels: Mapping[str, str]) -> frozenset[str]:
+        """The nodes that have all these labels."""
+        lots = sorted((self._with.get(label, set()) for label in labels.items()), key=len)
+        return frozenset(lots[0].intersection(*lots[1:])) if lots else self._all
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """Nodes in the cluster's order."""
+        return sorted(names, key=self._places.__getitem__)
+
+
+def members_of(
+    group: Group, named: Mapping[str, Node], place: str = "$", labelled: NodesByLabel | None = None
+) -> Iterator[str]:
+    """The nodes of a group, each once, in the cluster's order. Raises InputError for one that is not there.
+
+    ``labelled`` are the same nodes, for whoever asks about many groups.
+    """
     which = group.nodes
     if which is None:
         return
@@ -201,10 +228,12 @@ def members_of(group: Group, named: Mapping[str, Node], place: str = "$") -> Ite
             raise InputError(
                 f"the cluster has no node {name}{suggest_spelling(name, named)}", place=f"{place}.nodes.names[{number}]"
             )
-    for name, node in named.items():
-        labels = node.metadata.labels or {}
-        by_label = which.labels is not None and all(labels.get(key) == value for key, value in which.labels.items())
-        if name in (which.names or ()) or by_label or _has_id(node, which.provider_id, place):
+    labelled = labelled or NodesByLabel(named)
+    chosen = set(which.names or ())
+    if which.labels is not None:
+        chosen |= labelled.names_with(which.labels)
+    for name in named if which.provider_id is not None else labelled.in_order(chosen):
+        if name in chosen or _has_id(named[name], which.provider_id, place):
             yield name
 
 

@@ -1,51 +1,216 @@
-"""Files that appear complete or not at all, and their packing: nothing else here writes to a file."""
+"""Files that appear complete or not at all, and their packing: nothing else here writes to a file.
+
+Whoever may write to the directory need not be allowed to say where a file goes: a file is made anew beside its name,
+with no link followed, and takes the name itself. A link that has the name gives way; what it leads to stays as it is.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextvars import ContextVar
 from typing import IO
 
+from kwhatif.errors import InputError
 from kwhatif.progress import report_start
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _GZIP_LEVEL = 6
 _ZSTD_LEVEL = 9
 _PRIVATE, _PUBLIC = 0o600, 0o666
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+_NAMELESS = getattr(os, "O_TMPFILE", 0) if os.path.isdir("/proc/self/fd") else 0
+_HAS_DIRECTORY_FD = {os.open, os.rename, os.unlink, os.stat, os.link} <= os.supports_dir_fd
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_AT_ONCE = 1024**2
+
+_replaced: ContextVar[list[str] | None] = ContextVar("_replaced", default=None)
 
 
 @contextmanager
-def draft_of(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
+def note_replaced_links() -> Iterator[list[str]]:
+    """What is to be said of links that had the name of an output; the list fills while files are written."""
+    notes: list[str] = []
+    token = _replaced.set(notes)
+    try:
+        yield notes
+    finally:
+        _replaced.reset(token)
+
+
+class _Directory:
+    """A directory, held open, so that nobody can put another one in its place while a file is written."""
+
+    def __init__(self, path: str, *, private: bool = False) -> None:
+        """Raises OSError, with ``private`` also for a link and for a directory that others may write to."""
+        self.path = path or os.curdir
+        self.fd: int | None = None
+        if private:
+            check_private_directory(self.path)
+        if _HAS_DIRECTORY_FD:
+            self.fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | (_NOFOLLOW if private else 0))
+            if private:
+                try:
+                    _check_owner(os.fstat(self.fd), self.path)
+                except OSError:
+                    self.close()
+                    raise
+
+    def close(self) -> None:
+        if self.fd is not None:
+            os.close(self.fd)
+
+    def _name(self, name: str) -> str:
+        return name if self.fd is not None else os.path.join(self.path, name)
+
+    def lstat(self, name: str) -> os.stat_result | None:
+        try:
+            return os.stat(self._name(name), dir_fd=self.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def readlink(self, name: str) -> str:
+        return os.readlink(self._name(name), dir_fd=self.fd)
+
+    def create(self, mode: int) -> tuple[int, str]:
+        """A new file, open for writing, and its name, which is empty while it has none."""
+        if _NAMELESS and self.fd is not None:
+            # What a run that is killed has written of it goes away with the run.
+            with suppress(OSError):
+                return os.open(os.curdir, os.O_WRONLY | _NAMELESS, mode, dir_fd=self.fd), ""
+        name = _draft_name()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
+        return os.open(self._name(name), flags, mode, dir_fd=self.fd), name
+
+    def name_file(self, descriptor: int) -> str:
+        """Give a file that has no name one that nobody has."""
+        name = _draft_name()
+        os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=self.fd, follow_symlinks=True)
+        return name
+
+    def rename(self, old: str, new: str) -> None:
+        os.replace(self._name(old), self._name(new), src_dir_fd=self.fd, dst_dir_fd=self.fd)
+
+    def unlink(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._name(name), dir_fd=self.fd)
+
+
+def _draft_name() -> str:
+    # Several runs may write the same file at the same time, whose name may be as long as names can be.
+    return f".kwhatif-{os.urandom(8).hex()}.tmp"
+
+
+def check_private_directory(path: str) -> None:
+    """Raises OSError for a link, and for a directory that belongs to somebody else or that others may write to."""
+    about = os.lstat(path)
+    if not stat.S_ISDIR(about.st_mode):
+        what = "a link" if stat.S_ISLNK(about.st_mode) else "no directory"
+        raise NotADirectoryError(errno.ENOTDIR, f"{path} is {what}")
+    _check_owner(about, path)
+
+
+def _check_owner(about: os.stat_result, path: str) -> None:
+    if not hasattr(os, "geteuid"):
+        return
+    if about.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, f"{path} belongs to another user")
+    if about.st_mode & _OTHERS_MAY_WRITE:
+        raise PermissionError(errno.EPERM, f"others may write to {path}")
+
+
+@contextmanager
+def draft_of(path: str, *, private: bool = False, private_directory: bool = False) -> Iterator[IO[bytes]]:
     """A file that takes its name when all is written, and leaves nothing behind if that fails. Raises OSError.
 
     Nobody but its owner can read a ``private`` one; any other is for those who could read the file that it replaces.
-    What is no regular file, such as a pipe or ``/dev/null``, cannot be replaced and is written directly.
+    With ``private_directory`` nobody but its owner may write to its directory, either. What is no regular file, such as
+    a pipe or ``/dev/null``, cannot be replaced and is written directly.
     """
     report_start(f"Writing {path}")
-    target = Path(os.path.realpath(path))
-    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
-        with target.open("wb") as file:
-            yield file
+    head, name = os.path.split(path)
+    if name in ("", os.curdir, os.pardir) or os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not private_directory and _is_special(path):
+        with os.fdopen(_open_special(path), "wb") as special:
+            yield special
         return
-    # Several runs may write the same file at the same time, whose name may be as long as names can be.
-    draft = target.with_name(f".kwhatif-{os.urandom(8).hex()}.tmp")
-    mode = _PRIVATE if private else _mode_of(target)
-    with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, _PUBLIC if mode is None else mode)) as file:
+    directory = _Directory(head, private=private_directory)
+    try:
+        before = directory.lstat(name)
+        mode = _PRIVATE if private else _kept_mode(before)
+        descriptor, draft = directory.create(_PUBLIC if mode is None else mode)
         try:
-            if mode is not None:
-                draft.chmod(mode)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
-            draft.replace(target)
-        except BaseException:
-            file.close()
-            with suppress(FileNotFoundError):
-                draft.unlink()
-            raise
+            # Closed here and nowhere else: what closing raises, as on a disk that is full, must not keep the draft.
+            with os.fdopen(descriptor, "wb", closefd=False) as file:
+                if mode is not None and hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, mode)
+                yield file
+                file.flush()
+                os.fsync(descriptor)
+                draft = draft or directory.name_file(descriptor)
+            closing, descriptor = descriptor, -1
+            os.close(closing)
+            directory.rename(draft, name)
+            draft = ""
+        finally:
+            if descriptor >= 0:
+                with suppress(OSError):
+                    os.close(descriptor)
+            if draft:
+                directory.unlink(draft)
+        if before is not None and stat.S_ISLNK(before.st_mode):
+            _note_replaced_link(path)
+    finally:
+        directory.close()
+
+
+def _note_replaced_link(path: str) -> None:
+    notes = _replaced.get()
+    if notes is not None:
+        notes.append(f"note: {path} was a link: it is a file of its own now, and what the link led to is as it was")
+
+
+def _is_special(path: str) -> bool:
+    """Whether a name leads to a pipe, a device or a socket."""
+    try:
+        about = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode)
+
+
+def _open_special(path: str) -> int:
+    """Open a pipe or a device, which the name may lead to by links of our own or of the system's, such as /dev/stdout.
+
+    Raises OSError for a link that somebody else has put there.
+    """
+    about = os.lstat(path)
+    if stat.S_ISLNK(about.st_mode) and hasattr(os, "geteuid") and about.st_uid not in (0, os.geteuid()):
+        raise PermissionError(errno.EPERM, "a link that belongs to another user, which is not followed")
+    descriptor = os.open(path, os.O_WRONLY | _BINARY)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EBUSY, "it was no regular file a moment ago")
+    return descriptor
+
+
+def _kept_mode(before: os.stat_result | None) -> int | None:
+    """Who may do what with a file that is there, unless it is a link or somebody else's."""
+    if before is None or not stat.S_ISREG(before.st_mode):
+        return None
+    if hasattr(os, "geteuid") and before.st_uid != os.geteuid():
+        return None
+    return stat.S_IMODE(before.st_mode)
 
 
 @contextmanager
@@ -55,25 +220,15 @@ def lock_directory(path: str) -> Iterator[None]:
     For a file that is read, added to and replaced: what replaces it cannot carry the lock, but its directory can. Where
     directories cannot be locked, as on Windows, nobody waits.
     """
-    try:
-        import fcntl
-    except ImportError:
+    if fcntl is None:
         yield
         return
-    directory = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+    directory = os.open(os.path.dirname(path) or os.curdir, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
         yield
     finally:
         os.close(directory)
-
-
-def _mode_of(target: Path) -> int | None:
-    """Who may do what with a file, None if there is none."""
-    try:
-        return stat.S_IMODE(target.stat().st_mode)
-    except FileNotFoundError:
-        return None
 
 
 @contextmanager
@@ -96,40 +251,85 @@ def compress_file(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
 class AppendOnlyFile:
     """A file that is there from the beginning and grows by what is appended, each time as a whole or not at all.
 
-    Only its owner can read it. One that is there already goes on after its first so many bytes, which are to be
-    ``kept``; without a word of that it raises OSError.
+    Only its owner can read it, and only one run at a time can append to it (but for Windows, where nothing is locked).
+    It has to be a new one, or with ``resume`` a regular file of our own. Raises OSError: FileExistsError where there is
+    one already, BlockingIOError where another run appends to it.
     """
 
-    def __init__(self, path: str, kept: int | None = None) -> None:
-        self.size = kept or 0
+    def __init__(self, path: str, *, resume: bool = False) -> None:
         self._path = path
+        kind = os.O_RDWR | _NONBLOCK if resume else os.O_WRONLY | os.O_CREAT | os.O_EXCL
         # What failed is cut off again: the next piece has to go where the file ends then.
-        opener = lambda name, flags: os.open(name, flags | os.O_APPEND, _PRIVATE)  # noqa: E731
-        if kept is None:
-            self._file = open(path, "xb", 0, opener=opener)  # noqa: SIM115
-        else:
-            self._file = open(path, "ab", 0, opener=opener)  # noqa: SIM115
-            self._file.truncate(kept)
+        self._fd = os.open(path, kind | os.O_APPEND | _NOFOLLOW | _BINARY, _PRIVATE)
+        try:
+            about = os.fstat(self._fd)
+            if not stat.S_ISREG(about.st_mode):
+                raise OSError(errno.EINVAL, "a pipe or a device, expected a regular file")
+            if resume and hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+                raise PermissionError(errno.EPERM, "it belongs to another user")
+            self.is_locked = self._lock(about)
+        except OSError:
+            os.close(self._fd)
+            raise
+        self.size = about.st_size
+
+    def _lock(self, about: os.stat_result) -> bool:
+        if fcntl is None:
+            return False
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(errno.EAGAIN, "another run is writing to it") from None
+        now = os.lstat(self._path)
+        if (now.st_dev, now.st_ino) != (about.st_dev, about.st_ino):
+            raise BlockingIOError(errno.EAGAIN, "another run has just replaced it")
+        return True
+
+    def read_lines(self, max_bytes: int) -> Iterator[bytes]:
+        """The lines that are there, each with its end but for a last one that has none.
+
+        Raises OSError, and InputError for more than ``max_bytes`` of them.
+        """
+        if self.size > max_bytes:
+            raise InputError(f"larger than the limit of {max_bytes:,} bytes", source=self._path)
+        rest, left = b"", self.size
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        while left and (piece := os.read(self._fd, min(left, _AT_ONCE))):
+            left -= len(piece)
+            *lines, rest = (rest + piece).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+        if rest:
+            yield rest
+
+    def cut(self, size: int) -> None:
+        """Go on after the first so many bytes. Raises OSError."""
+        os.ftruncate(self._fd, size)
+        self.size = size
 
     def append(self, data: bytes) -> None:
         """Add this, on the disk before it returns. Raises OSError, and the file ends where it ended before."""
         try:
             rest = memoryview(data)
             while rest:
-                rest = rest[self._file.write(rest) :]
-            os.fsync(self._file.fileno())
+                rest = rest[os.write(self._fd, rest) :]
+            os.fsync(self._fd)
         except OSError:
             with suppress(OSError):
-                self._file.truncate(self.size)
+                os.ftruncate(self._fd, self.size)
             raise
         self.size += len(data)
 
     def close(self) -> None:
         """Nothing more is appended."""
-        self._file.close()
+        if self._fd >= 0:
+            closing, self._fd = self._fd, -1
+            with suppress(OSError):
+                os.close(closing)
 
     def remove(self) -> None:
         """Close it, and take it away."""
-        self._file.close()
+        if not self.is_locked:
+            self.close()
         with suppress(FileNotFoundError):
             os.unlink(self._path)
+        self.close()

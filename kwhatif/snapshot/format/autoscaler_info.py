@@ -19,6 +19,7 @@ import msgspec
 from msgspec import structs
 
 from kwhatif.api.decode import convert
+from kwhatif.api.document_numbers import Count
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 
@@ -26,16 +27,16 @@ STATUS, PRIORITIES = "cluster-autoscaler-status", "cluster-autoscaler-priority-e
 CONFIG_MAPS = (STATUS, PRIORITIES)
 """The names of the two."""
 
-_SIZES = re.compile(r"cloudProviderTarget=(\d+) \(minSize=(\d+), maxSize=(\d+)\)")
+_SIZES = re.compile(r"cloudProviderTarget=(\d{1,6}) \(minSize=(\d{1,6}), maxSize=(\d{1,6})\)", re.ASCII)
 
 
 class GroupStatus(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
     """A node group as the autoscaler sees it; ``backoff``: a scale-up failed, and none is tried for some time."""
 
     name: str
-    min: int = 0
-    max: int = 0
-    target: int = 0
+    min: Count = 0
+    max: Count = 0
+    target: Count = 0
     backoff: bool = False
 
 
@@ -51,9 +52,9 @@ class AutoscalerInfo(msgspec.Struct, rename="camel", omit_defaults=True, kw_only
 
 
 class _Sizes(msgspec.Struct, rename="camel"):
-    min_size: int = 0
-    max_size: int = 0
-    cloud_provider_target: int = 0
+    min_size: Count = 0
+    max_size: Count = 0
+    cloud_provider_target: Count = 0
 
 
 class _ScaleUp(msgspec.Struct):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,6 +26,7 @@ from kwhatif.api.field_types import check
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects, kind_named
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.times import check_times, parse_time
 from kwhatif.errors import InputError, UnreadError
 from kwhatif.snapshot.format.atomic_files import compress_file, draft_of
 from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
@@ -166,6 +166,7 @@ def _objects(listed: Any, kind: str) -> list[Resource]:
     for i, obj in enumerate(objects):
         try:
             check_name(obj)
+            check_times(obj)
         except InputError as error:
             raise inside(error, "", f"$[{i}]") from None
         if obj.kind not in (None, kind_named(kind).kind):
@@ -189,30 +190,26 @@ def _whole(listed: Any, kind: str) -> list[dict[str, Any]]:
 
 
 def _check_time(text: str) -> None:
-    found = _RFC3339.fullmatch(text)
     try:
-        if found:
-            datetime.datetime.fromisoformat(found[1])
-            return
-    except ValueError:
-        pass
-    problem = f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
-    raise InputError(problem, place="$.metadata.takenAt")
+        parse_time(text)
+    except ValueError as error:
+        raise InputError(str(error), place="$.metadata.takenAt") from None
 
 
-def write_snapshot(snapshot: Snapshot, path: str) -> None:
+def write_snapshot(snapshot: Snapshot, path: str, *, private_directory: bool = False) -> None:
     """Write a snapshot in its own format, packed if the name ends in ``.gz`` or ``.zst``; ``-`` is standard output.
 
-    The same snapshot gives the same bytes. The file appears complete or not at all, and only its owner can read it.
-    Raises InputError if it cannot be written.
+    The same snapshot gives the same bytes. The file appears complete or not at all, and only its owner can read it;
+    with ``private_directory`` it is also refused where others may write to its directory. Raises InputError if it
+    cannot be written.
     """
-    write_chunks(_chunks(snapshot), path)
+    write_chunks(_chunks(snapshot), path, private_directory=private_directory)
 
 
-def write_chunks(chunks: Iterable[bytes], path: str) -> None:
+def write_chunks(chunks: Iterable[bytes], path: str, *, private_directory: bool = False) -> None:
     """Write a text that comes in pieces as ``write_snapshot`` does. Raises InputError if it cannot be written."""
     try:
-        with _open_output(path) as file, compress_file(file, path) as packer:
+        with _open_output(path, private_directory) as file, compress_file(file, path) as packer:
             for chunk in chunks:
                 packer.write(chunk)
     except BrokenPipeError as error:
@@ -224,12 +221,12 @@ def write_chunks(chunks: Iterable[bytes], path: str) -> None:
 
 
 @contextlib.contextmanager
-def _open_output(path: str) -> Iterator[IO[bytes]]:
+def _open_output(path: str, private_directory: bool) -> Iterator[IO[bytes]]:
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.flush()
     else:
-        with draft_of(path, private=True) as file:
+        with draft_of(path, private=True, private_directory=private_directory) as file:
             yield file
 
 

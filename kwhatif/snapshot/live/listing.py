@@ -13,6 +13,7 @@ from kwhatif.api.decode import decode_json, decode_list, describe_value
 from kwhatif.api.field_types import check
 from kwhatif.api.kinds import Kind
 from kwhatif.api.meta import Resource
+from kwhatif.api.times import check_times
 from kwhatif.errors import InputError
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
 from kwhatif.snapshot.live.requests import ListExpired, RequestRefused, RetryingClient
@@ -172,6 +173,7 @@ class ListReader:
                 objects = decode_list(items, kind.struct)
                 for obj in objects:
                     check_name(obj)
+                    check_times(obj)
                     prune_object(obj)
                 listing.objects += objects
             if kind.whole:

@@ -64,7 +64,8 @@ class Connection:
     def files(self) -> list[str]:
         """Those of the kubeconfig that are there."""
         files = [os.path.expanduser(file) for file in self.path.split(os.pathsep) if file]
-        return [file for file in files if os.path.exists(file)]
+        # Of a user without a home the default stays as it is, and would name a directory ``~`` where one stands.
+        return [file for file in files if not file.startswith("~") and os.path.exists(file)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,8 @@ class Recorder:
             notes=begun.notes,
             refused={each.kind.name: each.refused for each in begun.kinds if each.refused and not each.missing},
             broken={each.kind.name: each.broken for each in begun.kinds if each.broken},
-            gaps={each.kind.name: tape.gaps[each.path] for each in begun.kinds if each.path in tape.gaps},
+            gaps={each.kind.name: tape.gaps[each.path] for each in begun.kinds if each.path in tape.gaps}
+            | {each.kind.name: each.left_out_note for each in begun.kinds if each.left_out},
             lost=tape.lines - file.written if file.failed else 0,
             failed=(file.failed.strerror or str(file.failed)) if file.failed else "",
         )

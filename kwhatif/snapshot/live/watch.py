@@ -19,11 +19,15 @@ from typing import Any, Protocol
 
 import msgspec
 
+from kwhatif import bounds
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Kind
+from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.times import check_times
 from kwhatif.errors import ClusterError, InputError
+from kwhatif.golang.parsing import int64
 from kwhatif.snapshot.live import requests as asker
 from kwhatif.snapshot.live.listing import Listing, ListReader
 from kwhatif.snapshot.live.pruning import prune_object
@@ -89,6 +93,7 @@ SILENCE = 150.0
 """So many seconds without a word, when bookmarks come about every minute, and a connection is taken to be dead."""
 
 _DEFINITION = "CustomResourceDefinition"
+_NO_NUMBER = "its resourceVersion is no number"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _EVENT_TYPES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 
@@ -152,6 +157,8 @@ class KindWatch:
     missing: bool = False
     broken: str = ""
     dropped: set[str] = field(default_factory=set)
+    left_out: int = 0
+    """So many objects could not be read, and are not in the recording."""
     known: dict[tuple[str, str], tuple[str, str, bool]] = field(default_factory=dict)
     _form: Kind = field(init=False)
     _version: str = ""
@@ -159,6 +166,7 @@ class KindWatch:
     _since: float = 0.0
     _expired: bool = False
     _failures: int = 0
+    _known_size: int = 0
     _definitions: int = 0
 
     def __post_init__(self) -> None:
@@ -174,6 +182,9 @@ class KindWatch:
         self.refused, self.missing = listing.unreadable, listing.missing
         self._form, self._version = listing.form or self._form, listing.version or self._version
         self.dropped |= listing.dropped
+        if not listing.unreadable and int64(listing.resource_version) is None:
+            # No recording with such a list could be read: there is no telling what was before and what after it.
+            listing.unreadable = self.refused = _NO_NUMBER
         if listing.unreadable:
             if self.kind.rare and listing.missing:
                 # Where it is not served, there are none.
@@ -183,7 +194,7 @@ class KindWatch:
             return
         texts = []
         for key, version, uid, node, text in self._entries(listing):
-            self.known[key] = (version, uid, node)
+            self._remember(key, version, uid, node)
             texts.append(text)
         head = msgspec.json.encode({"resourceVersion": listing.resource_version})
         self.tape.list(self.path, b'{"metadata":%b,"items":[%b]}' % (head, b",".join(texts)))
@@ -253,8 +264,12 @@ class KindWatch:
             if self.broken:
                 self._end_gap(lost=False)
             if line:
-                told = True
-                self._take(line)
+                try:
+                    self._take(line)
+                    told = True
+                except InputError as error:
+                    # It would come again for ever.
+                    self._leave_out(str(error))
             self._since = self.tape.now()
         if not told:
             self._pause()
@@ -268,19 +283,47 @@ class KindWatch:
                 raise Expired
             raise ClusterError(f"watch of {self.kind.plural}: {failure.code}: {failure.message}")
         meta = decode_json(event.object, _Head).metadata
+        if int64(meta.resource_version) is None:
+            raise InputError(_NO_NUMBER)
         if event.type in _EVENT_TYPES:
             try:
+                self._check_room(meta)
                 pruned = self._prune(event.object, meta.resource_version)
             except InputError as error:
-                # It would come again for ever.
-                now = self.tape.now()
-                self.tape.missing(self.path, now, f"an object that cannot be read: {error}", until=now)
-                self.asker.tell(f"{self.kind.plural}: an object that cannot be read: {error}")
+                self._leave_out(str(error))
             else:
                 self._record_event(event.type, meta, pruned)
-        if meta.resource_version:
-            self._at = meta.resource_version
+        self._at = meta.resource_version
         self._failures = 0
+
+    def _check_room(self, meta: _WatchedMeta) -> None:
+        """What is remembered of a kind has a bound, however long it is followed. Raises InputError beyond that."""
+        key = (meta.namespace, meta.name)
+        if len(self.known) >= bounds.OBJECTS and key not in self.known:
+            raise InputError(f"there are more than {bounds.OBJECTS:,} of them")
+        if self._known_size + _size_of(key, (meta.resource_version, meta.uid, False)) > bounds.RECORDER_BYTES:
+            raise InputError(f"names and uids are longer than {bounds.RECORDER_BYTES:,} characters together")
+
+    def _remember(self, key: tuple[str, str], version: str, uid: str, node: bool) -> None:
+        self._forget(key)
+        self.known[key] = found = (version, uid, node)
+        self._known_size += _size_of(key, found)
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        if (found := self.known.pop(key, None)) is not None:
+            self._known_size -= _size_of(key, found)
+
+    def _leave_out(self, why: str) -> None:
+        """Count an object that cannot be read, and say so the more seldom the more there are."""
+        self.left_out += 1
+        if self.left_out & (self.left_out - 1) == 0:
+            now, told = self.tape.now(), f"{self.left_out_note}, the last: {why}"
+            self.tape.missing(self.path, now, told, until=now)
+            self.asker.tell(f"{self.kind.plural}: {told}")
+
+    @property
+    def left_out_note(self) -> str:
+        return f"objects that cannot be read were left out: {self.left_out:,}"
 
     def _record_event(self, type_: str, meta: _WatchedMeta, pruned: tuple[bytes, bool] | None) -> None:
         """Write down a change, and remember what is there now."""
@@ -292,12 +335,12 @@ class KindWatch:
             # The old ones of a list are nobody's business, so none are missed in another.
             pass
         elif type_ == "DELETED":
-            self.known.pop(key, None)
+            self._forget(key)
         else:
             before = self.known.get(key)
             if node and before is not None and not before[2] and before[1] == meta.uid:
                 self.tape.count_bound_pod()
-            self.known[key] = (meta.resource_version, meta.uid, node)
+            self._remember(key, meta.resource_version, meta.uid, node)
         self.tape.event(self.path, type_, text)
         if self.kind.name == _DEFINITION:
             self.served.invalidate()
@@ -313,6 +356,7 @@ class KindWatch:
         assert self.kind.struct is not None
         obj = decode_json(raw, self.kind.struct)
         check_name(obj)
+        check_times(obj)
         prune_object(obj)
         return _text(obj, version), isinstance(obj, Pod) and bool(obj.spec.node_name)
 
@@ -343,6 +387,8 @@ class KindWatch:
         listing = self.lists.read(self.kind)
         if listing.unreadable:
             raise ClusterError(listing.unreadable)
+        if int64(listing.resource_version) is None:
+            raise ClusterError(_NO_NUMBER)
         there = set()
         for key, version, uid, node, text in self._entries(listing):
             there.add(key)
@@ -370,15 +416,26 @@ class KindWatch:
         """Key, version, uid, whether it is a pod with a node, and text of each object; old Events are left out."""
         if self.kind.idle:
             return
-        if self.kind.whole:
-            for whole, version in zip(listing.whole, listing.versions, strict=True):
-                meta = whole["metadata"]
-                key = (meta.get("namespace") or "", meta.get("name") or "")
-                yield key, version, meta.get("uid") or "", False, _text(whole, version)
-            return
-        for obj, version in zip(listing.objects, listing.versions, strict=True):
+        objects: list[dict[str, Any]] | list[Resource] = listing.whole if self.kind.whole else listing.objects
+        for obj, version in zip(objects, listing.versions, strict=True):
             node = isinstance(obj, Pod) and bool(obj.spec.node_name)
-            yield (obj.namespace, obj.name), version, obj.metadata.uid or "", node, _text(obj, version)
+            if isinstance(obj, dict):
+                name, namespace, uid = (obj["metadata"].get(key) or "" for key in ("name", "namespace", "uid"))
+                meta = _WatchedMeta(name, namespace, uid, version)
+            else:
+                meta = _WatchedMeta(obj.name, obj.namespace, obj.metadata.uid or "", version)
+            try:
+                if int64(version) is None:
+                    raise InputError(_NO_NUMBER)
+                self._check_room(meta)
+            except InputError as error:
+                self._leave_out(str(error))
+            else:
+                yield (meta.namespace, meta.name), version, meta.uid, node, _text(obj, version)
+
+
+def _size_of(key: tuple[str, str], found: tuple[str, str, bool]) -> int:
+    return len(key[0]) + len(key[1]) + len(found[0]) + len(found[1])
 
 
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=plain_quantity).encode

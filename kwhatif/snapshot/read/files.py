@@ -11,11 +11,13 @@ Upstream: k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO
@@ -130,6 +132,25 @@ def first_bytes(file: str, most: int) -> bytes:
     return b""
 
 
+@contextmanager
+def regular_file(path: str) -> Iterator[tuple[IO[bytes], int]]:
+    """A regular file of this very name, open, and its size. Raises InputError for a link, a pipe and a device.
+
+    For files that whoever may write to the directory could have put there instead of ours.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise InputError("a pipe or a device, expected a regular file", source=display_path(path))
+            yield file, about.st_size
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputError("a link, which is not followed", source=display_path(path)) from None
+        raise os_error(error, path) from None
+
+
 def is_manifest(name: str) -> bool:
     """Whether a file of this name is read when its directory is; what macOS writes beside files is not."""
     if name.startswith(APPLE_DOUBLE):
@@ -155,15 +176,27 @@ def _text(path: str, max_bytes: int) -> Text:
 
 
 def _read(path: str, max_bytes: int) -> bytes:
+    """What is there, or one byte more than the limit, so that whoever looks finds it too large."""
     if path == STDIN:
-        data = sys.stdin.buffer.read(max_bytes + 1)
-    else:
-        with open(path, "rb") as file:
-            # A pipe or device tells its size only by ending, and so do files that the system makes up.
-            found = os.fstat(file.fileno())
-            size = found.st_size if stat.S_ISREG(found.st_mode) and found.st_size else max_bytes
-            data = file.read(min(size, max_bytes) + 1)
-    return data
+        if sys.stdin is None:  # type: ignore[redundant-expr, unused-ignore]
+            raise InputError("it is closed: there is nothing to read from")
+        return _read_to_end(sys.stdin.buffer, 0, max_bytes)
+    with open(path, "rb") as file:
+        found = os.fstat(file.fileno())
+        return _read_to_end(file, found.st_size if stat.S_ISREG(found.st_mode) else 0, max_bytes)
+
+
+def _read_to_end(file: IO[bytes], size: int, max_bytes: int) -> bytes:
+    """At once what is to be expected, then piece by piece, so that what has no end or a false size takes no room."""
+    data = file.read(min(size, max_bytes) + 1)
+    if len(data) <= size or len(data) > max_bytes:
+        return data
+    # A pipe or device tells its size only by ending, and so do files that the system makes up or that grow.
+    pieces, total = [data], len(data)
+    while total <= max_bytes and (piece := file.read(min(_AT_ONCE, max_bytes + 1 - total))):
+        pieces.append(piece)
+        total += len(piece)
+    return b"".join(pieces)
 
 
 def _check_sort(data: bytes) -> None:

@@ -19,6 +19,7 @@ from kwhatif.api.decode import convert, decode_json, decode_list
 from kwhatif.api.field_types import check
 from kwhatif.api.kinds import KINDS, Objects, struct_for
 from kwhatif.api.meta import Resource
+from kwhatif.api.times import check_times
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.json_reader import check_keys, read_json
@@ -318,6 +319,7 @@ def resource_of(item: Item, struct: type[R], *, generated_names: bool = False) -
     try:
         obj = decode(item.value, struct)
         check_name(obj, generated_names=generated_names)
+        check_times(obj)
     except InputError as error:
         raise inside(error, item.source, item.place) from None
     # Frozen for everybody else: nobody has seen this object yet.

@@ -86,7 +86,7 @@ BAD: dict[str, tuple[str, str]] = {
     "a number that is none": ("rules: {spread: {maxSkew: two}}", "$.rules.spread.maxSkew: "),
     "a number below the least": (
         "rules: {spread: {maxSkew: 0}}",
-        "$.rules.spread.maxSkew: expected an integer of at least 1, ",
+        "$.rules.spread.maxSkew: expected an integer from 1 to 1000000, ",
     ),
     "more than all": ("rules: {headroom: {percent: 101}}", "$.rules.headroom.percent: "),
     "a selector that is none": ("rules: {quota: {selector: 'a in b'}}", "$.rules.quota.selector: "),
@@ -146,8 +146,8 @@ def test_a_file_is_one_gate_policy(text: str, problem: str, tmp_path: Path) -> N
 
 
 def test_paths_are_those_beside_the_file(tmp_path: Path) -> None:
-    policy = read_policy(written(tmp_path, "snapshot: [a.json, /b.json]\npolicy: p.yaml")).policy
-    assert policy.snapshot == [f"{tmp_path}/a.json", "/b.json"]
+    policy = read_policy(written(tmp_path, "snapshot: [a.json, b/c.json]\npolicy: p.yaml")).policy
+    assert policy.snapshot == [f"{tmp_path}/a.json", f"{tmp_path}/b/c.json"]
     assert policy.policy == f"{tmp_path}/p.yaml"
     assert read_policy(written(tmp_path, "policy: default")).policy.policy == "default"
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import Count
 from kwhatif.commands.gate.context import Context, StrandedPod
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit
@@ -29,7 +30,7 @@ class FitsWithoutParameters(Parameters, frozen=True, kw_only=True):
         tuple[Gone, ...],
         Meta(description="What may be gone: the biggest node (by cpu, then memory), any one node, any one zone."),
     ] = ("biggest-node",)
-    most: Annotated[int, Meta(ge=0, description="So many pods may find no room then.")] = 0
+    most: Annotated[Count, Meta(description="So many pods may find no room then.")] = 0
 
 
 class FitsWithout(Rule[FitsWithoutParameters]):

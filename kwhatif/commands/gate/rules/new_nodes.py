@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import Count
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.commands.gate.context import MOST_NODES, Context, GrownCluster
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
@@ -19,7 +20,7 @@ from kwhatif.simulation.node_pools import pool_of
 
 class NewNodesParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    most: Annotated[int, Meta(ge=0, description="So many nodes may have to be added.")] = 0
+    most: Annotated[Count, Meta(description="So many nodes may have to be added.")] = 0
     like: Annotated[
         tuple[str, ...],
         Meta(description="Nodes that new ones would be like, by name. Default: the first open one of every pool."),

@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import PositiveCount
 from kwhatif.commands.gate.context import Context, EmptyCluster
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.rules.single_node import SERVING
@@ -23,7 +24,7 @@ class PinnedParameters(Parameters, frozen=True, kw_only=True):
         *SERVING,
         *BATCH,
     )
-    nodes: Annotated[int, Meta(ge=1, description="So many nodes at least have to be able to take every pod.")] = 2
+    nodes: Annotated[PositiveCount, Meta(description="So many nodes at least have to be able to take every pod.")] = 2
 
 
 class Pinned(Rule[PinnedParameters]):

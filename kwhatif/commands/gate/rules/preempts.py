@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import Count, Number
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
@@ -19,12 +20,12 @@ from kwhatif.results.place import Victim
 
 class PreemptsParameters(TrialParameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    most: Annotated[int, Meta(ge=0, description="A workload may drive out so many pods.")] = 0
+    most: Annotated[Count, Meta(description="A workload may drive out so many pods.")] = 0
     most_violations: Annotated[
-        int, Meta(ge=0, description="So many of them against a PodDisruptionBudget, whatever their priority.")
+        Count, Meta(description="So many of them against a PodDisruptionBudget, whatever their priority.")
     ] = 0
     priority_from: Annotated[
-        int | None, Meta(description="Only pods of this priority or a higher one count towards most.")
+        Number | None, Meta(description="Only pods of this priority or a higher one count towards most.")
     ] = None
     owners: Annotated[
         tuple[str, ...],

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import Count, Price
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count
@@ -16,8 +17,8 @@ from kwhatif.results.place import GrownGroup, ScaleUp
 
 class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    most: Annotated[int | None, Meta(description="So many nodes may be added at most.")] = None
-    cost: Annotated[float | None, Meta(description="So much more a month may they cost, where prices are known.")] = (
+    most: Annotated[Count | None, Meta(description="So many nodes may be added at most.")] = None
+    cost: Annotated[Price | None, Meta(description="So much more a month may they cost, where prices are known.")] = (
         None
     )
     full: Annotated[bool, Meta(description="A group or NodePool that reaches its maximum or limit is a finding.")] = (

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import Count, PositiveCount
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count
@@ -15,8 +16,8 @@ from kwhatif.results.gate import Finding
 
 class ScoreMarginParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    least: Annotated[int, Meta(ge=1, description="By so much the best node beats the next. 1: no ties.")] = 1
-    pods: Annotated[int, Meta(ge=0, description="So many pods of a workload may be closer.")] = 0
+    least: Annotated[PositiveCount, Meta(description="By so much the best node beats the next. 1: no ties.")] = 1
+    pods: Annotated[Count, Meta(description="So many pods of a workload may be closer.")] = 0
 
 
 class ScoreMargin(Rule[ScoreMarginParameters]):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.bounds import COUNT
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count
@@ -21,7 +22,7 @@ class SingleNodeParameters(Parameters, frozen=True, kw_only=True):
     kinds: Annotated[tuple[str, ...], Meta(description="Only workloads of these kinds; an empty list means all.")] = (
         SERVING
     )
-    replicas: Annotated[int, Meta(ge=2, description="Only workloads with so many running pods or more.")] = 2
+    replicas: Annotated[int, Meta(ge=2, le=COUNT, description="Only workloads with so many running pods or more.")] = 2
 
 
 class SingleNode(Rule[SingleNodeParameters]):

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import PositiveCount
+from kwhatif.bounds import COUNT
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
@@ -25,8 +27,10 @@ class SpreadParameters(TrialParameters, frozen=True, kw_only=True):
     topology_key: Annotated[str, Meta(min_length=1, description="The label of nodes that tells places apart.")] = (
         "topology.kubernetes.io/zone"
     )
-    max_skew: Annotated[int, Meta(ge=1, description="By so many pods the fullest place may exceed the emptiest.")] = 1
-    replicas: Annotated[int, Meta(ge=2, description="Only workloads with so many running pods or more.")] = 2
+    max_skew: Annotated[
+        PositiveCount, Meta(description="By so many pods the fullest place may exceed the emptiest.")
+    ] = 1
+    replicas: Annotated[int, Meta(ge=2, le=COUNT, description="Only workloads with so many running pods or more.")] = 2
 
 
 class Spread(Rule[SpreadParameters]):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.document_numbers import Count
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
@@ -15,7 +16,7 @@ from kwhatif.results.gate import Finding
 
 
 class UnschedulableParameters(TrialParameters, frozen=True, kw_only=True):
-    most: Annotated[int, Meta(ge=0, description="So many pods of a workload may find no node.")] = 0
+    most: Annotated[Count, Meta(description="So many pods of a workload may find no node.")] = 0
     gated: Annotated[bool, Meta(description="Pods held back by scheduling gates count, too.")] = True
 
 

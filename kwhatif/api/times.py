@@ -1,0 +1,159 @@
+"""Every time and every duration of every kind, read in one place: what Go would not read is refused where it stands.
+
+Whoever calculates with times reads them later, out of objects that have been let in, and some of them are read by an
+autoscaler alone. So all are looked at when an object is decoded.
+
+Upstream: apimachinery/pkg/apis/meta/v1 (time.go, duration.go); sigs.k8s.io/karpenter pkg/apis/v1/duration.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from kwhatif.api import core, devices, meta, node_provisioning
+from kwhatif.api.decode import describe_value
+from kwhatif.errors import InputError
+from kwhatif.golang.parsing import SECOND, Duration, misread_time
+
+NEVER = "Never"
+_LEAST, _MOST = -(2**63), 2**63 - 2
+"""Nanoseconds that an int64 holds, but for the one that stands for no time at all."""
+
+
+def parse_time(text: str) -> datetime:
+    """A time as the API writes it, in UTC. Raises ValueError for what is none, or is not in the years 1 to 9999."""
+    problem = f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
+    if misread_time(text) is not None:
+        raise ValueError(problem)
+    try:
+        return datetime.fromisoformat(text.replace(",", ".")).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(problem) from None
+
+
+def nanoseconds_of(text: str) -> int:
+    """Nanoseconds since 1970 of a time, as an int64; what lies beyond that is as near as an int64 comes to it.
+
+    Raises ValueError.
+    """
+    found = parse_time(text)
+    whole = (found.replace(microsecond=0) - datetime(1970, 1, 1, tzinfo=UTC)) // _SECOND
+    fraction = text.replace(",", ".").partition(".")[2]
+    digits = fraction[: len(fraction) - len(fraction.lstrip("0123456789"))]
+    return min(max(whole * SECOND + int(digits.ljust(9, "0")[:9]), _LEAST), _MOST)
+
+
+def format_time(seconds: float) -> str:
+    """A time in seconds since 1970 as the API writes it; what is not in the years 1 to 9999 is as near as they come."""
+    whole = min(max(int(seconds // 1), _FIRST_SECOND), _LAST_SECOND)
+    return f"{datetime(1970, 1, 1) + whole * _SECOND:%Y-%m-%dT%H:%M:%SZ}".zfill(len("2026-03-01T11:29:02Z"))
+
+
+_SECOND = datetime(1970, 1, 1, 0, 0, 1) - datetime(1970, 1, 1)
+_FIRST_SECOND = (datetime(1, 1, 1) - datetime(1970, 1, 1)) // _SECOND
+_LAST_SECOND = (datetime(9999, 12, 31, 23, 59, 59) - datetime(1970, 1, 1)) // _SECOND
+
+
+@lru_cache(maxsize=65536)
+def _time_problem(text: str) -> str:
+    try:
+        parse_time(text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _duration_problem(text: str) -> str:
+    try:
+        Duration.parse(text)
+    except ValueError as error:
+        return f'expected a duration such as "720h", found {describe_value(text)}: {error}'
+    return ""
+
+
+def _lifetime_problem(text: str) -> str:
+    problem = "" if text == NEVER else _duration_problem(text)
+    return problem.replace("720h", f'720h" or "{NEVER}', 1)
+
+
+Problem = Callable[[str], str]
+"""What is wrong with a text; nothing, if nothing is."""
+
+TIMES: Mapping[type[msgspec.Struct], Mapping[str, Problem]] = {
+    meta.ObjectMeta: {"creation_timestamp": _time_problem, "deletion_timestamp": _time_problem},
+    core.Taint: {"time_added": _time_problem},
+    core.Condition: {"last_transition_time": _time_problem},
+    core.PodStatus: {"start_time": _time_problem},
+    devices.Allocation: {"allocation_timestamp": _time_problem},
+    node_provisioning.DisruptionBudget: {"duration": _duration_problem},
+    node_provisioning.Disruption: {"consolidate_after": _lifetime_problem},
+    node_provisioning.NodeClaimSpec: {"expire_after": _lifetime_problem},
+    node_provisioning.NodeClaimStatus: {"last_pod_event_time": _time_problem},
+}
+"""By Struct and field; a test walks the Structs of all kinds and finds every field that is named like a time."""
+
+
+def check_times(obj: msgspec.Struct) -> None:
+    """Raises InputError with the place of a time or a duration in the object that the API server would not read."""
+    _check(obj, _plan(type(obj)), "$")
+
+
+_Plan = tuple[tuple[str, str, "Problem | None", "type[msgspec.Struct] | None", bool], ...]
+"""Fields with times in them: attribute, key, what checks a text, the Struct of a part, whether that is in a list."""
+
+
+def _check(obj: msgspec.Struct, plan: _Plan, place: str) -> None:
+    for attribute, key, problem_of, struct, listed in plan:
+        value = getattr(obj, attribute)
+        if not value:
+            # As in Go, an empty time is none.
+            continue
+        if problem_of is not None:
+            if problem := problem_of(value):
+                raise InputError(problem, place=f"{place}.{key}")
+        elif struct is not None:
+            inner = _plan(struct)
+            if listed:
+                for number, each in enumerate(value):
+                    _check(each, inner, f"{place}.{key}[{number}]")
+            else:
+                _check(value, inner, f"{place}.{key}")
+
+
+@cache
+def _plan(struct: type[msgspec.Struct]) -> _Plan:
+    return _plan_within(struct, frozenset())
+
+
+def _plan_within(struct: type[msgspec.Struct], around: frozenset[type]) -> _Plan:
+    found: list[tuple[str, str, Problem | None, type[msgspec.Struct] | None, bool]] = []
+    told = TIMES.get(struct, {})
+    info: Any = inspect.type_info(struct)
+    for field in info.fields:
+        if field.name in told:
+            found.append((field.name, field.encode_name, told[field.name], None, False))
+            continue
+        inner, listed = _struct_in(field.type)
+        if inner is not None and inner not in around and _plan_within(inner, around | {struct}):
+            found.append((field.name, field.encode_name, None, inner, listed))
+    return tuple(found)
+
+
+def _struct_in(want: inspect.Type) -> tuple[type[msgspec.Struct] | None, bool]:
+    """The Struct that a field has, or has a list of; no field with a time has any other form."""
+    match want:
+        case inspect.Metadata():
+            return _struct_in(want.type)
+        case inspect.UnionType():
+            return next((found for each in want.types if (found := _struct_in(each))[0] is not None), (None, False))
+        case inspect.ListType():
+            return _struct_in(want.item_type)[0], True
+        case inspect.StructType():
+            return want.cls, False
+    return None, False

@@ -1,0 +1,104 @@
+"""No code from where one stands: with hostile modules of every name that is imported, none of them is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import TESTS
+
+pytestmark = pytest.mark.posix
+
+STUDY = ("outage", "--snapshot", str(TESTS / "data" / "cluster.json"), "--all", "nodes", "--workers", "2")
+
+
+def names_of_modules() -> set[str]:
+    """Every module that Python or a package here could ask for at the top, but for those it has when it starts."""
+    packages = {
+        path.name.partition(".")[0] for folder in sys.path if os.path.isdir(folder) for path in Path(folder).iterdir()
+    }
+    names = {name for name in {*sys.stdlib_module_names, *packages} if name.isidentifier()}
+    return names - set(sys.builtin_module_names) - {"kwhatif", "tests", "__pycache__"}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    mark = folder / "imported"
+    for name in names_of_modules():
+        (folder / f"{name}.py").write_text(f"open({str(mark)!r}, 'a').write({name!r} + ' ')\n")
+    return folder
+
+
+def kwhatif(folder: Path, *words: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    script = "import sys; del sys.argv[0]; from kwhatif.cli.main import main; main()"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, *(before or ("-P",)), "-c", script, "kwhatif", *words]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+@pytest.mark.parametrize("before", [("-P",), ("-I",)], ids=["a safe path", "isolated"])
+def test_workers_import_nothing_from_the_working_directory(hostile: Path, before: tuple[str, ...]) -> None:
+    ran = kwhatif(hostile, *STUDY, before=before)
+    assert "survived:" in ran.stdout, ran.stderr
+    mark = hostile / "imported"
+    assert not mark.exists(), mark.read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("policy", "show"),
+        ("snapshot", "info", str(TESTS / "data" / "cluster.json")),
+        ("place", str(TESTS / "data" / "small.yaml"), "--snapshot", str(TESTS / "data" / "cluster.json")),
+        ("gate", str(TESTS / "data" / "small.yaml"), "--snapshot", str(TESTS / "data" / "cluster.json")),
+    ],
+    ids=lambda words: words[0],
+)
+def test_commands_import_nothing_from_the_working_directory(hostile: Path, words: tuple[str, ...]) -> None:
+    ran = kwhatif(hostile, *words)
+    assert ran.returncode in (0, 1), ran.stderr
+    mark = hostile / "imported"
+    assert not mark.exists(), mark.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_workers_end_with_their_parent_and_leave_no_file(tmp_path: Path, number: signal.Signals) -> None:
+    script = (
+        "import sys, time\nfrom kwhatif.fleet.dispatch import run\nfrom kwhatif.fleet.executors import LocalExecutor\n"
+        "from tests.security.waiting import waiting\n"
+        "for row in run(waiting(sys.argv[1]), LocalExecutor(2)): pass\n"
+    )
+    marks, temporary = tmp_path / "marks", tmp_path / "temporary"
+    marks.mkdir()
+    temporary.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent), "TMPDIR": str(temporary)}
+    parent = subprocess.Popen([sys.executable, "-c", script, str(marks)], env=environment, start_new_session=True)
+    until = time.monotonic() + 120
+    while len(list(marks.iterdir())) < 2:
+        assert time.monotonic() < until, "no worker has begun"
+        time.sleep(0.05)
+    workers = [int(path.name) for path in marks.iterdir()]
+    os.kill(parent.pid, number)
+    parent.wait(60)
+    until = time.monotonic() + 20
+    while any(is_alive(worker) for worker in workers):
+        assert time.monotonic() < until, "workers outlive their parent"
+        time.sleep(0.05)
+    assert list(temporary.iterdir()) == []
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
