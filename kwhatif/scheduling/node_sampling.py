@@ -9,8 +9,8 @@ looks at the nodes of its chunk one by one and then takes the next chunk. The fi
 search; nodes that others are just looking at are still looked at to the end. How the workers' times compare is up to
 the machine: here a look at a node takes a time of exponential distribution, the same for all workers and nodes, so
 that every worker with nodes left is as likely as any other to be done with one next. One worker begins at once.
-The others are goroutines that a processor has to take up first: each begins after a time of exponential distribution, too, whose
-mean, in looks, is the one parameter. It is fitted to recordings (``benchmarks/calibration.py``).
+The others are goroutines that a processor has to take up first: each begins after a time of exponential distribution,
+too, whose mean, in looks, is the one parameter. It is fitted to recordings (``benchmarks/calibration.py``).
 
 Upstream: findNodesThatPassFilters in pkg/scheduler/schedule_one.go, pkg/scheduler/framework/parallelize, and
 client-go/util/workqueue/parallelizer.go.

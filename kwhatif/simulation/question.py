@@ -30,9 +30,9 @@ class Scenario:
     """A cluster, who schedules there, and what comes to it. Every stage adds what it is named after.
 
     ``supporting_manifests`` are not asked about by themselves, but beside the others. ``unknown_kinds`` are those of
-    the manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where that places
-    pods. ``initial_state`` is who was where before anything was asked, if the cluster is to be mapped. ``make_scaler``
-    makes autoscalers for another run.
+    the manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where
+    that places pods. ``initial_state`` is who was where before anything was asked, if the cluster is to be mapped.
+    ``make_scaler`` makes autoscalers for another run.
     """
 
     inputs: Inputs
