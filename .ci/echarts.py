@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-VENDOR = Path(__file__).parents[1] / "kwhatif" / "report" / "html" / "app" / "vendor"
+VENDOR = Path(__file__).parents[1] / "kwhatif" / "render" / "html" / "app" / "vendor"
 FILES = {
     "package/dist/echarts.min.js": "echarts.min.js",
     "package/LICENSE": "LICENSE",

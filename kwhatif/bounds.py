@@ -1,6 +1,6 @@
 """How much is taken from outside: what is larger, longer or slower than this is refused, and the message says so.
 
-Whoever made a file, or answers for an API server, may be hostile: nothing is read to an end that somebody else chose.
+Files and API servers may be hostile: nothing is read to an end that others chose.
 ``docs/security.md`` lists these limits, and a test holds the two together.
 """
 
@@ -183,7 +183,7 @@ def charge(cost: int, work: str) -> None:
 def in_time(seconds: float, work: Callable[[], T]) -> T:
     """What ``work`` comes to, or what it raises. Raises TimeoutError once it has taken too long.
 
-    It is then left to a thread that nobody waits for any more.
+    It is then left to a thread that is not waited for any more.
     """
     outcome: list[T | BaseException] = []
 

@@ -63,7 +63,7 @@ class FidelityError(KwhatifError):
 
 
 class UnreadError(KwhatifError):
-    """Whoever read the answer went away before its end, as ``head`` does: no mistake, but no good answer either."""
+    """The answer was not read to its end, as by ``head``: no mistake, but no good answer either."""
 
     exit_code = 128 + 13
     """That of a program which SIGPIPE ends, as shells give it."""

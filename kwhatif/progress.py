@@ -1,4 +1,4 @@
-"""How far a long piece of work has come, told to whoever looks on. Nobody does unless the command line has someone.
+"""How far a long piece of work has come, reported to a listener. There is none unless the command line installs one.
 
 Loops whose length matters go through ``tracked``; what takes long as a whole is ``begun``. A thread is nobody's to look
 on: the one who looks on is the context's, and a new thread begins with none.

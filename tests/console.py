@@ -26,11 +26,14 @@ def blocks(text: str, kind: str) -> list[str]:
 
 
 def examples(text: str) -> list[Example]:
-    """All ``$ kwhatif ...`` commands of the console blocks; any other command is an error."""
+    """All ``$ kwhatif ...`` commands of the console blocks; any other command is an error.
+
+    A command may go on after a backslash.
+    """
     found = []
     for body in blocks(text, "console"):
         for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-            line, _, output = part.partition("\n")
+            line, _, output = part.replace("\\\n", " ").partition("\n")
             program, *arguments = shlex.split(line)
             assert program == "kwhatif", line
             found.append(Example(tuple(arguments), output))

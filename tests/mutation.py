@@ -29,7 +29,17 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("framework", "scheduling", "cluster", "devices", "plugins")
-ALL_DECIDE = ("conformance", "framework", "cluster", "devices", "policy", "plugins", "scheduling", "whatif")
+ALL_DECIDE = (
+    "conformance",
+    "framework",
+    "cluster",
+    "devices",
+    "policy",
+    "plugins",
+    "scheduling",
+    "simulation",
+    "commands",
+)
 """Folders of tests that notice a wrong decision, quick ones first."""
 
 OTHERWISE: dict[type[ast.AST], type[ast.AST]] = {

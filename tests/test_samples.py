@@ -23,7 +23,7 @@ from kwhatif.simulation.policy_file import read_policy
 from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.versions import LEGACY_MINOR, features_of
-from tests.whatif.answers import explain, place
+from tests.commands.answers import explain, place
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 CLUSTER = str(SAMPLES / "cluster")

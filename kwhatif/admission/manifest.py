@@ -4,7 +4,7 @@ Upstream: apiserver/pkg/endpoints/handlers (create.go, update.go, patch.go).
 
 How the API server reads a manifest that is created or replaced: strictly, as kubectl asks it to.
 
-The first value that does not fit its type ends the reading; without one, all unknown fields are told together.
+The first value that does not fit its type ends the reading; without one, all unknown fields are reported together.
 Upstream: sigs.k8s.io/json (strict decoding), encoding/json of Go, apimachinery/pkg/runtime/serializer/json.
 
 How the API server reads a manifest that is applied: as a patch whose every field has an owner.
@@ -364,7 +364,7 @@ def read(
 
 
 def misshapen(obj: Object) -> RequestRefusal | None:
-    """400 for an object that nobody has read strictly yet, if a field has a value of a type that it cannot have."""
+    """400 for an object that was not decoded strictly yet, if a field has a value of a type that it cannot have."""
     try:
         convert(obj, checked_type(group_of(obj), obj["kind"]))
     except InputError as error:

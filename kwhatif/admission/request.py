@@ -67,7 +67,7 @@ class Request:
 
 
 def deep_copy_json(value: Any) -> Any:
-    """A copy of plain JSON values. Leaves are told apart here and not by calling on: most of a manifest is leaves."""
+    """A copy of plain JSON values. Leaves are handled here and not by a further call: most of a manifest is leaves."""
     if type(value) is dict:
         return {key: item if type(item) in _LEAVES else deep_copy_json(item) for key, item in value.items()}
     if type(value) is list:

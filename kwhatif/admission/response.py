@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Object = dict[str, Any]
-"""An object as plain JSON values. Whoever changes one owns it: what comes from a file or a snapshot is copied first."""
+"""An object as plain JSON values. Those who change one own it: what comes from a file or a snapshot is copied first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What nobody here can tell about a request, as of a webhook, and what may come of it."""
+    """What is unknown about a request, such as a webhook's answer, and what may come of it."""
 
     what: str
     effect: str

@@ -200,7 +200,7 @@ class ApiServer:
         return self._store(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
     def _doubt_owners(self, kept: Request, verb: str) -> None:
-        """Say so where a manifest is refused only for what it leaves out, and nobody knows who owned that."""
+        """Say so where a manifest is refused only for what it leaves out, and it is unknown who owned that."""
         rules_of(kept.object).prepare(kept.object, kept.old or {})
         if self._through(kept) is None:
             missing = "managedFields" if verb == "apply" else "last-applied-configuration"
@@ -241,7 +241,7 @@ class ApiServer:
         return self._quotas.check(request) if self._quotas else None
 
     def _run_admission(self, request: Request) -> RequestRefusal | None:
-        """Whoever may change the object is asked, and once more if a policy has changed it."""
+        """Mutating plugins are asked, and once more if a policy has changed the object."""
         for request.is_reinvocation in (False, True):
             for plugin in self._plugins:
                 refused = plugin.admit(request) if plugin.admit else None

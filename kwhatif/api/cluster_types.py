@@ -72,7 +72,7 @@ def cluster_types(
     absent: Collection[tuple[str, str]] = (),
     gates: frozenset[str] = frozenset(),
 ) -> Types:
-    """The types of a cluster of a minor; those of the minor where nothing else is told."""
+    """The types of a cluster of a minor; those of the minor where the cluster says nothing else."""
     if not besides and not absent:
         return types_of(minor, gates)
     return ClusterTypes(types_of(minor).minor, besides, absent, gates)

@@ -58,7 +58,7 @@ class NodeStatus(Base):
 
     @property
     def for_pods(self) -> ResourceList:
-        """``allocatable``; where nobody says, the API server makes it the whole capacity."""
+        """``allocatable``; where it is left out, the API server makes it the whole capacity."""
         return (self.capacity or {}) if self.allocatable is None else self.allocatable
 
 

@@ -7,7 +7,7 @@ is listed as ``[[first, last, value], ...]``. A field's type is spelt
     string, bytes, time, microtime, quantity, int-or-string, int32, int64, bool, float64, any
     core.v1.PodSpec     a type of the table
     []T, {}T            a list, a map with text keys
-    []<a,b>T, []<*>T    a list whose items are told apart by these fields, or by their values
+    []<a,b>T, []<*>T    a list whose items are identified by these fields, or by their values
     *T                  a field that holds a pointer: left out where it was not given, written even if it is zero
     !T, !*T             a field that Go always writes: empty as "", 0, {} or null
 

@@ -1,6 +1,6 @@
 """JSON Schemas, made from the Structs that decode, and all that a document has against them, in words.
 
-Formats of our own that people write refuse fields that nobody knows, other than objects of Kubernetes: their Structs
+Formats of our own that people write refuse unknown fields, other than objects of Kubernetes: their Structs
 forbid them. ``strictly`` decodes such a document, ``strictly_json`` its text; only what does not decode is held against
 the schema, since that takes a hundred times as long, and what is said of it names the place, what was expected and what
 was found.

@@ -34,7 +34,7 @@ class Kind:
     ``struct`` decodes what scheduling reads of it. Of a ``whole`` kind the API server and the controllers read more
     than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to what holds
     the pod template of a workload. A ``rare`` kind is not served by every cluster: where it is not, there are none
-    of it. An ``idle`` one is read by nobody here, and no answer lacks anything for it. ``forks`` are other groups, each
+    of it. An ``idle`` one is not read here, and no answer lacks anything for it. ``forks`` are other groups, each
     with a version, in which objects of the same name and form are served. ``short`` is how kubectl abbreviates it. A
     ``momentary`` one says how things are right now: it is read from a live cluster only if somebody asks for it, and is
     never followed. ``resource`` is what the API calls the collection, where that is not the plural. ``served`` is the

@@ -57,7 +57,7 @@ class ZoneResource(Base):
 
     @property
     def available_thousandths(self) -> int:
-        """None at all where nobody says."""
+        """None at all where it is left out."""
         return 0 if self.available is None else self.available.milli_value()
 
 

@@ -48,7 +48,7 @@ class WatcherMetrics(Resource):
 
 
 class Moments(Resource):
-    """When it is, and since when the scheduler has run, in seconds since 1970; None where nobody says."""
+    """When it is, and since when the scheduler has run, in seconds since 1970; None where it is not given."""
 
     now: float | None = None
     started: float | None = None

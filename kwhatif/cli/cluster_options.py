@@ -130,7 +130,7 @@ class ClusterFlags(ConnectionFlags, _SnapshotFlags):
     """Which cluster: ``--snapshot``, ``--live``, or neither."""
 
     def find_source(self, told: Callable[[], Sequence[str] | None] | None = None) -> Source:
-        """The cluster, or nothing if nobody says which. ``told`` is what the rules file says, by default the nearest.
+        """The cluster, or nothing if none is named. ``told`` is what the rules file says, by default the nearest.
 
         Raises UsageError for options that do not go together, InputError for a rules file that cannot be read.
         """
@@ -146,7 +146,7 @@ class ClusterFlags(ConnectionFlags, _SnapshotFlags):
         return found or (told or _of_rules_file)() or (self._asking() if program() == KUBECTL else ())
 
     def require_source(self) -> Source:
-        """The cluster. Raises UsageError if nobody says which, too."""
+        """The cluster. Raises UsageError if none is named, too."""
         source = self.find_source()
         if not source:
             raise UsageError(NO_CLUSTER)
@@ -174,7 +174,7 @@ def _of_rules_file() -> Sequence[str]:
 
 @dataclass(frozen=True)
 class _LiveReader:
-    """A live cluster that is read when its turn comes, while whoever waits is told how far that is."""
+    """A live cluster that is read when its turn comes, with a line on the terminal about how far that is."""
 
     connection: Connection
     max_age: float

@@ -2,7 +2,7 @@
 every command has, the order in which help lists them, and examples.
 
 A command is completed when it is asked for, so that none of them has to say any of this. Words that are what they mean
-already, and options that nobody gives, go without what typer makes of all others: before it looks at a word, typer
+already, and options that are not given, go without what typer makes of all others: before it looks at a word, typer
 0.29 has pydantic make an adapter for the parameter, and to import that and to make sixty adapters takes a fifth of a
 short command's time. A text needs none, nor does a switch, a choice or a default.
 """

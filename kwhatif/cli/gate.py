@@ -179,7 +179,7 @@ def _finish(result: GateResult, output: Formats, reports: Reports, *, everything
     from kwhatif.commands.gate.formats.table import WIDTH, gate_table
 
     if output in (Formats.table, Formats.wide):
-        # Whoever looks into a log has no terminal to ask again from.
+        # Readers of a log have no terminal to ask again from.
         everything = everything or output is Formats.wide or screen().width is None
         text = gate_table(result, screen(WIDTH), everything=everything)
     else:

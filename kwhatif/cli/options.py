@@ -82,7 +82,7 @@ def _size(path: str) -> int:
 
 
 def option(*names: str, **more: Any) -> Any:
-    """An option whose default is nothing, or told by its help."""
+    """An option without a default, or with one that its help names."""
     return typer.Option(*names, show_default=False, **more)
 
 
@@ -290,7 +290,7 @@ class AutoscalingFlags:
 
     @property
     def inputs(self) -> AutoscalingInputs:
-        """What a question is told of them. Raises UsageError."""
+        """The inputs of a question that they make. Raises UsageError."""
         return {"autoscale": self.autoscale or (), "provision": seconds(self.provision_time, "--provision-time")}
 
 

@@ -93,7 +93,7 @@ def check_stdin(*paths: object) -> None:
 
 
 def render_result(result: msgspec.Struct, output: str, blocks: Callable[[], list[Block]], *, everything: bool) -> str:
-    """A result as ``json``, ``yaml``, ``markdown`` or, under any other name, as text for whoever looks at it.
+    """A result as ``json``, ``yaml``, ``markdown`` or, under any other name, as text for a reader.
 
     Markdown and text have long tables in groups, unless ``everything`` is asked for.
     """
@@ -181,7 +181,7 @@ def answer_is_always_good(wanted: bool) -> None:
 def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:
     """Print the notes and the answer, and end with its exit code.
 
-    If nobody reads the answer to its end (``| head``), the exit code still tells a "no", and never a "yes".
+    If the answer is not read to its end (``| head``), the exit code still tells a "no", and never a "yes".
     """
     if exit_code == 1 and _always_good.get():
         exit_code = 0

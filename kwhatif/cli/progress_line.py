@@ -1,4 +1,4 @@
-"""How far something has come, for whoever looks at the terminal."""
+"""How far something has come, as a line on the terminal."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class Progress:
             self._terminal.write(text)
             self._terminal.flush()
         except OSError:
-            # It is gone: nobody looks on any more.
+            # The terminal is gone.
             self._first = self._next = float("inf")
 
 
 def _pace(seconds: float, done: int, left: int) -> str:
-    """How fast it goes and how long it will take, once that can be told: ``, 12.3 a second, 2 minutes left``."""
+    """How fast it goes and how long it will take, once that is known: ``, 12.3 a second, 2 minutes left``."""
     if seconds < _TOLD_AFTER or not done or left <= 0:
         return ""
     each = done / seconds
@@ -83,7 +83,7 @@ def _pace(seconds: float, done: int, left: int) -> str:
 
 
 def progress() -> Progress | None:
-    """The line for this command; None where nobody sees it change: in a pipe, in CI, while a shell completes words."""
+    """The line for this command; None where it cannot change: in a pipe, in CI, while a shell completes words."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     unwanted = os.environ.get("CI") or os.environ.get("TERM") == "dumb" or "_KWHATIF_COMPLETE" in os.environ
@@ -91,7 +91,7 @@ def progress() -> Progress | None:
 
 
 class ReadProgress:
-    """What is told while a cluster is read, by several threads: a line that changes, and lines that stay."""
+    """What is printed while a cluster is read, by several threads: a line that changes, and lines that stay."""
 
     def __init__(self) -> None:
         clear()
@@ -118,7 +118,7 @@ class ReadProgress:
             tell(f"note: {text}")
 
     def end(self) -> None:
-        """Nothing is told from now on, whatever threads are left."""
+        """Nothing is printed from now on, whatever threads are left."""
         with self._lock:
             self._clear()
             self._over = True

@@ -105,7 +105,7 @@ class ShapeTable:
         )
 
     def terminating(self, info: PodInfo, *, preempted: bool = True) -> PodInfo:
-        """The pod after it was told to go, ``preempted`` or by somebody else."""
+        """The pod once it is terminating, ``preempted`` or deleted by others."""
         meta = msgspec.structs.replace(info.pod.metadata, deletion_timestamp="now")
         if not preempted:
             return self.info(msgspec.structs.replace(info.pod, metadata=meta))

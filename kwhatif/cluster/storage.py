@@ -119,7 +119,7 @@ class Storage:
         return self._by_class.get(name, [])
 
     def holder(self, volume: PersistentVolume) -> tuple[ClaimKey, str] | None:
-        """The claim a volume is kept for and that claim's uid ("" if not told), or None for a free one."""
+        """The claim a volume is kept for and that claim's uid ("" if it is not given), or None for a free one."""
         assumed = self.reserved.get(volume.name)
         if assumed is not None:
             claim = self.claims.get(assumed)

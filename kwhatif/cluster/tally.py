@@ -57,7 +57,7 @@ class TallySpec:
 
     ``topology`` is the label column whose values are the domains; None counts by node only. Specs with equal
     ``key`` count the same. ``moved`` weighs pods that are only imagined to come or go, where upstream counts those by
-    another rule. A domain is open while a ``founding`` node is there; those are the eligible ones, if not told.
+    another rule. A domain is open while a ``founding`` node is there; those are the eligible ones by default.
     """
 
     key: Hashable

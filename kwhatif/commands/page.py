@@ -111,11 +111,11 @@ def page_data(result: Result) -> dict[str, Any]:
 
 def page_of(result: Result) -> PageSpec:
     """How a page tells this result: what the spec of its command names. Raises KeyError if it has no page."""
-    return _pages()[type(result)]
+    return pages_by_result()[type(result)]
 
 
 @cache
-def _pages() -> Mapping[type[Result], PageSpec]:
+def pages_by_result() -> Mapping[type[Result], PageSpec]:
     specs = [(spec.package, each) for spec in all_specs() for each in spec.results if each.page]
     return {load(package, each.type): load(package, each.page) for package, each in specs}
 

@@ -49,7 +49,7 @@ def cluster_edits_schema() -> Schema:
 
 
 def gate_policy_schema() -> Schema:
-    """Rules that nobody here knows may come from outside."""
+    """Unknown rules may come from outside."""
     rules = in_tree()
     (_, _, *parameters), definitions = components(
         repository_policy.GatePolicy, Parameters, *(rule.parameters for rule in rules.values())

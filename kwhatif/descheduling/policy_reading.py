@@ -1,6 +1,6 @@
 """From a parsed document to a policy that can run, refusing what upstream refuses, in its words.
 
-Fields that nobody knows are errors, as upstream decodes policies strictly; so are arguments of plugins that do not
+Unknown fields are errors, as upstream decodes policies strictly; so are arguments of plugins that do not
 exist. Upstream: pkg/descheduler/policyconfig.go, pkg/framework/profile/profile.go (NewProfile).
 """
 

@@ -19,7 +19,7 @@ from kwhatif.devices.plan import Plan, RequestData
 from kwhatif.devices.selectors import NO, YES
 
 MOST_STEPS = 500_000
-"""What upstream limits by time (filterTimeout, 10 s unless told) is limited by steps of the search here."""
+"""What upstream limits by time (filterTimeout, 10 s by default) is limited by steps of the search here."""
 
 _STEP_COSTS = 10
 

@@ -229,7 +229,7 @@ class Inventory:
     units    list[Unit], D long
     pools    per row the node's pools, in the order of allocation
     numbers  device -> its numbers, more than one where a pool has several generations
-    selections   what selectors let through, kept for whoever asks again, and so are ``plans``
+    selections   what selectors let through, kept for the next search, and so are ``plans``
     """
 
     def __init__(self, columns: NodeColumns, slices: list[ResourceSlice], features: Features) -> None:

@@ -82,8 +82,8 @@ class Plan:
     kinds     intp[D]: devices with one code cannot be told apart by anything the claims ask for
     marks     intp[P]: the same of the devices of each node, where values that constraints compare are told by which
               of the node's devices have them in common
-    plain     bool[D]: devices whose allocation concerns nobody but themselves (no counters, no sharing)
-    outcomes  what came of it on nodes of each make and state, for whoever searches to keep
+    plain     bool[D]: devices whose allocation concerns no other device (no counters, no sharing)
+    outcomes  what came of it on nodes of each make and state, for the search to keep
     """
 
     def __init__(self, inventory: Inventory, specs: Sequence[ClaimSpec], classes: dict[str, DeviceClass]) -> None:

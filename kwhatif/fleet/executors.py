@@ -1,4 +1,4 @@
-"""What a study is told of its workers, wherever they are.
+"""What a study knows of its workers, wherever they are.
 
 Which back is meant by words.
 
@@ -179,7 +179,7 @@ def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
 
 @contextmanager
 def _shut_down_in_order() -> Iterator[None]:
-    """Told to terminate, or left by its terminal, a process ends its workers first."""
+    """On SIGTERM, or left by its terminal, a process ends its workers first, and takes away what it wrote for them."""
     if threading.current_thread() is not threading.main_thread():
         # Signals are none of another thread's business.
         yield

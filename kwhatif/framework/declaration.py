@@ -18,7 +18,7 @@ from kwhatif.versions import Features
 class Args(ConfigStruct):
     """The arguments of one plugin; the class is named after the plugin, with ``Args`` appended.
 
-    A field's default is upstream's, unless it depends on a feature gate or on another field (``completed``).
+    A field's default is upstream's, unless it depends on a feature gate or on another field (``fill_defaults``).
     """
 
 

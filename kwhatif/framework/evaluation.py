@@ -196,7 +196,7 @@ class Evaluation:
 
     @property
     def narrowing_plugins(self) -> tuple[str, ...]:
-        """Who narrowed the choice; nobody, when a plugin refused the pod for good."""
+        """The plugins that narrowed the choice; none where a plugin refused the pod."""
         refusal = self.refusal
         outright = refusal is not None and refusal.plugin and refusal.code is not Code.UNSCHEDULABLE
         return () if outright else self.narrowed_by
@@ -385,7 +385,7 @@ def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign
 
 
 def _is_silent(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> bool:
-    """What goes wrong when a plugin is asked goes wrong in its hooks as well, and is told of them."""
+    """An error raised here is raised by the plugin's hooks as well, and is reported of these."""
     try:
         return plugin.never_filters_or_scores(pod, cluster)
     except Exception:

@@ -5,8 +5,8 @@ point the plugin has. Arrays of a view are not to be written to. Upstream: kube-
 
 What can happen to a cluster that may let a waiting pod fit, and which waiting pods it concerns.
 
-A plugin says in ``requeue_on`` which happenings it cares about, and for each a question about one waiting pod:
-could this happening change my answer? Upstream: EventsToRegister and QueueingHintFn of each plugin, and
+A plugin says in ``events_to_register`` which events it cares about, and for each a question about one waiting pod:
+could this event change my answer? Upstream: EventsToRegister and QueueingHintFn of each plugin, and
 pkg/scheduler/framework/events.go.
 """
 
@@ -58,16 +58,16 @@ class EventOccurrence:
 
 
 QueueingHint = Callable[[PodInfo, EventOccurrence], bool]
-"""Whether a happening might let a waiting pod fit."""
+"""Whether an event might let a waiting pod fit."""
 
 
 def always(waiting: PodInfo, happening: EventOccurrence) -> bool:
-    """Any such happening might."""
+    """Any such event might."""
     return True
 
 
 ALL_EVENTS: Mapping[ClusterEvent, QueueingHint] = dict.fromkeys(ClusterEvent, always)
-"""For plugins that do not say: whatever happens, the pod is tried again."""
+"""For plugins that do not say: any event has the pod tried again."""
 
 
 MAX_SCORE = 100
@@ -100,9 +100,9 @@ class Scope(Enum):
 class PostFilterResult:
     """``nominated`` names the node that is to get room; ``victims`` leave it.
 
-    ``criterion`` says what made it the best of so many ``candidates``. If nobody looked for a node, an earlier
+    ``criterion`` says what made it the best of so many ``candidates``. If no node was looked for, an earlier
     nomination may stand (``nomination_stands``). ``keeps`` says whether the node that is kept for the pod stays so;
-    None of a plugin that has nothing to do with that. ``at_once``: victims are told within the cycle, and lesser
+    None of a plugin that has nothing to do with that. ``at_once``: victims are deleted within the cycle, and lesser
     nominations to the node are void in any case.
     """
 
@@ -193,7 +193,7 @@ class Plugin(Declaration, Generic[F, P]):
     depends_on_labels: ClassVar[bool] = True
     """Whether what it says once for pods that look alike may depend on their labels.
 
-    That is what it answers with scope NODE or ROW, ``concerns`` and ``scopes``. If no plugin of a profile reads them
+    That is what it answers with scope NODE or ROW, ``applies_to`` and ``scopes``. If no plugin of a profile reads them
     there, all pods of one template share these answers, whatever labels they have of their own.
     """
 
@@ -212,7 +212,7 @@ class Plugin(Declaration, Generic[F, P]):
     """Its Filter or Score fails under a profile that leaves its PreFilter or PreScore out."""
 
     events_to_register: ClassVar[Mapping[ClusterEvent, QueueingHint]] = ALL_EVENTS
-    """What may let a pod fit that this plugin rejected, and for which pods (``events.py``)."""
+    """What may let a pod fit that this plugin rejected, and for which pods."""
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
@@ -249,7 +249,7 @@ class Plugin(Declaration, Generic[F, P]):
 
     @property
     def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
-        """``requeue_on``, or hints that need the plugin's own arguments."""
+        """``events_to_register``, or hints that need the plugin's own arguments."""
         return self.events_to_register
 
     def sign_pod(self, pod: PodInfo) -> Mapping[str, object] | None:

@@ -1,7 +1,7 @@
 """What plugins that look at nodes one by one say of all nodes, shared by all pods that are one to them.
 
 What depends on the Node objects alone is worked out once; what depends on a node's own pods, too, again for the rows
-that changed. A thousand templates that ask for the same resources share the latter, and are told apart where they
+that changed. A thousand templates that ask for the same resources share the latter, and differ where they
 differ: in tolerations, in node affinity, in images.
 """
 
@@ -69,7 +69,7 @@ class NodeResults:
     """What some plugins say of all nodes as they are.
 
     ok           bool[N]: nodes that pass the filters
-    local        int64[N]: the weighted sum of the scores that nobody normalises
+    local        int64[N]: the weighted sum of the scores that are not normalized
     normalized   the others
     error        PreScore's, which every cycle that scores ends with
     """

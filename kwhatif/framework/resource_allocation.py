@@ -50,7 +50,7 @@ class ScoredResources:
         *,
         with_defaults: bool,
     ) -> ScoredResources:
-        """Leave out what counts for no node: scalars the pod does not ask for, and names nobody knows."""
+        """Leave out what counts for no node: scalars the pod does not ask for, and unknown names."""
         axis = cluster.shapes.resources
         kept = [
             (name, weight, column)

@@ -144,7 +144,7 @@ class Verdicts:
     unresolvable   bool[n]: evicting pods would not help
     failed         bool[n]: what the first plugin said is an error
 
-    With ``all_reasons`` those of later plugins count as well, and the verdict is nobody's in particular.
+    With ``all_reasons`` those of later plugins count as well, and the verdict names no plugin.
     """
 
     def __init__(self, size: int, *, all_reasons: bool = False) -> None:
@@ -198,7 +198,7 @@ class Verdicts:
         return counts
 
     def forget(self, rows: IntpArray) -> None:
-        """Take back the verdicts on nodes that nobody looked at; they then count as passed."""
+        """Take back the verdicts on nodes that were not looked at; they then count as passed."""
         for blocker in self.blockers:
             blocker.counted[rows] = False
         self.first[rows] = -1

@@ -42,7 +42,7 @@ class VictimRules(Protocol):
         """Which pods of a node may go; a text is an error that speaks for the node."""
 
     def nobody(self, pod: PodInfo, node: str) -> str:
-        """What is said of a node where nobody may go."""
+        """What is said of a node where no pod may be evicted."""
 
     def account(self, pod: PodInfo) -> Account:
         """A new account, for one node."""

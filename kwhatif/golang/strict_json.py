@@ -1,6 +1,6 @@
 """From parsed YAML or JSON to Structs, as strictly as kube-scheduler reads its own configuration.
 
-A value of the wrong type ends decoding; fields that nobody knows are collected, all of them. Both speak in
+A value of the wrong type ends decoding; unknown fields are collected, all of them. Both speak in
 Go's words (upstream: sigs.k8s.io/json), because those are the words a search engine finds. What Go leaves
 out, the index in a list, is added in front as the place. Objects are read in the order of their keys, as
 upstream does with YAML.

@@ -312,7 +312,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         return PostFilterResult(Status.unschedulable("still not schedulable"))
 
     def _idle_claim(self, pod: PodInfo, state: ClaimsOfPod, diagnosis: Diagnosis) -> ResourceClaim | None:
-        """A claim that kept the pod from some node and that nobody else uses; upstream takes any, this the first."""
+        """A claim that kept the pod from some node and that no other pod uses; upstream takes any, this the first."""
         if diagnosis.verdicts is None:
             return None
         where = np.zeros(len(state.cluster), np.bool_)

@@ -101,7 +101,7 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 
 
 Unseen = Mapping[str, Int64Array]
-"""By topology key, int64[D + 1]: what pods count in each domain whose terms nobody sees yet."""
+"""By topology key, int64[D + 1]: what pods count in each domain whose terms are not yet visible."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +123,7 @@ class Neighbours:
     def skips_filter(self) -> bool:
         """Whether Filter is left out: no required terms, and no pod that runs wants the pod far.
 
-        Pods that are only nominated do not count, so their anti-affinity alone keeps nobody away, as upstream.
+        Pods that are only nominated do not count, so their anti-affinity alone rejects no pod, as upstream.
         """
         seen = (tally.total - int(sum(self.unseen.get(key, ()))) for key, tally in self.unwelcoming.items())
         return not (self.near or self.far or any(seen))

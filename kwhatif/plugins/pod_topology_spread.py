@@ -234,7 +234,7 @@ def _counts(counted: CountedConstraint, nodes: NodeView) -> tuple[Int64Array, In
     there = nodes.cluster.active
     open_domains = tally.open_domains(there, nodes.cluster.membership_version)
     if not there.all():
-        # Of a domain whose founding nodes have left nobody counts the pods.
+        # The pods of a domain whose founding nodes have left are not counted.
         have = np.where(open_domains[codes], have, 0)
     if np.count_nonzero(open_domains) < counted.constraint.min_domains:
         return have, np.zeros(len(have), np.int64)

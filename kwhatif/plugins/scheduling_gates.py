@@ -19,7 +19,7 @@ class SchedulingGates(Plugin[None, None]):
     depends_on_labels = False
     events_to_register: ClassVar[
         dict[ClusterEvent, QueueingHint]
-    ] = {}  # only who removes the gates lets the pod in, and here nobody does
+    ] = {}  # only the removal of the gates lets the pod in, and here they stay
 
     @classmethod
     def exists(cls, features: Features) -> bool:

@@ -66,7 +66,7 @@ def read_body(body: Mapping[Any, Any], version: str, facts: InTreePlugins) -> Ku
 
 
 def refuse_unknown(unknown: Iterable[str]) -> None:
-    """Raises RefusedError if there is anything that nobody knows."""
+    """Raises RefusedError if there are unknown fields."""
     lines = dict.fromkeys(unknown)
     if lines:
         strict = "strict decoding error: "
@@ -113,7 +113,7 @@ def _kind_of(document: object) -> _GroupVersionKind:
 def _body_of(
     document: object, kind: _GroupVersionKind, versions: Iterable[str], kinds: Collection[str]
 ) -> dict[str, Any]:
-    """The document without what ``kind`` says already. Raises MismatchError for a kind nobody knows."""
+    """The document without what ``kind`` says already. Raises MismatchError for an unknown kind."""
     for name, value in (("Kind", kind.kind), ("apiVersion", kind.version)):
         if not value:
             raise MismatchError("", f"Object '{name}' is missing in '{_excerpt(document)}'")

@@ -142,7 +142,7 @@ def enabled_names(plugins: Plugins) -> list[str]:
 
 
 def default_args(plugin: str, facts: InTreePlugins) -> Any:
-    """The arguments of an in-tree plugin that nobody configured."""
+    """The arguments of an in-tree plugin that is not configured."""
     return facts.plugins[plugin].fill_defaults(facts.arguments[plugin](), facts.features)
 
 

@@ -139,7 +139,7 @@ class SchedulerConfiguration:
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     def profile_for(self, scheduler_name: str | None) -> Profile | None:
-        """The profile that schedules pods of this ``schedulerName``; None if nobody here does."""
+        """The profile that schedules pods of this ``schedulerName``; None if there is none."""
         return next((p for p in self.profiles if p.scheduler_name == scheduler_name), None)
 
     def percentage_for(self, profile: Profile) -> int:
@@ -148,7 +148,7 @@ class SchedulerConfiguration:
         return self.percentage_of_nodes_to_score if own is None else own
 
 
-# What a plugin has: its extension points; None (or a LookupError) when nobody provides the plugin.
+# What a plugin has: its extension points; None (or a LookupError) when the plugin is not installed.
 Implements = Callable[[str], Collection[str] | None]
 Expanded = dict[str, tuple[PluginRef, ...]]
 
@@ -260,7 +260,7 @@ _Known = dict[str, Collection[str] | None]
 
 
 def _has(name: str, point: str, known: _Known) -> bool:
-    """Whether a plugin extends a point. Raises when nobody provides the plugin."""
+    """Whether a plugin extends a point. Raises when the plugin is not installed."""
     points = known[name]
     if points is None:
         raise _RefusedError(f"{_INTERFACES[point]} {go_quote(name)} does not exist")

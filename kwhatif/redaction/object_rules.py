@@ -5,7 +5,7 @@ What scheduling decodes has rules by its Structs; here are the kinds of which ot
 The rules for what configures the API server: definitions, admission policies, webhooks, service accounts.
 
 Whom they are about stays, under pseudonyms. What they say goes: expressions, messages and schemas are full of names
-that nobody could tell from words of a language, and a policy that said something else would be worse than none. A
+that could not be told from words of a language, and a policy that said something else would be worse than none. A
 policy whose expressions went says so (``EXPRESSION_GONE``), so that whatever it would have had a part in is known to
 lack it.
 """

@@ -232,7 +232,7 @@ class LineRedactor:
         return self._names.translation
 
     def lines(self, texts: Sequence[bytes]) -> list[bytes]:
-        """These lines, redacted; those of kinds that nobody reads are left out. Raises what ``keep`` does."""
+        """These lines, redacted; those of kinds that are not read are left out. Raises what ``keep`` does."""
         read = [decode_json(text, _Line) for text in texts]
         known, compared = self.translation.size, set(self.translation.numeric)
         while True:
@@ -310,7 +310,7 @@ def _digits(value: Any, names: Pseudonyms) -> Any:
 _SCHEDULER = make_rule(Pseudonyms.scheduler)
 _HEAD = fields(metadata=fields(name=NAME, namespace=NAME, uid=UID))
 _EVENT = fields(
-    # Names of Events are as many as they are themselves, and nobody asks how they are ordered.
+    # Names of Events are as many as they are themselves, and their order does not matter.
     metadata=fields(name=UID, namespace=NAME, creationTimestamp=time),
     involvedObject=fields(
         kind=one_of("Pod"), apiVersion=one_of("v1"), namespace=NAME, name=NAME, uid=UID, resourceVersion=_digits

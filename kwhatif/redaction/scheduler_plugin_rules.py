@@ -43,7 +43,7 @@ _VALUES = ("none", "best-effort", "restricted", "single-numa-node", "pod", "cont
 
 
 def _cell(names: Pseudonyms, raw: str) -> str:
-    """Cells are told apart by their number."""
+    """Cells are identified by their number."""
     return raw if _CELL.fullmatch(raw) else names.name(raw)
 
 

@@ -132,7 +132,7 @@ class OrderedCodes:
 
 @dataclass
 class NumberedCodes:
-    """Values whose order nobody asks about, and the numbers that stand for them: 1, 2, 3 as they come."""
+    """Values whose order does not matter, and the numbers that stand for them: 1, 2, 3 as they come."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 

@@ -33,7 +33,7 @@ class Facts:
 class Lines:
     """Sentences, one a line. ``listed``: they are items of a list.
 
-    ``brief`` are those that stand for them where nobody asks for everything.
+    ``brief`` are those that stand for them without ``--all``.
     """
 
     texts: tuple[str, ...]
@@ -51,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How a table is told that is too long to be read: ``one`` is what a row is about.
+    """How a table is condensed that is too long to be read: ``one`` is what a row is about.
 
     Rows that are alike in the columns ``alike`` share one, or each stands for itself where that is None; the columns
     ``pods`` hold names, alike but for what controllers put behind them. Groups with something in the column ``first``

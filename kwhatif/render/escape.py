@@ -1,6 +1,6 @@
 """Names come from files that anybody may have written: to a terminal, and to the log of a pipeline, they are but text.
 
-Whoever runs pipelines reads commands in their logs: GitHub ``::error::`` at the beginning of a line and ``##[error]``
+Runners of pipelines read commands in logs: GitHub ``::error::`` at the beginning of a line and ``##[error]``
 anywhere, Azure ``##vso[task.setvariable]``, TeamCity ``##teamcity[buildProblem]``. Each format has its own way to spell
 a character so that it is the same to who reads the format, and no command to who reads the log.
 """

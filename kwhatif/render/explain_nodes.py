@@ -17,7 +17,7 @@ from kwhatif.results.place import Score
 
 MOST_FEASIBLE = 10
 MOST_REJECTED = 16
-"""Rows that are shown where nobody asks for all."""
+"""Rows that are shown without ``--all``."""
 
 
 def nearest(nodes: Sequence[NodeReport]) -> NodeReport | None:

@@ -76,7 +76,7 @@ _APART = "&#8203;"
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line, and that links to nothing and calls nobody."""
+    """Text that Markdown shows as it is, on one line, and that links to nothing and mentions no user."""
     return _LINKS.sub(rf"\g<0>{_APART}", _SPECIAL.sub(r"\\\1", clean(text).translate(_ENTITIES)))
 
 

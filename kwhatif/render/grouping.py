@@ -1,6 +1,6 @@
-"""Long tables, told in groups: how many rows are alike, what they have in common, and how far the rest ranges.
+"""Long tables, condensed to groups: how many rows are alike, what they have in common, and how far the rest ranges.
 
-Names of nodes on a terminal, without the beginning and the ending that all of them have, which are told once.
+Names of nodes on a terminal, without the beginning and the ending that all of them have, which are shown once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kwhatif.render.blocks import Block, Grouping, Lines, Table
 from kwhatif.results.amounts import format_count, format_some
 
 MOST_ROWS = 19
-"""A table with more rows than these is told in groups; one whose rows stand for themselves is cut at twice as many."""
+"""A table with more rows than these is condensed; one whose rows stand for themselves is cut at twice as many."""
 
 MOST_GROUPS = 12
 
@@ -42,7 +42,7 @@ def shorten_tables(
 ) -> list[Block]:
     """The report with its long tables in groups, of each no more than the largest ``most_groups``.
 
-    ``most_items`` is how much of a list is told, if not all of it.
+    ``most_items`` is how much of a list is shown, if not all of it.
     """
     told: list[Block] = []
     for block in drop_details(blocks):

@@ -1,4 +1,4 @@
-"""How a result is told on a page: a value that stands beside the text of its command."""
+"""How a result is shown on a page: a value that stands beside the text of its command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def answer_in_words(yes: str, no: str, tone: str = "bad") -> Callable[[Result], 
 
 @dataclass(frozen=True)
 class PageSpec:
-    """How a result is told: the name of the question, the answer at a glance, the blocks, and a title for the first of
+    """How a result is shown: the name of the question, the answer at a glance, the blocks, and a title for the first of
     them; a ``verdict`` where no block is one. ``data`` are parts of the page that this question alone has.
     """
 

@@ -13,7 +13,7 @@ from kwhatif.render.grouping import MOST_GROUPS, MOST_ROWS, drop_details, shorte
 from kwhatif.render.screen import LOOKED_AT, NOTHING, Screen
 
 SIGHT = 24
-"""Lines that everybody sees at once: the verdict of a longer report is told again at its end."""
+"""Lines that everybody sees at once: the verdict of a longer report is repeated at its end."""
 
 MOST_LINES = 60
 """How long a report may get that has tables in groups, as far as fewer groups make it shorter."""

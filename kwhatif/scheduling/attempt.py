@@ -50,7 +50,7 @@ class Attempt:
     chosen       the row that was chosen, though a plugin may have turned the pod away since
     permit       what Permit plugins answered, where that was a refusal or seconds to wait by plugin
     keeps        whether the node that is kept for the pod stays so; None where preemption was not asked
-    at_once      its victims are told within the cycle, and lesser nominations are void even where nobody is told
+    at_once      its victims are deleted within the cycle, and lesser nominations are void even if there are none
     """
 
     pod: PodInfo
@@ -83,7 +83,7 @@ class Attempt:
 
     @property
     def victims_to_evict(self) -> tuple[PodInfo, ...]:
-        """Victims that have to be told; the others are on their way out already."""
+        """Victims that have to be deleted; the others are terminating already."""
         if self.diagnosis is not None and self.diagnosis.cluster.shapes.features.terminating_victims_are_told:
             return self.victims
         return tuple(victim for victim in self.victims if not victim.shape.terminating)

@@ -1,6 +1,6 @@
 """What controllers do when one of their pods leaves: the pod that comes in its place.
 
-Replica sets, replication controllers and jobs make a new pod as soon as the old one is told to go; stateful sets
+Replica sets, replication controllers and jobs make a new pod as soon as the old one is terminating; stateful sets
 and daemon sets wait until its name (or node) is free. Upstream: pkg/controller/{replicaset,job,statefulset,daemon}.
 
 What controllers make for a pod once it is there: claims of its ephemeral volumes, and of device templates.
@@ -27,7 +27,7 @@ REPLACED_AFTER_DELETION = ("StatefulSet", "DaemonSet")
 
 
 def grace_of(pod: PodInfo) -> int:
-    """Seconds from being told to go until the pod is gone."""
+    """Seconds from its deletion until the pod is gone: its grace period."""
     seconds = pod.shape.spec.termination_grace_period_seconds
     return GRACE_PERIOD if seconds is None else seconds
 
@@ -53,7 +53,7 @@ class Replacements:
         return self._make_numbered(pod, owner) if owner.kind in REPLACED_ON_EVICTION else None
 
     def replace_on_eviction(self, victim: PodInfo) -> Pod | None:
-        """The pod made when the victim is told to go."""
+        """The pod made when the victim begins to terminate."""
         owner = victim.shape.controller
         if owner is None or owner.kind not in REPLACED_ON_EVICTION:
             return None

@@ -51,7 +51,7 @@ PluginClass = type[Plugin[Any, Any]]
 class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
-    ``skipped`` collects plugins that are enabled but that nobody provides: with ``skip_unknown`` anybody's, without it
+    ``skipped`` collects plugins that are enabled but not installed: with ``skip_unknown`` anybody's, without it
     kube-scheduler's own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used``
     are the plugins of the profiles that were asked for. ``extenders`` are called, if there are any: they are those of
     the configuration.
@@ -122,10 +122,10 @@ class Setup:
         return self._facts.points.get(name) if known is None else extension_points(known)
 
     def _strangers(self, profile: PolicyProfile) -> set[str]:
-        """The enabled plugins that nobody provides, if one may go on without them. Raises PolicyError."""
+        """The enabled plugins that are not installed, if one may go on without them. Raises PolicyError."""
         enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
         strangers = {name for name in enabled if self._class(name) is None}
-        # What kube-scheduler itself has and nobody models is for groups of pods as 1.35 had them.
+        # What kube-scheduler itself has and is not modelled is for groups of pods as 1.35 had them.
         missing = sorted(strangers - self._facts.points.keys())
         if missing and not self.skip_unknown:
             one = len(missing) == 1
@@ -217,7 +217,7 @@ class Driver:
         return self.shared.now
 
     def _activate(self, uids: Collection[str]) -> None:
-        """A plugin wants pods to be tried again that failed: whoever has a queue does so after the cycle."""
+        """A plugin wants pods to be tried again that failed: a caller with a queue does so after the cycle."""
         self.activated.update(dict.fromkeys(uids))
 
     def set_up_all(self) -> None:
@@ -243,7 +243,7 @@ class Driver:
     def sandbox(self) -> Driver:
         """The same process as it is now on a copy of the cluster, to try something in.
 
-        Nobody looks on, and no extender is asked to bind.
+        There is no observer, and no extender is asked to bind.
         """
         options: DriverOptions = {**self._options, "imagined": True, "observer": Observer()}
         other = Driver(self.cluster.fork(), self.setup, **options)
@@ -327,7 +327,7 @@ class Driver:
         return attempt
 
     def attempt(self, pod: PodInfo) -> Attempt:
-        """One cycle and no more: nobody leaves for a pod that finds no node."""
+        """One cycle and no more: victims of a pod that finds no node are not evicted."""
         return self.scheduler_for(pod).attempt(pod)
 
     def is_futile(self, pod: PodInfo) -> bool:
@@ -339,7 +339,7 @@ class Driver:
         return True
 
     def futile_attempt(self, pod: PodInfo) -> Attempt | None:
-        """What an attempt ``in_vain`` comes to, worked out once for equal pods while no node changes; else None."""
+        """What a futile attempt comes to, worked out once for equal pods while no node changes; else None."""
         if not self.is_futile(pod):
             return None
         changes, failed = self._failed_at
@@ -378,7 +378,7 @@ class Driver:
         """Keep a node for a pod that found none while its victims leave, or keep none for it any more.
 
         Lesser nominations to that node are void. Returns the pods that no node is kept for any more. For a pod that is
-        ``given_up`` nobody leaves.
+        ``given_up`` no victim leaves.
         """
         pod = attempt.pod
         if not attempt.nominated or given_up:
@@ -390,7 +390,7 @@ class Driver:
             kept = kept and not given_up
             lost = [pod] if pod.nominated and not kept else []
         else:
-            # Upstream gets to this only when somebody has to be told to leave.
+            # Upstream gets to this only when a victim has to be deleted.
             told = attempt.victims_to_evict or attempt.at_once
             there = self.cluster.nominated.get(attempt.nominated, ()) if told else ()
             lost = [other for other in there if other.priority < pod.priority]

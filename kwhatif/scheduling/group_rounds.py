@@ -19,7 +19,7 @@ from kwhatif.scheduling.round_queue import RoundQueue
 
 @dataclass(frozen=True, slots=True)
 class ScheduledEntity:
-    """A pod, or the members of a group, whose turn it is. Whoever takes it says what it ``came_to``, or has it run."""
+    """A pod, or the members of a group, whose turn it is. The caller says what it ``came_to``, or has it run."""
 
     key: GroupKey | None
     pods: tuple[PodInfo, ...]

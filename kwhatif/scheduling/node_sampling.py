@@ -8,9 +8,9 @@ kube-scheduler hands out the nodes in chunks, in order from where the last searc
 looks at the nodes of its chunk one by one and then takes the next chunk. The first feasible node too many ends the
 search; nodes that others are just looking at are still looked at to the end. How the workers' times compare is up to
 the machine: here a look at a node takes a time of exponential distribution, the same for all workers and nodes, so
-that whoever has nodes left is as likely as any other to be done with one next. One worker begins at once. The others
-are goroutines that a processor has to take up first: each begins after a time of exponential distribution, too, whose
-mean, in looks, is the one parameter. It is fitted to recordings (``benchmarks/calibration.py``).
+that every worker with nodes left is as likely as any other to be done with one next. One worker begins at once.
+The others are goroutines that a processor has to take up first: each begins after a time of exponential distribution,
+too, whose mean, in looks, is the one parameter. It is fitted to recordings (``benchmarks/calibration.py``).
 
 Upstream: findNodesThatPassFilters in pkg/scheduler/schedule_one.go, pkg/scheduler/framework/parallelize, and
 client-go/util/workqueue/parallelizer.go.
@@ -111,9 +111,9 @@ class ParallelSearch:
         ready = [0.0, *(self._late * self._random.exponential(size=min(self._workers, chunks) - 1)).tolist()]
         heapify(ready)
         for number, whole in enumerate(within[:, -1].tolist()):
-            # Whoever is ready first takes the next chunk.
+            # The worker that is ready first takes the next chunk.
             begins[number] = ready[0]
             heapreplace(ready, ready[0] + whole)
         ends = np.column_stack([begins, within + begins[:, None]])
-        # To the bit: nobody begins before the one before is done.
+        # To the bit: no worker begins before the one before is done.
         return ends[:, :-1].reshape(-1)[:size], ends[:, 1:].reshape(-1)[:size]

@@ -25,7 +25,7 @@ NOT_WITH_CONSTRAINTS = "workload aware preemption is not supported for pod group
 
 
 class PodGroupScheduler:
-    """Finds out what would happen to a group under one profile; nobody is placed."""
+    """Finds out what would happen to a group under one profile; no pod is assumed."""
 
     def __init__(self, scheduler: Scheduler, key: GroupKey, members: Sequence[PodInfo]) -> None:
         self._scheduler, self._key, self._members = scheduler, key, members

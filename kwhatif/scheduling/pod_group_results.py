@@ -103,7 +103,7 @@ class PodGroupCycle:
     bound       pod (``namespace/name``) -> node, of the members bound in this cycle
     held        members that wait for their permits
     condition   the condition that this cycle wrote, if it wrote one
-    evicted     pods told to leave, wherever in the cycle
+    evicted     pods deleted as victims, wherever in the cycle
     activated   uids of pods that plugins want to be tried at once, if they wait in the queue
     """
 

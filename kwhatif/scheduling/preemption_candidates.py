@@ -5,7 +5,7 @@ Upstream: pickOneNodeForPreemption in pkg/scheduler/framework/preemption/preempt
 What evictions would come to on each node, kept from one preemptor to the next that looks alike.
 
 A preemptor changes one node. Of the others it stays true which pods would have to leave, as long as no filter asks
-where pods on other nodes are and nobody is nominated there.
+where pods on other nodes are and no pod is nominated there.
 
 Pods by node in order of importance, as a matrix: what preemption works on.
 

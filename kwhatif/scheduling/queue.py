@@ -33,7 +33,7 @@ def without_hints(hints: Mapping[ClusterEvent, QueueingHint]) -> Mapping[Cluster
 
 
 def is_helped_by_new_pod(waiting: PodInfo, rejectors: frozenset[str], happening: EventOccurrence) -> bool:
-    """Whether a waiting pod is told of a pod that was bound: it may want to be near it, or count it."""
+    """Whether the event of a pod that was bound concerns a waiting pod: it may want to be near it, or count it."""
     new, features = happening.pod, happening.cluster.shapes.features
     if new is None:
         return True
@@ -250,7 +250,7 @@ class SchedulingQueue:
         return back
 
     def _is_event_relevant(self, pod: QueuedPod, happening: EventOccurrence) -> bool:
-        """Of what happens in the cluster, a gated pod is told only what the plugin behind the gate asks for."""
+        """A gated pod is moved only by events that the plugin behind the gate asks for."""
         if happening.event is ClusterEvent.POD_ADDED and not is_helped_by_new_pod(pod.info, pod.rejectors, happening):
             return False
         if pod.gate is not None and not self.features.gated_pods_hear_their_gate_alone:

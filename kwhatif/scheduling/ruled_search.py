@@ -21,7 +21,7 @@ def expected_victim(node: str) -> str:
 class RuledSearch:
     """The rules' part in the dry run for one pod.
 
-    ``errors`` are by row. Of the nodes that ``begin`` was told of, ``uncounted`` bool[n, P] are pods whose going breaks
+    ``errors`` are by row. Of the nodes that ``begin`` was given, ``uncounted`` bool[n, P] are pods whose going breaks
     no budget, since not the filters made them go, and ``clean`` bool[n] are nodes without an error.
     """
 

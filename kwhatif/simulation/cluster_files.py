@@ -109,7 +109,7 @@ def _name_of(obj: Resource) -> str:
 
 
 def unknown_kinds(case: Scenario, notes: Notes) -> list[str]:
-    """The kinds that nobody here knows, and of which pods may have been expected. Notes those that have none."""
+    """The unknown kinds of which pods may have been expected. Notes those that have none."""
     unknown = case.expanded.unknown
     unread = Counter({kind: n for kind, n in unknown.items() if kind in IDLE})
     if unread:

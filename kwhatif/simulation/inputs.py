@@ -34,7 +34,7 @@ NO_CLUSTER = (
 
 
 class Edits(Protocol):
-    """What-if edits: files of them, and those that can be told only of the ``names`` of the nodes there are."""
+    """What-if edits: files of them, and those that can be parsed only with the ``names`` of the nodes there are."""
 
     @property
     def edits(self) -> Sequence[str] | None: ...
@@ -85,7 +85,7 @@ class SchedulerOptions:
 class Inputs:
     """Where the cluster and the manifests are. A snapshot that is given as an object stays as it is.
 
-    ``namespace`` is that of manifests which name none; the age of the snapshot is told ``now``, if not by the clock.
+    ``namespace`` is that of manifests which name none; the age of the snapshot is that at ``now``, if not by the clock.
     ``mapped``: the answer comes with what a page draws: a map of the cluster, lines of manifests. ``autoscale`` are
     documents of autoscalers that help pods without a node; what they add is there ``provision`` seconds later.
     """

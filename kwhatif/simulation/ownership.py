@@ -36,7 +36,7 @@ class Owners:
             self._above[str(obj["kind"]), namespace_of(obj), name_of(obj)] = above
 
     def workload_of(self, pod: Pod) -> Subject:
-        """The workload at the top; a pod that nobody controls is its own."""
+        """The workload at the top; a pod without a controller is its own."""
         owner = pod.controller
         if owner is None:
             return Subject(kind="Pod", namespace=pod.namespace, name=pod.name)
@@ -46,7 +46,7 @@ class Owners:
             return above
         suffix = (pod.metadata.labels or {}).get(_HASH)
         if kind == "ReplicaSet" and suffix and name.endswith(f"-{suffix}"):
-            # A deployment names its replica sets so, and nobody else gives pods this label.
+            # A deployment names its replica sets so, and no other controller gives pods this label.
             return Subject(kind="Deployment", namespace=pod.namespace, name=name.removesuffix(f"-{suffix}"))
         return _subject(owner, pod.namespace)
 

@@ -112,7 +112,7 @@ def merge(inquiry: PipelineState) -> PipelineState:
         from kwhatif.simulation.cluster_files import unknown_kinds
 
         for case in inquiry.cases:
-            # What the second side of a comparison adds is not told again.
+            # What the second side of a comparison adds is not noted again.
             told = inquiry.question.tells_merged and case is inquiry.cases[0]
             notes = inquiry.notes if told else Notes()
             put(case.snapshot, case.expanded.objects, notes)
@@ -150,7 +150,7 @@ def answer(inquiry: PipelineState) -> PipelineState:
 
 
 def fidelity(inquiry: PipelineState) -> PipelineState:
-    """What each run stands on: plugins that had no say are told of, and under ``strict`` no gap may touch a pod."""
+    """What each run stands on: plugins that had no say are named, and under ``strict`` no gap may touch a pod."""
     assert inquiry.answer is not None
     if inquiry.question.schedules:
         from kwhatif.simulation.fidelity.assess import assess, require_no_gaps

@@ -162,7 +162,7 @@ class PodQuestion(Question[R_co]):
     @property
     @abstractmethod
     def nothing(self) -> UsageError:
-        """The error for nobody to ask about."""
+        """The error for no pods to ask about."""
 
     @property
     def _files(self) -> Files:

@@ -29,9 +29,9 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 class Scenario:
     """A cluster, who schedules there, and what comes to it. Every stage adds what it is named after.
 
-    ``aside`` are manifests that are not asked about by themselves, but beside the others. ``others`` are kinds of the
-    manifests of which nobody here knows whether they make pods. ``after`` is the cluster as the answer leaves it, where
-    that places pods. ``at_first`` is who was where before anything was asked, if the cluster is to be mapped.
+    ``supporting_manifests`` are not asked about by themselves, but beside the others. ``unknown_kinds`` are those of
+    the manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where
+    that places pods. ``initial_state`` is who was where before anything was asked, if the cluster is to be mapped.
     ``make_scaler`` makes autoscalers for another run.
     """
 
@@ -89,9 +89,9 @@ class Scenario:
 class PendingResult(Generic[R_co]):
     """What the scheduler did, before anybody knows what that stands on.
 
-    ``result`` makes the result, given the fidelity of each run of ``bases``. What has to wait for that is done there: a
-    file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, for
-    whoever wants one of them explained.
+    ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
+    file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
+    explain one of them.
     """
 
     runs: Sequence[RunRecord]

@@ -44,7 +44,7 @@ from kwhatif.snapshot.recording_lines import KIND_OF_PATH, RecordingReader, is_r
 _OF_NAMESPACE = re.compile(r".*/namespaces/([^/]+)/[^/]+")
 T = TypeVar("T")
 _OWN_NAMESPACE = "kube-system"
-"""A cluster on which nobody runs anything yet has pods here and nowhere else."""
+"""A cluster without workloads yet has pods here and nowhere else."""
 
 
 class SnapshotCollector:
@@ -242,7 +242,7 @@ class SnapshotCollector:
                 self._keep(whole, kind, f"{document.source} $.objects.{kind}[{i}]")
 
     def _add_item(self, item: Item) -> None:
-        """Add one object, or count it if nobody reads its kind. Raises InputError."""
+        """Add one object, or count it if its kind is not read. Raises InputError."""
         struct, whole = struct_for(item.api_version, item.kind), is_kept_whole(item.api_version, item.kind)
         if is_recorded(item.api_version, item.kind):
             self._ignore(item.kind)

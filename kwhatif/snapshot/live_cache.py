@@ -83,7 +83,7 @@ def _key(connection: Connection, wanted: DumpOptions) -> str:
 
 
 def _texts(files: list[str]) -> list[str]:
-    """What is in the files that can be read: of the others, whoever asks will hear."""
+    """What is in the files that can be read; those who ask for others get the error."""
     found = []
     for file in files:
         with contextlib.suppress(InputError):
@@ -92,7 +92,7 @@ def _texts(files: list[str]) -> list[str]:
 
 
 def _read_cached(file: Path, max_age: float) -> Snapshot | None:
-    """The snapshot of a file, if it is young enough, nobody else's and not damaged."""
+    """The snapshot of a file, if it is young enough, the user's own and not damaged."""
     try:
         check_private_directory(str(file.parent))
         about = file.lstat()

@@ -1,4 +1,4 @@
-"""A recorded stretch of a cluster's life as a whole: first a list of each kind, then what the watches told.
+"""A recorded stretch of a cluster's life as a whole: first a list of each kind, then the events of the watches.
 
 Each kind has a connection of its own, so the lines have no order between kinds; all kinds of one store share one
 counter, ``resourceVersion``, and that is the order in which it was.
@@ -34,7 +34,7 @@ from kwhatif.snapshot.recording_lines import Head, Line, ObjectMeta, RecordingRe
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An object as it was from ``version`` on, or was last if it was ``deleted`` then; ``at`` is when that was told."""
+    """An object as it was from ``version`` on, or was last if it was ``deleted`` then; ``at`` is its time."""
 
     version: int
     at: float
@@ -82,7 +82,7 @@ class Recording(RecordingReader[msgspec.Raw]):
 
     @cached_property
     def _versions_by_moment(self) -> tuple[list[float], list[int]]:
-        """Moments in ascending order, and the highest version told by then."""
+        """Moments in ascending order, and the highest version recorded by then."""
         ordered = sorted((change.at, change.version) for change in self.changes)
         highest, versions = 0, []
         for _, version in ordered:
@@ -91,7 +91,7 @@ class Recording(RecordingReader[msgspec.Raw]):
         return [at for at, _ in ordered], versions
 
     def version_at(self, at: float) -> int:
-        """The highest version that had been told at a moment."""
+        """The highest version that had been recorded at a moment."""
         moments, versions = self._versions_by_moment
         place = bisect_right(moments, at)
         return versions[place - 1] if place else self.begins

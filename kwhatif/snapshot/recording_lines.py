@@ -1,4 +1,4 @@
-"""The lines of a recorded stretch of a cluster's life, as whoever reads them needs them.
+"""The lines of a recorded stretch of a cluster's life, as their readers need them.
 
 A JSON object a line, with ``at`` (when it was received, in seconds), ``kind`` (``v1/pods``, ``apps/v1/replicasets``),
 and a ``list`` or a watch ``event``. ``snapshot record`` also writes what is known of the ``cluster`` as a whole, and

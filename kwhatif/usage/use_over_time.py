@@ -12,7 +12,7 @@ MOST_CELLS = 24_000_000
 """So many cells are kept of all pods together. Beyond that steps get twice as long, and a cell has its highest."""
 
 FIRST_STEP = 15
-"""Seconds. Nobody scrapes kubelets more often by default."""
+"""Seconds. Kubelets are not scraped more often by default."""
 
 
 class _Row:
@@ -34,7 +34,7 @@ class _Row:
 class Timeline:
     """The use of each pod in steps of ``step`` seconds; containers of a pod are added up.
 
-    A step without a sample counts as no use: the pod was not there, or nobody looked.
+    A step without a sample counts as no use: the pod was not there, or it was not scraped.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Timeline:
         self._cells = sum(len(row.cells) for row in self._rows.values())
 
     def together(self, pods: Iterable[str], resource: str) -> IntArray:
-        """What these pods used together, int64[steps]; empty if nobody knows of any of them."""
+        """What these pods used together, int64[steps]; empty if there are samples of none of them."""
         keys = [(pod, resource) for pod in pods]
         rows = [self._rows[key] for key in keys if key in self._rows]
         untimed = sum(self._now[key] for key in keys if key in self._now and key not in self._rows)

@@ -170,7 +170,7 @@ def generation_of(daemon_set: Object) -> str:
 
 
 def target_of(pod: Object) -> str:
-    """The node that a daemon set's pod is on or is meant for; empty if it cannot be told."""
+    """The node that a daemon set's pod is on or is meant for; empty if that is unknown."""
     spec = section(pod, "spec")
     if spec.get("nodeName"):
         return str(spec["nodeName"])

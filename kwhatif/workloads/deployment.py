@@ -167,7 +167,7 @@ def find_replica_sets(old: Object, new: Object, pods: Sequence[Object], replica_
 
 
 def pods_of_deployment(deployment: Object, pods: Sequence[Object]) -> dict[str, list[Object]]:
-    """A deployment's pods by the name of the replica set that is theirs, told from the names alone."""
+    """A deployment's pods by the name of their replica set, which their own names begin with."""
     by_name: dict[str, list[Object]] = {}
     for pod in pods:
         owner, hash_ = controller_of(pod), labels_of(pod).get(HASH_LABEL)

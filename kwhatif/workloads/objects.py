@@ -151,7 +151,7 @@ def is_ready(pod: Object) -> bool:
 
 
 def ready_since(pod: Object) -> datetime | None:
-    """When a ready pod became ready; None if that is not told."""
+    """When a ready pod became ready; None if its conditions do not say."""
     return moment(_ready_condition(pod).get("lastTransitionTime"), pod, "lastTransitionTime of condition Ready")
 
 

@@ -113,7 +113,7 @@ def path_of(text: str) -> FieldPath:
 
 
 def check_pod_set(pods: PodSet, place: str) -> None:
-    """Raise InputError, with a place, for paths and texts of a set that nobody can read."""
+    """Raise InputError, with a place, for paths and texts of a set that cannot be read."""
     texts = {"role": pods.role, "name": pods.name}
     texts |= {f"labels.{key}": value for key, value in pods.labels.items()}
     texts |= {f"annotations.{key}": value for key, value in pods.annotations.items()}

@@ -188,7 +188,7 @@ def adjust(
 
 @dataclass
 class ReplicasRollout(Rollout):
-    """A replica set that nobody else manages."""
+    """A replica set without a controller of its own."""
 
     owner: Object
     replicas: int

@@ -31,7 +31,7 @@ _HASHES = (
     f"{_JOBSET}/jobset-uid",
     "deployment",
 )
-"""Labels whose values nobody can tell beforehand."""
+"""Labels whose values are not known beforehand."""
 
 Wanted = tuple[Object, tuple[Object, ...]]
 """A pod as it should be, and the claims of its volumes."""

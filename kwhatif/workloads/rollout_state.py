@@ -21,7 +21,7 @@ Admit = Callable[[Object], Object | None]
 
 
 PodDeleted = Callable[[Object], None]
-"""Told of each pod that has disappeared: its name is free again, and so is its quota."""
+"""Called for each pod that has disappeared: its name is free again, and so is its quota."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Rollout(ABC):
         return member
 
     def remove(self, member: RolloutPod) -> None:
-        """A pod is told to go: one that has a node takes its time, any other is gone at once."""
+        """A pod is deleted: one that has a node takes its grace period, any other is gone at once."""
         if member.fresh:
             self._created.remove(member)
         else:

@@ -16,8 +16,8 @@ from kwhatif.render.escape import clean
 from kwhatif.results.base import Result
 from tests.browser.conftest import Open
 from tests.browser.views import COMMANDS, large, made
-from tests.report.gate_results import HOSTILE, hostile_result
-from tests.report.test_html import hostile_placement
+from tests.commands.gate.formats.gate_results import HOSTILE, hostile_result
+from tests.render.html.test_html import hostile_placement
 
 OUTLINES = {
     "place": ["The cluster", "Where pods go", "Pods", "Victims", "What it stands on"],

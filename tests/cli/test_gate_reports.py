@@ -13,8 +13,8 @@ from kwhatif.cli.output import screen
 from kwhatif.commands.gate.formats.formats import FORMATS
 from kwhatif.render.screen import Screen
 from tests.cli.running import refused, run
-from tests.report.gate_reading import READERS
-from tests.report.test_gate_formats import check
+from tests.commands.gate.formats.gate_reading import READERS
+from tests.commands.gate.formats.test_formats import check
 
 SAMPLE = "../samples/gate"
 JUDGE = ("gate", f"{SAMPLE}/head", "--base", f"{SAMPLE}/base", "--now", "2026-03-01T12:00:00Z", "--config")

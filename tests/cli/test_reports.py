@@ -13,7 +13,7 @@ from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.question import Scenario
 from tests.browser.views import COMMANDS, made
 from tests.cli.running import TESTS, run
-from tests.report.html_reading import Page, column
+from tests.render.html.html_reading import Page, column
 
 MANIFESTS = [str(TESTS / "../samples/manifests" / name) for name in ("urgent.yaml", "web.yaml")]
 PLACE = COMMANDS["place"].split()

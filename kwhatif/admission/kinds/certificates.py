@@ -30,7 +30,7 @@ _SHORTEST, _LONGEST_DOMAIN, _LONGEST_SIGNER = 600, 253, 253 + 253 + 63 + 2
 
 
 def _request_defaults(request: Request, spec: Object) -> None:
-    """Who asks is written down by the server, and nobody creates a request that is approved already."""
+    """Who asks is written down by the server, and no request is created that is approved already."""
     for key in ("username", "uid", "groups", "extra"):
         spec.pop(key, None)
     if request.old is None:

@@ -53,7 +53,7 @@ def check_provisioner(problems: Problems, name: str, path: str) -> None:
 
 
 def check_parameters(problems: Problems, parameters: Object) -> None:
-    """What a driver is told, by key."""
+    """The parameters of a driver, by key."""
     if len(parameters) > _MOST_PARAMETERS:
         problems.too_long("parameters", _MOST_PARAMETERS)
         return

@@ -73,7 +73,7 @@ def _check_secret(problems: Problems, secret: Object) -> None:
 
 
 def _check_docker(problems: Problems, data: Mapping[str, Any], key: str) -> None:
-    """Registries' passwords are JSON. What is wrong with it is told in our words."""
+    """Registries' passwords are JSON. What is wrong with it is said in our words."""
     if key not in data:
         problems.required(f"data[{key}]")
         return

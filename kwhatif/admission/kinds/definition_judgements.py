@@ -68,7 +68,7 @@ def _check_pattern(problems: Problems, schema: Object, path: str) -> None:
 
 
 def _check_nested(problems: Problems, schema: Object, path: str, *, either: bool = False) -> None:
-    """``either``: whether an integer or a string may be told apart here."""
+    """``either``: whether an integer or a string may stand here."""
     _check_pattern(problems, schema, path)
     for inner, where in judgements(schema, path):
         if not (either and _says_either(schema, where.removeprefix(path))):

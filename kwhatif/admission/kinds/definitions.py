@@ -199,7 +199,7 @@ def _check_approval(problems: Problems, obj: Object, group: str) -> None:
 
 
 def _common(spec: Object, find: Callable[[Object], Any]) -> Any:
-    """What all versions have alike, if they do; it is told of as if it were written once."""
+    """What all versions have alike, if they do; it is reported as if it were written once."""
     found = [find(version) for version in each(spec, "versions")]
     return found[0] if found and found[0] and all(value == found[0] for value in found) else None
 
@@ -287,7 +287,7 @@ _PARTS = (
 
 
 def _warnings(obj: Object, old: Object | None) -> list[str]:
-    """Formats that nobody looks at, where they are new."""
+    """Formats that are not validated, where they are new."""
     now, before = (
         [f for v in each((one or {}).get("spec"), "versions") for f in unknown_formats(_schema(v) or {})]
         for one in (obj, old)

@@ -199,7 +199,7 @@ def _fractions(listed: Mapping[str, Any] | None, names: tuple[str, ...], path: s
 
 
 def _profiles(spec: Object, annotations: Mapping[str, str], path: str, *, template: bool) -> Iterator[str]:
-    """Of profiles that stand in annotations alone. What a pod says of AppArmor is told where it becomes a field."""
+    """Of profiles that stand in annotations alone. AppArmor is warned of where it becomes a field."""
     own = spec.get("securityContext") or {}
     if SECCOMP_POD in annotations and own.get("seccompProfile") is None:
         yield f"{path}[{SECCOMP_POD}]: {_NO_SECCOMP}"

@@ -24,7 +24,7 @@ def _group_defaults(request: Request, spec: Object) -> None:
     if spec.get("disruptionMode") is None:
         spec["disruptionMode"] = "Pod"
     if request.old is None:
-        # Nobody but the scheduler and the controllers says how it stands with a group.
+        # Only the scheduler and the controllers write the status of a group.
         request.object.pop("status", None)
         _drop_gated(request, spec, "spec")
 

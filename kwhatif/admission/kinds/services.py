@@ -4,7 +4,7 @@ Upstream: pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go, 
 
 The addresses and node ports of services: which are asked for, and which of them can be had.
 
-Addresses are told by the services that have them. The first one of the usual network for services is taken by the
+Addresses in use are those of services. The first one of the usual network for services is taken by the
 server itself, whether or not its own service was looked at. Node ports are from the range that is usual, unless a
 service shows that the cluster has another one.
 
@@ -91,7 +91,7 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
 
 
 def allocate(request: Request) -> RequestRefusal | None:
-    """What is asked for and cannot be had. Of an update nothing is told: it mostly has what it asks for."""
+    """What is asked for and cannot be had. An update is not checked: it mostly has what it asks for."""
     obj, spec = request.object, request.object["spec"]
     problems = Problems(request.features)
     if request.old is not None or spec["type"] == "ExternalName":

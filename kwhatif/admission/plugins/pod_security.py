@@ -2,7 +2,7 @@
 
 Pods are refused; of workloads whose pods would be, and of a namespace that tightens its level, the server warns.
 Upstream: pod-security-admission/admission/admission.go, api/helpers.go. Exemptions and other defaults than
-``privileged`` are set in a file of the API server, which nobody outside it can see.
+``privileged`` are set in a file of the API server, which cannot be seen from outside.
 """
 
 from __future__ import annotations

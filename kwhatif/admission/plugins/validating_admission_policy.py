@@ -34,7 +34,7 @@ class _Denial:
 
 
 def validate(request: Request) -> RequestRefusal | None:
-    """The first denial is told; what is only warned of goes with it."""
+    """The first denial is the answer; warnings go with it."""
     first: RequestRefusal | None = None
     view = RequestView(request)
     for policy, binding in find_matching_policies(_KIND, request):

@@ -1,6 +1,6 @@
 """MutatingAdmissionWebhook and ValidatingAdmissionWebhook: who else is asked about a request.
 
-What webhooks answer nobody here can tell; which of them are asked is known. On a server that reaches none of them
+What webhooks answer is unknown; which of them are asked is known. On a server that reaches none of them
 (``Request.alone``) their failure policies decide; otherwise each that is asked is noted by name.
 Upstream: apiserver/pkg/admission/plugin/webhook (generic/webhook.go, validating and mutating/dispatcher.go).
 """

@@ -55,7 +55,7 @@ class Policy:
 
     @cached_property
     def opaque(self) -> str:
-        """Why nobody here can tell what the policy says, empty if somebody can."""
+        """Why it is unknown what the policy says, empty if it is known."""
         texts = [text for _, text, _ in self.expressions]
         if EXPRESSION_GONE in texts:
             return "the snapshot leaves out its expressions"
@@ -217,7 +217,7 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
 
 
 def _is_namespaced(kind: Mapping[str, Any], world: ObjectStore) -> bool | None:
-    """Whether a kind of parameters lives in namespaces; None if nobody knows it."""
+    """Whether a kind of parameters lives in namespaces; None if the kind is unknown."""
     group, name = str(kind.get("apiVersion") or "").rpartition("/")[0], str(kind.get("kind") or "")
     for known in KIND_TABLE:
         if (known.group, known.name) == (group, name):

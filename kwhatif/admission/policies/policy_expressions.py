@@ -33,7 +33,7 @@ COST_LIMIT = 1_000_000
 """What one expression may cost."""
 
 EXPRESSION_GONE = "left_out"
-"""Stands for an expression that was taken out of a snapshot: nobody knows what it said."""
+"""Stands for an expression that was taken out of a snapshot: what it said is unknown."""
 
 _AUTHORIZER = ("authorizer", "authorizer.requestResource")
 _REQUEST, _NAMESPACE, _VARIABLES = "kubernetes.AdmissionRequest", "kubernetes.Namespace", "kubernetes.variables"
@@ -162,7 +162,7 @@ def _is(found: Kind, wanted: Kind, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def asks_authorizer(text: str) -> bool:
-    """Whether an expression asks what somebody may do, which nobody knows here."""
+    """Whether an expression asks what a user may do, which is unknown here."""
     try:
         tree = parse(text)
     except CompileError:

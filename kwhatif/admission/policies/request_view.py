@@ -104,7 +104,7 @@ def _empty(value: Any, type_: FieldType) -> bool:
 
 
 class RequestView:
-    """A request as expressions see it, as long as nobody changes its object. Each part is made when it is asked for."""
+    """A request as expressions see it, as long as its object is not changed. Each part is made when it is asked for."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -158,7 +158,7 @@ def _build_admission_request(request: Request) -> Object:
 
 
 def _who(request: Request) -> Object:
-    """Whoever works with manifests is taken for the cluster's administrator."""
+    """The user who applies manifests is taken for the cluster's administrator."""
     for owner in (request.object.get("metadata") or {}).get("ownerReferences") or ():
         if owner.get("controller"):
             name = f"system:serviceaccount:kube-system:{str(owner.get('kind')).lower()}-controller"
@@ -215,7 +215,7 @@ class ExpressionCache:
         own = _read_by(text)
         found = own | self._variables if any(root == "variables" for root, *_ in own) else own
         paths = {path for path in found if path[0] != "variables"}
-        # What is read whole need not be told again part by part.
+        # What is read whole need not be listed again part by part.
         return sorted(p for p in paths if not any(p[:n] in paths for n in range(1, len(p))))
 
 

@@ -7,7 +7,7 @@
 
 Upstream: sigs.k8s.io/structured-merge-diff (fieldpath, typed).
 
-Which fields of an object those own who apply manifests, where nobody has written it down.
+Which fields of an object those own who apply manifests, where ``managedFields`` does not say.
 
 Most objects are read without ``metadata.managedFields``. Then everything is taken to come from manifests but what has
 the value that the server fills in by itself, and what controllers and admission are known to write.

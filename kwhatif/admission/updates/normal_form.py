@@ -35,7 +35,7 @@ DEFAULTS: dict[str, Any] = {
     "timeoutSeconds": 1,
     "volumeMode": "Filesystem",
 }
-"""Field -> the value it has if nobody says otherwise, wherever it stands."""
+"""Field -> its default, wherever it stands."""
 
 
 DEFAULTS |= dict.fromkeys(("hostIPC", "hostNetwork", "hostPID", "readOnly", "stdin", "stdinOnce", "tty"), False)

@@ -175,7 +175,7 @@ def _service_networks(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _keep_request(new: Object, old: Object) -> None:
-    """What is asked for stays as it was, whoever sends something else."""
+    """What is asked for stays as it was, whatever an update says."""
     new["spec"] = deep_copy_json(old.get("spec") or {})
 
 

@@ -59,7 +59,7 @@ def _singular_and_plural(spec: Object, was: Object) -> None:
 
 
 def _let_go(spec: Object, was: Object) -> None:
-    """What a service of another type has no use for goes away, if nobody changed it."""
+    """What a service of another type has no use for is dropped, unless the update changes it."""
     gone: list[str] = []
     if spec["type"] == "ExternalName" and was.get("type") != "ExternalName":
         gone += ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]

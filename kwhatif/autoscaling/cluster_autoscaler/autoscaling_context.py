@@ -66,7 +66,7 @@ class NodeGroups:
         return self._groups[name]
 
     def group_of(self, node: str) -> NodeGroup | None:
-        """The group of a node; None for one that nobody scales."""
+        """The group of a node; None for one that is in no group."""
         return self._of_node.get(node)
 
 
@@ -154,7 +154,7 @@ def is_waiting(pod: Pod) -> bool:
 
 
 def is_expendable(pod: Pod, flags: Flags) -> bool:
-    """Whether nobody minds losing the pod: it neither keeps a node nor asks for one."""
+    """Whether the pod is expendable: it neither keeps a node nor asks for one."""
     return pod.spec.priority is not None and pod.spec.priority < flags.expendable_pods_priority_cutoff
 
 

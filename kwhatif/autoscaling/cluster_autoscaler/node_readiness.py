@@ -104,7 +104,7 @@ def _has(node: Node, name: str) -> bool:
 
 
 ZERO = -62_135_596_800_000_000_000
-"""What Go takes for a time that is not told: the first of January of the year 1."""
+"""Go's zero time: the first of January of the year 1."""
 
 
 def moment(text: str | None) -> int:

@@ -306,7 +306,7 @@ class Orchestrator:
             self._limits.consume(resize.group, node, allowed)
         return [resize for resize in plan if resize.to != resize.size]
 
-    # --- pods that nobody helps
+    # --- pods that no group helps
 
     def _refuse_everywhere(self, reason: str) -> None:
         for pods in self._groups:

@@ -49,7 +49,7 @@ class Transaction:
 class SimulatedCluster:
     """A cluster of which the nodes that are there stand in a list, in the order in which they were made known.
 
-    A search takes the first node that passes all filters of the scheduler: nobody compares nodes. Nothing is
+    A search takes the first node that passes all filters of the scheduler: nodes are not scored. Nothing is
     reserved, so a volume is not bound before the pods of the simulation are through.
     """
 

@@ -39,7 +39,7 @@ _WHICH = "no instance type which"
 
 
 class IncompatibleError(Exception):
-    """Why a pod cannot go to a NodeClaim, in Karpenter's words: most often nobody asks, so they are put late.
+    """Why a pod cannot go to a NodeClaim, in Karpenter's words, which are made when they are asked for.
 
     ``by_pool``: those of each NodePool that was tried. ``reserved``: only for want of reserved capacity.
     ``for_good``: whatever else happens in the round, pods of this shape never can.

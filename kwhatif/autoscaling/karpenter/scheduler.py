@@ -157,7 +157,7 @@ class SchedulingResults:
 
 
 _TOLD_EVERY = 64
-"""Attempts after which it is told how far a round has come; those of consolidation are shorter, and many."""
+"""Attempts after which a round reports its progress; those of consolidation are shorter, and many."""
 
 _NONE_LEFT = "NodePool requirements filtered out all compatible available instance types"
 

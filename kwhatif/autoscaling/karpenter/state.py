@@ -60,7 +60,7 @@ def explain_untolerated_taints(taints: Iterable[Taint], tolerations: Sequence[To
 
 
 def is_ephemeral(taint: Taint) -> bool:
-    """Whether it goes by itself once the node is up. Taints are told apart by key and effect."""
+    """Whether it goes by itself once the node is up. Taints are compared by key and effect."""
     return (taint.key, taint.effect) in _EPHEMERAL or taint.key.startswith("readiness.k8s.io/")
 
 

@@ -59,7 +59,7 @@ class Topology:
     # --- who has which constraints
 
     def update(self, wants: PodData) -> None:
-        """Learn what a pod wants now; groups that nobody had before are counted."""
+        """Register a pod's constraints; topology groups that are new are counted."""
         there = self._owned.get(id(wants.pod))
         if there is not None and there[0] is wants:
             return
@@ -194,7 +194,7 @@ class Topology:
                 yield group
 
     def _owners(self, wants: PodData) -> Sequence[TopologyGroup]:
-        """The pod's own constraints; none for a pod that nobody has told of."""
+        """The pod's own constraints; none for a pod that is not registered."""
         found = self._owned.get(id(wants.pod))
         return found[1] if found else ()
 

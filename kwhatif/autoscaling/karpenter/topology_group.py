@@ -53,7 +53,7 @@ class NodeFilter:
 
     @property
     def identity(self) -> Hashable:
-        """What filters are told apart by: of requirements their keys alone, and of what is there twice, nothing."""
+        """What filters are compared by: of requirements their keys alone, and of what is there twice, nothing."""
         keys = _odd(frozenset((key, each.min_values) for key, each in term.items()) for term in self.alternatives)
         tolerated = _odd(
             (each.key or "", each.operator or "", each.value or "", each.effect or "", each.toleration_seconds)

@@ -238,7 +238,7 @@ def plan_node_groups(
 
 
 def groups_of(path: str, snapshot: Snapshot, notes: Notes, now: datetime | None = None) -> ConfiguredGroups:
-    """The groups of a file. Warns of what it lacks, and of groups whose maximum nobody knows. Raises InputError."""
+    """The groups of a file. Warns of what it lacks, and of groups whose maximum is unknown. Raises InputError."""
     known = read_groups(path, snapshot.objects.list_all(Node), moment_of(snapshot, now))
     warn_of(known, notes)
     return known

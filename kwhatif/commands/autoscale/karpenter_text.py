@@ -210,7 +210,7 @@ def _tells(requirement: str) -> bool:
 
 
 def _short(reason: str) -> str:
-    """Without the requirements and amounts that are told elsewhere."""
+    """Without the requirements and amounts that are shown elsewhere."""
     return reason.partition(", requirements=")[0]
 
 

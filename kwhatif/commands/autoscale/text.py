@@ -13,7 +13,7 @@ from kwhatif.render.sections import chance_blocks, fidelity_blocks
 from kwhatif.results.amounts import format_age, format_count, format_some
 
 _FEW = 8
-"""So many groups are told one by one."""
+"""So many groups are listed one by one."""
 
 
 def autoscale_blocks(result: AutoscaleResult) -> list[Block]:

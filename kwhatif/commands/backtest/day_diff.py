@@ -70,7 +70,7 @@ class ReplayedDay:
     """What became of a day.
 
     ``stays`` are by the pods' uids in the recording: of each life one, and one more whenever it had to go and was made
-    again; ``homes`` are all nodes by uid. ``preempted`` are the lives in which the scheduler told it to go,
+    again; ``homes`` are all nodes by uid. ``preempted`` are the lives in which the scheduler preempted it,
     ``preemptions`` say so in words. ``uses`` are the cluster at each of the moments asked about, and how many waited.
     """
 

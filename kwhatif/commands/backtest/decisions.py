@@ -215,7 +215,7 @@ def agreement(decision: Decision, attempt: Attempt, names: Sequence[str]) -> str
     if attempt.is_placed or attempt.message != decision.text:
         return ""
     if not decision.victims:
-        # Who is evicted without an Event, or was on the way out already, is not told of.
+        # Pods evicted without an Event, or terminating already, are not reported.
         return SAME
     same = attempt.nominated == decision.nominated and _are_victims(decision, attempt.victims_to_evict)
     return SAME if same else ""

@@ -1,10 +1,10 @@
 """The lives of a recording's pods, as far as no scheduler made them: who came, changed, was done, and was deleted.
 
 What the recorded scheduler did is left out: where pods went, and whom it preempted. A pod that was preempted, or that
-had to go because its node went, might have stayed on another node, and then nobody would have made another one in its
+had to go because its node went, might have stayed on another node, and then none would have been made in its
 place: the two are one life here, which ends as that of the second did.
 
-What a recording lacks, told to whoever asks anything of it.
+What a recording lacks, as notes beside every answer about it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class PodLives:
     emptied: list[tuple[float, str]]
 
     def __iter__(self) -> Iterator[PodLife]:
-        """Those that are nobody's followers."""
+        """Those that follow no other pod."""
         return (life for life in self.lives if not life.follows)
 
 
@@ -191,7 +191,7 @@ def _desired_state_of(pod: Pod) -> tuple[dict[str, str], PodSpec]:
 
 
 def _join(lives: Sequence[PodLife]) -> None:
-    """Find the followers of lost pods: the next pod that the same controller made, which is nobody else's follower.
+    """Find the followers of lost pods: the next pod that the same controller made, which follows no other one.
 
     A pod that its controller did not make again ended as recorded; one without a controller goes on.
     """

@@ -166,7 +166,7 @@ Put = tuple[str, tuple[str, str], Resource | None]
 class RecordedDay:
     """What happens when, in seconds since the recording ``begins`` (in seconds since 1970), which ``lasts`` so long.
 
-    ``changes`` are those of other objects than pods, by moment. Pods that were told to go took ``leaving`` seconds,
+    ``changes`` are those of other objects than pods, by moment. Pods that were deleted took ``leaving`` seconds,
     the median; None if none is in the recording.
     """
 
@@ -207,7 +207,7 @@ def recorded_world(recording: Recording, start: Snapshot) -> RecordedDay:
 
 
 class _ChangeFilter:
-    """Tells which changes of objects other than pods are nobody's but the world's."""
+    """Tells which changes of objects other than pods do not follow from decisions."""
 
     def __init__(self, start: Snapshot) -> None:
         self._classes = {each.name: each for each in start.objects.list_all(StorageClass)}

@@ -1,4 +1,4 @@
-"""Each decision of a recording asked again, in the state it was made in, as far as that can be told.
+"""Each decision of a recording asked again, in the state it was made in, as far as that is known.
 
 The best guess at that state is asked first. Where the answer is another one, so are the states around it that the
 scheduler can have seen: it hears of changes a little late, and of its own earlier decisions a little before anybody
@@ -95,7 +95,7 @@ class Replay:
         self._steps = DecodedChanges(changes)
         self._versions = [change.version for change in changes]
         self._undo: list[int | Resource | None] = []
-        """What each change made another one: the place of the change that told of it, or what was there at first."""
+        """What each change made another one: the place of that change, or what was there at first."""
         self._told_at: dict[tuple[str, tuple[str, str]], int] = {}
         self._own = self._own_decisions()
 

@@ -12,7 +12,7 @@ from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_count
 
 MOST_NODES = 8
-"""So many nodes of a workload are told one by one, the likeliest."""
+"""So many nodes of a workload are listed, the likeliest."""
 
 
 def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[Block]:

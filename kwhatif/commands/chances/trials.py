@@ -140,7 +140,7 @@ def shuffle_arrivals(asked: Sequence[PodToSchedule], random: Random) -> list[Pod
 
 
 def workload_of(item: PodToSchedule) -> str:
-    """The workload of a pod that is asked about; the pod itself if nobody made it."""
+    """The workload of a pod that is asked about; the pod itself if it has no controller."""
     return item.owner or f"Pod {item.pod.namespace}/{item.pod.name}"
 
 

@@ -150,7 +150,7 @@ def replay_scenario(
     outside: Mapping[str, type[Plugin[Any, Any]]] | None = None,
     skip_unknown: bool = False,
 ) -> dict[str, Any]:
-    """What whoever was recorded makes of it, in the shape of ``expected`` with the scenario's name.
+    """What the recorded program makes of it, in the shape of ``expected`` with the scenario's name.
 
     ``source`` is what messages call the scenario. Raises InputError, PolicyError or PluginError.
     """

@@ -62,7 +62,7 @@ class QueueReplay:
         return answer
 
     def _enter(self, info: PodInfo) -> None:
-        """A pod joins the queue at its creation, if nobody holds it back."""
+        """A pod joins the queue at its creation, unless PreEnqueue holds it back."""
         if self.driver.scheduler_for(info).framework.pre_enqueue(info) is not None:
             self._failed[info.uid] = info
             return

@@ -17,7 +17,7 @@ from kwhatif.simulation.question import PendingResult, Question, Scenario
 
 @dataclass(frozen=True)
 class ComparePolicies(Question[DescheduleDiff]):
-    """Both ``policies`` run on the same cluster, each followed until nobody is evicted or what happened begins anew."""
+    """Both ``policies`` run on the same cluster, each followed until no pod is evicted or a state comes back."""
 
     several_runs: ClassVar[bool] = True
 

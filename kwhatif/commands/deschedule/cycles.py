@@ -1,4 +1,4 @@
-"""Descheduler and scheduler in turns: a cycle, what follows, and the next one, until nobody is evicted.
+"""Descheduler and scheduler in turns: a cycle, what follows, and the next one, until no pod is evicted.
 
 A state of the cluster that comes back, all pods of each owner on the same nodes, comes back for ever: that is told,
 with the pods that move.
@@ -59,7 +59,7 @@ class Cycles:
     recurrence: Recurrence | None = None
 
     def look(self, *, with_protected: bool = False) -> Cycle:
-        """What a cycle would do now. Nobody has gone yet, nor have budgets let anybody go."""
+        """What a cycle would do now. No pod has left yet, and no budget has allowed an eviction."""
         return Descheduler(self.policy, self.world()).cycle(with_protected=with_protected)
 
     def world(self) -> World:
@@ -80,7 +80,7 @@ class Cycles:
         )
 
     def run(self, cycles: int) -> Cycle:
-        """Follow so many cycles, or fewer if one evicts nobody or a state comes back; what the next one would do."""
+        """Follow so many cycles, or fewer if one evicts no pod or a state comes back; what the next one would do."""
         seen: dict[frozenset[tuple[tuple[str, str, str], int]], int] = {self._state(): 0}
         found = self.look(with_protected=True)
         while found.evictions and len(self.followed) < cycles:

@@ -78,7 +78,7 @@ class Moves:
         return moves
 
     def _terminate(self, pod: Pod) -> bool:
-        """A pod is told to go; whether it takes its room for a while yet."""
+        """A pod is deleted; whether it takes its room for a while yet."""
         self.pods.pop(pod.key, None)
         found = self.session.running(pod)
         if found is None:
@@ -144,7 +144,7 @@ class Moves:
 
 
 def owner_of(pod: Pod) -> str:
-    """``ReplicaSet shop/web-7``; nothing for a pod that nobody made."""
+    """``ReplicaSet shop/web-7``; nothing for a pod without a controller."""
     owner = pod.controller
     return f"{owner.kind} {pod.namespace}/{owner.name}" if owner is not None else ""
 

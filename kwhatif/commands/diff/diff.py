@@ -58,7 +58,7 @@ def pair_pods(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[tuple[str,
 
 
 MOST_EXPLAINED = 50
-"""Of so many pods that moved, the scores are told."""
+"""Of so many pods that moved, the scores are shown."""
 
 Choices = Mapping[str, str]
 """Pod -> node."""

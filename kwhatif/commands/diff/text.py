@@ -147,7 +147,7 @@ def _effects(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
     a, b = result.cluster_a, result.cluster_b
     for name, x, y in (("nodes in use", a.used, b.used), ("nodes empty", a.empty, b.empty), ("pods", a.pods, b.pods)):
         yield (name, str(x), str(y), _format_signed(y - x))
-    # Of what nobody asks for, there is nothing to say.
+    # Resources that no pod asks for are left out.
     for name in dict.fromkeys(use.resource for cluster in (a, b) for use in cluster.resources if use.maximum):
         yield from _of_resource(name, a, b)
 

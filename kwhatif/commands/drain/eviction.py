@@ -115,7 +115,7 @@ class EvictionBudgets:
             budget.allowed = max(budget.allowed - 1, 0)
 
     def needed_of(self, pod: Pod) -> int | None:
-        """How many healthy pods the budget of a pod needs; None if it has none, or nobody knows."""
+        """How many healthy pods the budget of a pod needs; None if it has none, or that is unknown."""
         mine = self._budgets_of(pod)
         return mine[0].desired if len(mine) == 1 and mine[0].reported else None
 
@@ -154,13 +154,13 @@ class EvictionBudgets:
 
 
 def _needs_no_budget(pod: Pod) -> bool:
-    """Pods that serve nobody yet or any more may always go."""
+    """Pods that are pending, finished or terminating may always go."""
     phase = pod.status.phase or ""
     return phase in FINISHED or phase == "Pending" or bool(pod.metadata.deletion_timestamp)
 
 
 def _ready(pod: Pod) -> bool:
-    """Whether a pod is ready; one whose conditions nobody recorded is taken to be."""
+    """Whether a pod is ready; one without recorded conditions is taken to be."""
     if pod.status.conditions is None:
         return True
     return any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
@@ -177,7 +177,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The flags of drain. ``daemon_sets`` are those that exist (``namespace/name``), None if nobody knows."""
+    """The flags of drain. ``daemon_sets`` are those that exist (``namespace/name``), None if that is unknown."""
 
     ignore_daemonsets: bool = False
     delete_emptydir_data: bool = False

@@ -47,7 +47,7 @@ class Expand(Question[ExpandResult]):
         told = {gap.what for gap in gaps}
         found += doubt_gaps(case.expanded.doubts, {item.pod.key for item in pods})
         of_server = [gap for gap in found if gap.pods and gap.what not in told]
-        # Whoever names no cluster knows that nothing is known of it.
+        # Without a cluster it goes without saying that nothing is known of it.
         for gap in [*gaps, *(of_server if case.inputs.snapshot else ())]:
             notes.warn(f"{gap} [{format_some(gap.pods)}]")
         gaps += of_server

@@ -7,10 +7,10 @@ say only of a cluster with pods in it.
 
 What if nodes were gone once the change is rolled out: do the pods they ran find room on the others?
 
-Controllers make the lost pods again, all at once; they are taken up in the scheduler's order and nobody is evicted for
-them. Pods that nobody would make again, and those of daemon sets, which want none elsewhere, are not asked about. The
-search for nodes begins with the first one: how far it will have got by then nobody knows, and an outage with the change
-is compared to one without.
+Controllers make the lost pods again, all at once; they are taken up in the scheduler's order and evict no
+others. Pods that no controller would make again, and those of daemon sets, which want none elsewhere, are not asked
+about. The search for nodes begins with the first one: how far it will have got by then is unknown, and an outage with
+the change is compared to one without.
 
 How many nodes would have to be added for pods that found none, by what they would be like.
 
@@ -87,7 +87,7 @@ class OutageSimulator:
 
 
 def _without_preemption(message: str) -> str:
-    """What kept a pod from the nodes; of evictions nobody was asked."""
+    """What kept a pod from the nodes, preemption aside."""
     return message.partition(" preemption: ")[0].removesuffix("no new claims to deallocate,").rstrip()
 
 

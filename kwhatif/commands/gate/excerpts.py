@@ -1,6 +1,6 @@
 """The lines of manifests that findings are about: what scheduling looks at, and nothing else.
 
-Manifests may hold what is nobody's business, in environments, arguments, annotations and custom resources. So a value
+Manifests may hold what is private, in environments, arguments, annotations and custom resources. So a value
 is shown only where it is known to be harmless, under a field that scheduling reads. All others are ``...``.
 """
 

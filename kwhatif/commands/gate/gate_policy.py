@@ -9,7 +9,7 @@ Exemptions: a workload says of itself which findings do not count, and why.
       annotations:
         kwhatif.dev/ignore: "single-node: a cache, which may be cold for a while"
 
-Several stand on lines of their own or behind a semicolon. One without a reason, or for a rule that nobody knows, is
+Several stand on lines of their own or behind a semicolon. One without a reason, or for an unknown rule, is
 a finding itself.
 """
 
@@ -32,7 +32,7 @@ from kwhatif.simulation.repository_policy import ReadPolicy
 from kwhatif.snapshot.read.objects import inside
 
 DEFAULT_RULES = ("fidelity", "limits", "preempts", "quota", "rollout-deadlock", "single-node", "unschedulable")
-"""What is looked at where nobody says what to look at."""
+"""What is looked at by default."""
 
 
 def rules_of(
@@ -147,7 +147,7 @@ def _finding(unit: Unit, problem: str, rule: str) -> Finding:
 
 
 def find_forbidden(units: Sequence[Unit]) -> list[str]:
-    """The workloads that claim exemptions which nobody grants, in words."""
+    """The workloads that claim exemptions which are not granted, in words."""
     return [
         f"{unit.subject}: {ANNOTATION} is void, since exemptions are forbidden"
         for unit in units

@@ -208,7 +208,7 @@ def _left_alone(context: Context) -> Iterator[str]:
 
 
 def _with_pod_counts(changes: Sequence[Change], proposal: GateScenario, context: Context) -> Iterator[Change]:
-    """The changes with the numbers of their pods; without a base they are told by what is in the cluster."""
+    """The changes with the numbers of their pods; without a base they follow from what is in the cluster."""
     owners, pods = Owners(proposal.before), proposal.before.objects.list_all(Pod)
     counts: Counter[Subject] = Counter()
     if changes:

@@ -2,7 +2,7 @@
 
 The nodes are gone at once, and no budget is asked. Controllers make all pods again that they make again, before the
 scheduler takes up the first of them; it takes them up in its order. Pods that are evicted leave at once and are made
-again when all of these have been tried; they evict nobody.
+again when all of these have been tried, without preemption.
 
 What stands before anything fails, to compare with: workloads with their replicas, budgets with what they want.
 """
@@ -136,7 +136,7 @@ def is_healthy(info: PodInfo) -> bool:
 class FailureEffects:
     """Asked of one failure after the other; the session's cluster is as it was after each.
 
-    ``unreachable``: the nodes stay in the cluster and do not answer, so nobody knows whether their pods still run.
+    ``unreachable``: the nodes stay in the cluster and do not answer, so it is unknown whether their pods still run.
     """
 
     session: Session
@@ -182,7 +182,7 @@ class FailureEffects:
         return run.failure(gone, headroom)
 
     def _try_to_recreate(self, info: PodInfo, run: _Run) -> bool:
-        """Whether the pod is made again; what else becomes of it is told."""
+        """Whether the pod is made again; what else becomes of it is recorded."""
         owner = info.shape.controller
         outcome: Outcome
         if info.pod.is_mirror or (owner is not None and owner.kind in BOUND_TO_NODES):

@@ -104,7 +104,7 @@ class Outage(Question[OutageResult]):
         return {*found, *wanted.by, *([PAIR] if wanted.pairs else [])}
 
     def _select_failures(self) -> FailureSelection:
-        """What is asked about: of kinds that must be survived all, where nobody chose some."""
+        """What is asked about: of kinds that must be survived all, unless some are chosen."""
         wanted = self.wanted
         if not wanted.nothing:
             return wanted

@@ -47,7 +47,7 @@ def sized_containers(spec: PodSpec) -> list[Container]:
 
 
 class WorkloadPods:
-    """The workloads of a cluster, by name; and a directory of pods for whoever reads usage."""
+    """The workloads of a cluster, by name; and a directory of pods for readers of usage."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._owners = Owners(snapshot)

@@ -162,7 +162,7 @@ def front_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> s
     """The points that no other beats: is at least as good as by every objective, and better by one. Of equals all."""
     losses = {number: _losses(values, objectives) for number, values in points.items()}
     front: list[tuple[float, ...]] = []
-    # Nobody is beaten by one that comes later in this order.
+    # None is beaten by one that comes later in this order.
     for one in sorted(set(losses.values())):
         if not any(all(b <= a for a, b in zip(one, other, strict=True)) for other in front):
             front.append(one)
@@ -203,7 +203,7 @@ def _range(values: Collection[float]) -> tuple[float, float]:
 
 
 MOST_LEVELS = 6
-"""Numbers of more levels are told in so many ranges."""
+"""Numbers of more levels are shown in so many ranges."""
 
 
 def influences_of(axes: Sequence[Axis], points: Sequence[tuple[Mapping[str, Level], Values]]) -> Iterator[Influence]:

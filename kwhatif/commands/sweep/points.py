@@ -110,7 +110,7 @@ class Refiner:
         self._study.add_trial(self._optuna.trial.create_trial(params=places, distributions=known, values=found))
 
     def suggest(self, number: int) -> list[Point]:
-        """So many points that nobody has tried; fewer where hardly any are left."""
+        """So many points that were not tried yet; fewer where hardly any are left."""
         points: list[Point] = []
         for _ in range(_MOST_DRAWN * number):
             if len(points) == number:

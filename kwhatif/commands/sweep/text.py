@@ -15,7 +15,7 @@ MOST_SHOWN = 12
 """So many policies of the front are shown, and so many settings; --all shows all."""
 
 MATTERS = 10.0
-"""Percent of a measure's range from which on a setting is told to matter for it."""
+"""Percent of a measure's range from which on a setting is said to matter for it."""
 
 _EXPLAINED = (
     "How far apart the means of a setting's best and worst levels are, in percent of the range of all policies; in "

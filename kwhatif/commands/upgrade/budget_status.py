@@ -1,4 +1,4 @@
-"""Disruption budgets that nobody has looked at yet: what the disruption controller would say of them.
+"""Disruption budgets without a status: what the disruption controller would say of them.
 
 Upstream: pkg/controller/disruption/disruption.go (getExpectedPodCount), where the number of pods expected is that of
 their controllers; here it is how many pods there are.

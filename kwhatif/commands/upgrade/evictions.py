@@ -1,4 +1,4 @@
-"""Pods on their way while nodes are drained: told to go, gone, made again, placed, ready."""
+"""Pods on their way while nodes are drained: evicted, gone, made again, placed, ready."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Evictions:
         return pod.identity not in self._made_again or pod.identity in self._ready
 
     def go(self, info: PodInfo, gone: Callable[[], None]) -> None:
-        """A pod is told to go. ``gone`` is called when it is."""
+        """A pod is evicted. ``gone`` is called when it is gone."""
         pod, cluster = info.pod, self.session.cluster
         self.evicted.append(info.key)
         if self._is_ready(pod):
@@ -144,7 +144,7 @@ class Evictions:
         self._replace_victims()
 
     def _after_attempt(self, taken: AttemptedPod) -> None:
-        """A pod that has a node becomes ready after a while, unless it is told to go before."""
+        """A pod that has a node becomes ready after a while, unless it is deleted before."""
         if not taken.placement.good:
             return
         pod = taken.asked.pod

@@ -45,7 +45,7 @@ class Workloads:
                 workload.ready = workload.lowest = workload.before
 
     def loses(self, pod: Pod, now: float) -> None:
-        """A pod is told to go: it is not ready any more."""
+        """A pod is deleted: it is not ready any more."""
         workload = self._workloads.get(owner_of(pod))
         if workload is None:
             return

@@ -26,7 +26,7 @@ _DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 
 @dataclass
 class _Drain:
-    """One node on its way out. ``left`` are pods that may not go yet, ``going`` those that are told to."""
+    """One node on its way out. ``left`` are pods that may not go yet, ``going`` those that are terminating."""
 
     node: str
     began: float

@@ -18,7 +18,7 @@ from kwhatif.simulation.session import Session
 from kwhatif.upgrading.replacement_plan import ReplacementPlan
 
 PROVISION = 120.0
-"""Seconds that a new node takes to be ready, unless told."""
+"""Seconds that a new node takes to be ready, by default."""
 
 
 def replace_pool(

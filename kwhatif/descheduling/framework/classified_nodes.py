@@ -11,7 +11,7 @@ Thresholds = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """``usage``: cpu in millicores, others in units. Only what has a class (``underutilized`` and so on) is told of."""
+    """``usage``: cpu in millicores, others in units. Only nodes of a class (``underutilized``, ...) are listed."""
 
     category: str
     usage: Mapping[str, int]

@@ -196,7 +196,7 @@ class Balancing:
 
 
 def reason_to_stay(runs: Sequence[Utilization], plugin: str, pod: Pod, source: str) -> str:
-    """Why a plugin that evicts from ``source`` nodes leaves a pod alone, by what its last run told."""
+    """Why a plugin that evicts from ``source`` nodes leaves a pod alone, by what its last run found."""
     told = next((run for run in reversed(runs) if run.plugin == plugin), None)
     if told is None:
         return "the plugin has not run"

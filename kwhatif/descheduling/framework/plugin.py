@@ -35,7 +35,7 @@ class Evictor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UsageData:
-    """What was measured, as the APIs give it. ``prometheus`` is the answer to the query; None where nobody knows."""
+    """What was measured, as the APIs give it. ``prometheus`` is the answer to the query; None where it is unknown."""
 
     nodes: Mapping[str, Mapping[str, int]] | None = None
     pods: Mapping[str, Sequence[Mapping[str, int]]] | None = None

@@ -115,7 +115,7 @@ def _resource_claims(pod: Pod) -> str:
 
 
 class _WithoutBudget:
-    """An empty selector selects all pods of the namespace, one that nobody can parse none."""
+    """An empty selector selects all pods of the namespace, one that cannot be parsed none."""
 
     def __init__(self, budgets: Mapping[str, Sequence[PodDisruptionBudget]]) -> None:
         self._selectors: dict[str, list[Selector]] = {}

@@ -205,7 +205,7 @@ class DefaultEvictor:
         self._suitable = self._suitable_nodes() if args.node_fit else None
 
     def _suitable_nodes(self) -> BoolArray | None:
-        """``bool[N]``: where node fit looks; None for a selector that nobody can parse."""
+        """``bool[N]``: where node fit looks; None for a selector that cannot be parsed."""
         try:
             selector = parse_selector(self._args.node_selector)
         except SelectorError:

@@ -71,7 +71,7 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                     f"{len(pods) + 1} pods of {owner.kind} {owner.namespace}/{owner.name} were on {node}, more than "
                     f"the {at_most} that each of {targets} nodes would have of {found.occurrences[owner]}"
                 )
-                # The first pod of a node is nobody's duplicate.
+                # The first pod of a node is no duplicate.
                 for pod in pods[at_most - 1 :]:
                     outcome = self.evict(pod, reason)
                     if outcome is Outcome.TOTAL:

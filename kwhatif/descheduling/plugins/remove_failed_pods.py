@@ -22,7 +22,7 @@ _LEAST_AGE = 3600
 
 
 class RemoveFailedPodsArgs(ScopedArgs):
-    """``min_pod_lifetime_seconds`` is 3600 unless told."""
+    """``min_pod_lifetime_seconds`` is 3600 by default."""
 
     exclude_owner_kinds: tuple[str, ...] = ()
     min_pod_lifetime_seconds: int | None = None

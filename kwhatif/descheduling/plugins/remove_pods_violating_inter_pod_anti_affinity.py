@@ -98,7 +98,7 @@ class _Present:
         return None
 
     def forget(self, pod: Pod) -> None:
-        """A pod was evicted: it disturbs nobody any more."""
+        """A pod was evicted: it violates nothing any more."""
         del self._pods[pod.key]
         for (_, _, key), counts in self._counts.items():
             counts.add(pod, self._domain(pod, key), -1)

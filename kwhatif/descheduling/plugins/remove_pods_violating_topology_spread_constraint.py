@@ -25,7 +25,7 @@ _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
 
 class RemovePodsViolatingTopologySpreadConstraintArgs(ScopedArgs):
-    """``constraints`` is what constraints may say of unsatisfiable ones: DoNotSchedule unless told."""
+    """``constraints`` is what constraints may say of unsatisfiable ones: DoNotSchedule by default."""
 
     constraints: tuple[Text, ...] = ()
     topology_balance_node_fit: bool | None = None

@@ -261,7 +261,7 @@ def _steps(spec: PodSpec, *, as_whole: bool) -> Iterator[tuple[str, dict[str, in
 
 
 def _at(places: IntpArray, told: Callable[[int], str]) -> Callable[[int], str]:
-    """What is told of some places of a view, by the places of the whole view."""
+    """The reasons of some places of a view, by the places of the whole view."""
     found = {place: k for k, place in enumerate(places.tolist())}
     return lambda place: told(found[place])
 

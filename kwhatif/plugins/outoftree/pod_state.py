@@ -1,4 +1,4 @@
-"""PodState: prefer nodes that pods are leaving, and for which nobody is nominated.
+"""PodState: prefer nodes that pods are leaving, and for which no pod is nominated.
 
 Upstream: pkg/podstate/pod_state.go of scheduler-plugins.
 """

@@ -136,7 +136,7 @@ def _default_millicores(requests: Any) -> int | None:
 def _moments(cluster: Cluster) -> tuple[float, float]:
     """When the scheduler saw the pods that ran before, and when it sees those that are placed here.
 
-    Where nobody says, that was before the figures begin, and is after they end.
+    Where it is not given, that was before the figures begin, and is after they end.
     """
     told = next(iter(cluster.objects.list_all(Moments)), Moments())
     return (

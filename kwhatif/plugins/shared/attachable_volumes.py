@@ -89,7 +89,7 @@ def is_attachable(volume: Volume) -> bool:
 
 
 def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Found], str]:
-    """The pod's attachable volumes, and for a ``new`` pod why they cannot be told."""
+    """The pod's attachable volumes, and for a ``new`` pod why they are unknown."""
     found = {named for volume in pod.spec.volumes or () if (named := _disk(volume, zone="")) is not None}
     namespace = pod.metadata.namespace or "default"
     for name, _ in claim_names(pod):

@@ -28,7 +28,7 @@ class BetaDistribution:
         return cls(mean * scale, (1 - mean) * scale)
 
     def below(self, x: float) -> float:
-        """The probability of at most ``x``; 0 where it cannot be told."""
+        """The probability of at most ``x``; 0 where it is undefined."""
         if not (self.alpha > 0 and self.beta > 0 and 0 <= x <= 1) or math.isinf(self.alpha + self.beta):
             return 0.0
         if x in (0.0, 1.0):

@@ -1,6 +1,6 @@
 """Single changes to device claims that might let a pod run. Each yields what it is, in words, and the changed claim.
 
-Of a claim that nobody else uses, a request may ask for less; a claim of others may give its devices back.
+Of a claim that no other pod uses, a request may ask for less; a claim of others may give its devices back.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _NOBODY: Mapping[str, tuple[PodInfo, int]] = MappingProxyType({})
 
 
 class Follower(Protocol):
-    """Is told of each pod that comes to a node or leaves it."""
+    """Called for each pod that comes to a node or leaves it."""
 
     def come(self, info: PodInfo, row: int) -> None: ...
 

@@ -115,7 +115,7 @@ def cells_of(cluster: Cluster) -> Cells:
 
 
 def _manager(topology: NodeResourceTopology) -> TopologyManager:
-    """The first policy, and the attributes over it; what nobody knows is passed over."""
+    """The first policy, and the attributes over it; unknown ones are passed over."""
     names = topology.topology_policies or [""]
     policy, scope = _BY_NAME.get(names[0], ("none", CONTAINER))
     most = _USUAL_CELLS

@@ -86,7 +86,7 @@ class Constraint:
         return TallySpec(key, self._weighing_of(namespace), moves, self._domains(columns, keys_present), eligible)
 
     def _weighing_of(self, namespace: str) -> Weighing:
-        """The namespace's pods it selects that are there to stay; nobody for a selector without requirements."""
+        """The namespace's pods it selects that are not terminating; none for a selector without requirements."""
         selection = Selection(self.selector, frozenset((namespace,)), staying=True)
         return Weighing(() if self.selector.empty else ((selection, 1),))
 

@@ -61,7 +61,7 @@ def source_problems(args: Any) -> Iterator[str]:
 
 
 def watched(cluster: Cluster) -> WatcherMetrics | None:
-    """What load-watcher serves; None where nobody said."""
+    """What load-watcher serves; None where there is no answer."""
     return next(iter(cluster.objects.list_all(WatcherMetrics)), None)
 
 

@@ -239,7 +239,7 @@ class ExtenderCycle:
     # --- what the message and the search for victims go by
 
     def fold(self, verdicts: Verdicts) -> None:
-        """Add the extenders' verdicts to the plugins', and take back those on nodes that nobody looked at."""
+        """Add the extenders' verdicts to the plugins', and take back those on nodes that were not looked at."""
         if self.looked is not None:
             verdicts.forget(np.setdiff1d(np.arange(len(self._cluster)), self.looked))
         self.add_to(verdicts)

@@ -134,7 +134,7 @@ def _problem(error: BaseException) -> str:
 
 
 def _context(configured: Extender, tls: ExtenderTLSConfig) -> ssl.SSLContext:
-    """For encrypted connections. With ``enableHTTPS`` and no authority to check it against, nobody is checked at all.
+    """For encrypted connections. With ``enableHTTPS`` and no authority to check it against, no certificate is verified.
 
     Raises ValueError or OSError for files that cannot be read or make no sense.
     """

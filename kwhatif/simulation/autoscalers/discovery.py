@@ -6,9 +6,9 @@ annotations of Cluster API, in this order; which nodes are its own by their labe
 Which group a node is of, by what clouds and installers put on nodes; and which nodes are of a group of some name.
 
 The autoscaler calls a group what the cloud calls it, which is seldom what a label says: each cloud makes the one name
-of the other by a rule of its own. Sizes are told nowhere on a node.
+of the other by a rule of its own. No node says anything of sizes.
 
-Node groups of Cluster API: MachineDeployments, MachinePools, and MachineSets that nobody owns.
+Node groups of Cluster API: MachineDeployments, MachinePools, and MachineSets without an owner.
 
 Sizes, options and what a machine has that is not there yet are annotations. OpenShift's MachineSets say the same in
 annotations of their own, and older words for capacity.
@@ -329,7 +329,7 @@ def _takes(group: Group, named: Mapping[str, Node], taken: set[str], labelled: N
 
 
 def _add(sized: dict[str, Group], group: Group) -> None:
-    """What is told of a group's sizes takes the place of what was; what else was known of it stays."""
+    """The sizes of a group are replaced; what else was known of it stays."""
     there = sized.get(group.name)
     if there is not None:
         told = {name: getattr(group, name) for name in ("min", "max", "failed_scale_up_ago")}
@@ -360,7 +360,7 @@ def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _unread(words: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """What the autoscaler is told that is not heard here, in words."""
+    """Settings of the autoscaler that are not taken into account here, in words."""
     for value in (value for flag, value in words if flag == "nodes"):
         if not list(_parse_node_flags([("nodes", value)])):
             yield f"--nodes={value} cannot be read: expected min:max:name"

@@ -63,7 +63,7 @@ class Network(_Pascal):
 
     @property
     def megabits(self) -> int | None:
-        """The baseline bandwidth of all cards; None if it is not told."""
+        """The baseline bandwidth of all cards; None if it is not given."""
         told = [card.baseline_bandwidth_in_gbps for card in self.network_cards]
         return round(1000 * sum(each or 0.0 for each in told)) if any(told) else None
 

@@ -68,7 +68,7 @@ class ProviderOptions:
 
 
 def family_of(node_class: EC2NodeClass) -> str:
-    """The family of a node class's images: told, or of an alias (``al2023@latest``), else one's own."""
+    """The family of a node class's images: given, or of an alias (``al2023@latest``), else one's own."""
     if node_class.spec.ami_family:
         return node_class.spec.ami_family
     for term in node_class.spec.ami_selector_terms or ():

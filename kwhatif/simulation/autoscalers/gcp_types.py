@@ -44,7 +44,7 @@ class _ScratchDisk(msgspec.Struct, rename="camel"):
 
 
 class MachineType(msgspec.Struct, rename="camel"):
-    """A type in a zone; the zone may be told as an address."""
+    """A type in a zone; the zone may be given as a URL."""
 
     name: str
     guest_cpus: Annotated[int, Meta(ge=0, lt=2**31)]

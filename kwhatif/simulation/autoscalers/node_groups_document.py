@@ -113,7 +113,7 @@ class NodeGroupsFile(_Part, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class ConfiguredGroups:
-    """Groups as the autoscaler takes them, with its flags; ``unlimited`` are those whose maximum nobody knows."""
+    """Groups as the autoscaler takes them, with its flags; ``unlimited`` are those whose maximum is unknown."""
 
     groups: NodeGroups
     flags: Flags

@@ -1,6 +1,6 @@
-"""Scheduler and autoscalers in turns: whoever asks a scheduler hands over the pods that found no node, nodes join.
+"""Scheduler and autoscalers in turns: the caller hands over the pods that found no node, nodes join.
 
-Placements of a run with autoscalers, each told whose node came for it.
+Placements of a run with autoscalers, each with the group whose node came for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Objects of Karpenter's that a snapshot has and nobody here reads: what they change about machines is unknown."""
+"""Objects of Karpenter's that a snapshot has and that are not read here: what they change about machines is unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLASSES = ("AKSNodeClass", "GCENodeClass", "KWOKNodeClass", "NodeClass", "Exosc
 
 
 def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
-    """The catalogue, with what the snapshot's own objects would change about it and nobody here reads."""
+    """The catalogue, with what the snapshot's own objects would change about it and that is not read here."""
     told = [known.incomplete] if known.incomplete else []
     for kinds, effect in (
         (_OVERLAYS, "prices and amounts that they change are not changed"),

@@ -105,7 +105,7 @@ class Draft:
     def drop_pods(self, keys: Collection[str]) -> None:
         """Pods are gone, and with them the claims that were made for them alone.
 
-        Their volumes leave the nodes, and devices that nobody else has a claim to are free.
+        Their volumes leave the nodes, and devices that no other pod has a claim to are free.
         """
         if not keys:
             return
@@ -248,7 +248,7 @@ def remove_pods(draft: Draft, pods: Sequence[Pod], cause: RemovalCause, origin: 
 
 
 def _end(pod: Pod, owner: OwnerReference | None, cause: RemovalCause) -> str:
-    """Why nobody makes the pod again; empty if somebody does."""
+    """Why no controller makes the pod again; empty if one does."""
     if (pod.status.phase or "") in FINISHED:
         return "finished before"
     if owner is None:

@@ -1,6 +1,6 @@
 """What an edit is: a field of a ClusterEdits document, its type and check, its option, and what it does.
 
-Each kind of edit is one ``EditKind`` in a file of its own; ``all_kinds.py`` lists them.
+Each kind of edit is one ``EditKind`` in a file of its own; ``document.py`` lists them.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class _Scaling:
             self._draft.note(f"{display_name_of(self._new)} does not get to its size: {unfinished}")
 
     def _assume_placed(self, pod: Object) -> Object:
-        """Pods that earlier edits led to hold up nobody, wherever they will go."""
+        """Pods that earlier edits led to keep no pod waiting, wherever they will go."""
         asked = f"{namespace_of(pod)}/{name_of(pod)}" in self._draft.asked
         return {**pod, "status": {"phase": "Running"}} if asked else pod
 

@@ -74,7 +74,7 @@ class ExpandedManifests:
     """What became of manifests.
 
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
-    ``unknown`` counts kinds that nobody here knows, ``warnings`` are the API server's, and ``doubts`` what is not known
+    ``unknown`` counts unknown kinds, ``warnings`` are the API server's, and ``doubts`` what is not known
     of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
     """
 
@@ -160,7 +160,7 @@ class _Expansion:
             for manifest in self._manifests:
                 if makes_pods(manifest.raw, self._templates) and manifest.obj.kind != "DaemonSet":
                     self._make_room(complete_object(manifest), str(manifest.origin))
-        # Whoever applies definitions together with what they define does so first.
+        # Definitions are applied before what they define.
         in_order = sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition")
         for manifest in track(in_order, "Expanding", "objects"):
             try:

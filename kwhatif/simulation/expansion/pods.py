@@ -80,7 +80,7 @@ def _minor(snapshot: Snapshot, version: str | None) -> str:
 
 
 def template_paths(reading: ManifestOptions) -> list[WorkloadKind]:
-    """How kinds that are not Kubernetes' own make pods: those that are told by paths or files, then those known here.
+    """How kinds that are not Kubernetes' own make pods: those given by paths or files, then those known here.
 
     Raises UsageError for a path that cannot be understood, and InputError for a file.
     """

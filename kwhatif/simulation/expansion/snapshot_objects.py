@@ -119,7 +119,7 @@ def template_gap(dropped: Sequence[str], objects: Sequence[str]) -> Gap:
 
 
 def unknown_gap(kinds: Sequence[str], asked: Sequence[PodToSchedule]) -> Gap:
-    """The gap that nobody knows whether objects of some ``kinds`` of the manifests (``1 Gadget``) would have pods."""
+    """The gap that it is unknown whether objects of some ``kinds`` of the manifests (``1 Gadget``) would have pods."""
     return Gap(
         what=f"nobody here knows what to make of: {', '.join(kinds)}",
         effect="pods that they would have are missing; --pod-template-path says where a kind has its template",

@@ -89,7 +89,7 @@ def explain_pods(
 
 @dataclass(frozen=True)
 class PodDecision:
-    """A pod, what became of it, and the cluster as it was when that was decided; None for one nobody takes up.
+    """A pod, what became of it, and the cluster as it was when that was decided; None for one that is left out.
 
     ``row`` is the node it was given, if any.
     """

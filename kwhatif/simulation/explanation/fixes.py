@@ -1,6 +1,6 @@
 """The smallest fixes: single changes to the pod, to one node or to a device claim, each found by trying it.
 
-Candidates come from nodes that only one plugin rejects. Only what the pipeline then accepts is told.
+Candidates come from nodes that only one plugin rejects. Only what the pipeline then accepts is suggested.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _Trials:
                         of_nodes.append((change, self._with_node(edited)))
 
     def _priorities(self) -> Iterator[Trial]:
-        """Priorities just high enough to be allowed to evict somebody, where nobody is evicted already."""
+        """Priorities just high enough to be allowed to evict somebody, where no pod is evicted already."""
         if self.pod.shape.spec.preemption_policy == "Never" or self.attempt.nominated:
             return
         above = {p.priority for p, _ in self.session.cluster.pods() if self.pod.priority <= p.priority < MOST_PRIORITY}

@@ -1,6 +1,6 @@
 """What an answer stands on: the rules' version, the snapshot's age, and what was missing or not modelled.
 
-A gap that touches none of the pods asked about is told, too, but does not count under ``--strict``.
+A gap that touches none of the pods asked about is reported, too, but does not count under ``--strict``.
 
 What an answer owes to extenders: how often they were called, what failed, and what was taken for granted.
 """
@@ -101,7 +101,7 @@ _BUDGET = "PodDisruptionBudget"
 class RunRecord:
     """A run of the scheduler that an answer stands on.
 
-    ``others`` names kinds of the input that nobody knows, ``evicted`` pods that were sent away on purpose, besides the
+    ``others`` names unknown kinds of the input, ``evicted`` pods that were sent away on purpose, besides the
     victims of ``placements``. ``more``: the pods come on top of those that their workloads have. If not all pods are
     asked ``about``, what touches others does not count. ``by_group``: members of groups were scheduled together.
     """

@@ -1,4 +1,4 @@
-"""What an answer lacks since nobody here can tell what the API server, or a controller, would have done.
+"""What an answer lacks since it is unknown what the API server, or a controller, would have done.
 
 ``assess.py`` tells of the kinds that plugins read; here are those that admission and the controllers look up, and the
 webhooks and policies that would have been asked.
@@ -108,7 +108,7 @@ LOOKED_UP: dict[str, tuple[Touches, str]] = {
 
 
 def explain_absence(snapshot: Snapshot, covered: Collection[str], kind: str) -> str:
-    """Why nothing is known of a kind: it could not be read, or nobody says it was."""
+    """Why nothing is known of a kind: it could not be read, or it is not known whether it was."""
     if kind in snapshot.unreadable:
         return f"{kind} could not be read: {snapshot.unreadable[kind]}"
     return "" if kind in covered else f"the snapshot holds no {kind}"
@@ -120,7 +120,7 @@ def needs_admission(item: PodToSchedule, snapshot: Snapshot) -> bool:
 
 
 def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
-    """Classes that pods name in vain, and those that nobody knows whether pods would get."""
+    """Classes that pods name and that are not there, and those that pods may or may not get."""
     why = explain_absence(snapshot, covered, "PriorityClass")
     if why:
         touched = (
@@ -162,7 +162,7 @@ def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence
 def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
     """What is not known of the kinds that admission and the controllers look up for these pods.
 
-    Kinds that nobody has looked at are told together, where they touch the same pods, and not at all where they touch
+    Kinds that were not looked at are reported together, where they touch the same pods, and not at all where they touch
     none: they are many.
     """
     new = [item for item in asked if needs_admission(item, snapshot)]
@@ -213,7 +213,7 @@ def doubt_gaps(doubts: Sequence[Doubts], asked: Collection[str]) -> Iterator[Gap
 def missing_owner_gaps(snapshot: Snapshot, asked: Sequence[PodToSchedule], *, more: bool = False) -> Iterator[Gap]:
     """Workloads that are taken to be new although their pods run; no pod is touched that is one ``more`` of them."""
     new = {item.owner for item in asked if item.origin != snapshot.source and not item.edited}
-    # Objects of operators are in no snapshot: they are told by their pods, and updated.
+    # Objects of operators are in no snapshot: they are recognized by their pods, and updated.
     new = {name for name in new if name.partition(" ")[0] in TEMPLATES}
     for name, number in find_missing_owners(snapshot, new).items():
         there = f"{format_count(number, 'pod')} of it {'is' if number == 1 else 'are'}"

@@ -23,7 +23,7 @@ Landing = tuple[str, str]
 
 @dataclass(frozen=True)
 class Consequences:
-    """Placements, their victims told where their replacements land once everything else is placed.
+    """Placements, their victims with where their replacements land once everything else is placed.
 
     ``session`` is of the cluster as it is then; ``homeless`` replacements found no node.
     """
@@ -72,7 +72,7 @@ def add_landing(victim: Victim, landings: dict[str, Landing]) -> Victim:
 def schedule_replacements(
     driver: Driver, evicted: Sequence[PodInfo], names: Collection[str]
 ) -> tuple[dict[str, Landing], list[Attempt]]:
-    """Schedule replacements one after the other; they evict nobody.
+    """Schedule replacements one after the other, without preemption.
 
     Those that get a name of their own get none of the ``names`` that are taken. Also returns those without a node.
     """

@@ -96,7 +96,7 @@ def simulate_timeline(
         simulator.arrive(info)
     for info, _ in session.cluster.pods():
         if info.shape.terminating:
-            # When it was told to go is not known; it has its whole grace period at most.
+            # When it was deleted is not known; it has its whole grace period at most.
             simulator.delete(info.uid, grace_of(info))
     simulator.run()
     known = {info.uid for _, info in arriving}

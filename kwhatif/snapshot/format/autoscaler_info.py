@@ -48,7 +48,7 @@ class AutoscalerInfo(msgspec.Struct, rename="camel", omit_defaults=True, kw_only
     priorities: dict[str, list[str]] | None = None
     priorities_source: str | None = None
     unreadable: list[str] | None = None
-    """What the ConfigMaps have that nobody can read, in words."""
+    """What the ConfigMaps have that cannot be read, in words."""
 
 
 class _Sizes(msgspec.Struct, rename="camel"):
@@ -169,7 +169,7 @@ PROGRAM = "cluster-autoscaler"
 _SHELLS = ("sh", "bash", "ash", "dash")
 
 GROUP_FLAGS = ("nodes", "node-group-auto-discovery")
-"""Which groups there are: told, or found in the cloud."""
+"""Which groups there are: listed by flags, or discovered in the cloud."""
 
 _DECIDING = """
     balance-similar-node-groups balancing-ignore-label balancing-label blocking-system-pod-distruption-timeout

@@ -1,6 +1,6 @@
 """The formats of our own that people write, beside snapshots: what they have in common.
 
-They say by ``apiVersion`` and ``kind`` what they are, and a field that nobody knows is a mistake.
+They say by ``apiVersion`` and ``kind`` what they are, and an unknown field is a mistake.
 
 The JSON Schema of the snapshot format: ``schemas/cluster-snapshot.schema.json``, made from the Structs.
 """

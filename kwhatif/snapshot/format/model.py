@@ -55,7 +55,7 @@ class Snapshot:
     """What is known of a cluster.
 
     ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read, or not in full, to the reason,
-    ``ignored`` a kind that nobody here reads, or a sort of file in a dump, to how many there were. ``whole`` has the
+    ``ignored`` a kind that is not read, or a sort of file in a dump, to how many there were. ``whole`` has the
     objects of some kinds as plain values: what controllers and the API server read of them is more than scheduling
     does.
 

@@ -1,7 +1,7 @@
 """The cluster's own scheduler, as far as it can be found: its static pod, and a ConfigMap that was named.
 
 kubeadm runs kube-scheduler as a static pod whose command line tells its image and feature gates; its configuration is a
-file on the node, which nobody can read from here. Managed control planes show nothing at all.
+file on the node, which cannot be read from here. Managed control planes show nothing at all.
 
 The two ConfigMaps of cluster-autoscaler, wherever it runs: asked for by name, so that no other is seen.
 """

@@ -140,7 +140,7 @@ def dump(
             return read_cluster(cluster, wanted, progress=progress, tell=tell)
 
     try:
-        # Whoever asks for credentials ends by itself when time is up, and can say so.
+        # The plugin for credentials ends by itself when time is up, and can say so.
         return bounds.in_time(connection.limit + _TO_SAY_SO, read)
     except TimeoutError:
         raise ClusterError(f"the cluster was not read within {connection.limit:g} seconds (--timeout)") from None
@@ -180,7 +180,7 @@ def read_cluster(
 
 
 def version_of(asker: RetryingClient) -> str | None:
-    """The cluster's release, if it is told. Also the first thing that is asked: is this an API server at all?"""
+    """The cluster's release, if the server says. Also the first thing that is asked: is this an API server at all?"""
     try:
         version = decode_json(asker.get("/version", what="version"), _Version)
     except RequestRefused as refused:
@@ -199,7 +199,7 @@ def version_of(asker: RetryingClient) -> str | None:
 def _at_a_time(asker: RetryingClient, read: Callable[[Kind], Listing], kinds: Iterable[Kind]) -> Iterator[Listing]:
     """Read several kinds at the same time; the first failure ends all.
 
-    The threads are daemons: whoever is interrupted does not wait for a server.
+    The threads are daemons: an interrupted command does not wait for a server.
     """
     todo: queue.SimpleQueue[Kind] = queue.SimpleQueue()
     done: queue.SimpleQueue[Listing | BaseException] = queue.SimpleQueue()

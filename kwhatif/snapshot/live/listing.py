@@ -187,7 +187,7 @@ class ListReader:
             raise inside(error, f"list of {kind.plural} (from object {first})", "$.items") from None
 
     def whole(self, found: dict[str, Any], kind: Kind, version: str, dropped: set[str]) -> dict[str, Any]:
-        """An object as plain values, without what nobody reads. Raises InputError."""
+        """An object as plain values, without what is not read. Raises InputError."""
         check(found, kind.group, kind.kind)
         whole = {"apiVersion": kind.api_version(version), "kind": kind.kind, **found}
         prune_whole(whole, kind.name, dropped, keep_templates=self.keep_templates)

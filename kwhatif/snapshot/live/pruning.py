@@ -1,4 +1,4 @@
-"""What a snapshot of a live cluster leaves out: all that nothing here reads, and much that is nobody's business.
+"""What a snapshot of a live cluster leaves out: all that nothing here reads, and much that is private.
 
 Objects that are decoded lose everything their Struct has no field for. Here is the rest: annotations, the noise of
 conditions, and the pod templates of objects that are kept as plain values.
@@ -109,7 +109,7 @@ def _prune_pod(pod: Pod) -> None:
         force_setattr(pod.spec, "volumes", volumes)
     status = pod.status
     if status.conditions:
-        # An empty list says that the pod is not ready, none at all that nobody knows.
+        # An empty list says that the pod is not ready, none at all that it is unknown.
         kept = [condition for condition in status.conditions if _is_read(condition, pod)]
         force_setattr(status, "conditions", [_without_message(one) if one.status == "True" else one for one in kept])
     if any(condition.type == "PodResizePending" for condition in status.conditions or ()) or status.resize:

@@ -148,7 +148,7 @@ class Recorder:
         try:
             with LiveCluster(self._connection) as cluster:
                 asker = RetryingClient(cluster, self._tell)
-                # Whoever waits for the one waits for the other.
+                # Those who wait for the one wait for the other.
                 asker.stop = self.stop
                 begun = self._read_initial_state(cluster, asker, file)
                 return self._record_until_end(begun, file)
@@ -207,7 +207,7 @@ class Recorder:
     def _begin(self, kinds: list[KindWatch], file: RecordingWriter) -> None:
         """Read all lists, some at a time, each followed from then on; the first failure ends all.
 
-        The threads are daemons: whoever is interrupted does not wait for a server.
+        The threads are daemons: an interrupted command does not wait for a server.
         """
         done: queue.SimpleQueue[KindWatch | BaseException] = queue.SimpleQueue()
         some = threading.Semaphore(AT_A_TIME)

@@ -74,7 +74,7 @@ class RetryingClient:
             try:
                 reply = self._cluster.get(path, params)
             except ConnectionLost as error:
-                # Where nobody ever answered, nobody lives.
+                # A server that never answered is not there.
                 if error.final or not self._met:
                     raise ClusterError(f"{self._cluster.name}: cannot be reached: {error}") from None
                 problem, pause = str(error), pause_after(None, attempt)
@@ -170,7 +170,7 @@ class Discovery:
     def __init__(self, asker: RetryingClient) -> None:
         self._asker = asker
         self.begun = threading.Event()
-        """Set once all is read that is served at first: nobody looks again before."""
+        """Set once all is read that is served at first: discovery is not repeated before."""
         self._news = threading.Condition()
         self._changes = 0
         self._asked = 0.0
@@ -181,7 +181,7 @@ class Discovery:
         return self._there is None or not group or (group, version) in self._there
 
     def invalidate(self) -> None:
-        """A definition has changed: whoever waits looks again."""
+        """A definition has changed: waiting threads look again."""
         with self._news:
             self._changes += 1
             self._news.notify_all()

@@ -1,7 +1,7 @@
 """One kind of objects, followed: its list, then every change as a watch tells it, without a break if possible.
 
 A watch that ends goes on from the last version it told. If that is forgotten (410) the kind is listed again, and what
-differs is told as if a watch had: what happened in between is lost.
+differs is recorded as if a watch had sent it: what happened in between is lost.
 
 Upstream: Reflector in k8s.io/client-go/tools/cache/reflector.go.
 
@@ -224,7 +224,7 @@ class KindWatch:
                 self._begin_gap(f"internal error: {type(error).__name__}: {error}")
 
     def _look_again(self) -> None:
-        """A kind that is not served may be after a while: its objects are then told as if a watch had."""
+        """A kind that is not served may be after a while: its objects are then recorded as if a watch had sent them."""
         self._definitions = self.served.wait(self._definitions)
         if self.asker.stop.is_set():
             raise Cancelled
@@ -332,7 +332,7 @@ class KindWatch:
         text, node = pruned
         key = (meta.namespace, meta.name)
         if self.kind.idle:
-            # The old ones of a list are nobody's business, so none are missed in another.
+            # Old Events of a list are not recorded, so none are missed in another.
             pass
         elif type_ == "DELETED":
             self._forget(key)
@@ -346,7 +346,7 @@ class KindWatch:
             self.served.invalidate()
 
     def _prune(self, raw: msgspec.Raw, version: str) -> tuple[bytes, bool] | None:
-        """The text of an object without what nobody reads, and whether it is a pod with a node."""
+        """The text of an object without what is not read, and whether it is a pod with a node."""
         if self.kind.idle:
             text = prune_event(raw)
             return None if text is None else (text, False)
@@ -363,7 +363,7 @@ class KindWatch:
     # --- what goes wrong
 
     def _begin_gap(self, why: str) -> None:
-        """Say that the kind is not followed since the last time something was told, and wait."""
+        """Say that the kind is not followed since its last event, and wait."""
         if self.asker.stop.is_set():
             return
         if not self.broken:
@@ -373,7 +373,7 @@ class KindWatch:
         self._pause()
 
     def _pause(self) -> None:
-        """Twice as long each time, until something is told again."""
+        """Twice as long each time, until there is an event again."""
         asker.wait(self.asker.stop, min(_FIRST_PAUSE * 2.0**self._failures, _LONGEST_PAUSE))
         self._failures = min(self._failures + 1, 16)
 
@@ -383,7 +383,7 @@ class KindWatch:
         self.broken = ""
 
     def _list_again(self) -> None:
-        """Tell what differs from what was known as if a watch had told it."""
+        """Record what differs from what was known as if a watch had sent it."""
         listing = self.lists.read(self.kind)
         if listing.unreadable:
             raise ClusterError(listing.unreadable)

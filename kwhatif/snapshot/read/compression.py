@@ -1,4 +1,4 @@
-"""Texts as they come in: plain, or packed with gzip or zstd, which is told by their first bytes. None is endless."""
+"""Texts as they come in: plain, or packed with gzip or zstd, which their first bytes show. None is endless."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def read_paths(paths: Sequence[str], *, max_bytes: int = bounds.SNAPSHOT_BYTES) 
 
     Of a directory, as kubectl does it: its ``.json``, ``.yaml`` and ``.yml`` files by name, without its
     subdirectories; here also with ``.gz`` or ``.zst`` added; a link that leads out of it is refused. A file named by
-    itself may be called anything. Whether it is packed is told by its first bytes. Raises InputError.
+    itself may be called anything. Whether it is packed, its first bytes show. Raises InputError.
     """
     for path in once(paths):
         for file in _files(path):

@@ -64,7 +64,7 @@ def check_number(number: int, source: str) -> None:
 
 def check_keys(value: msgspec.Raw, source: str) -> None:
     """Raises InputError for a key that comes twice in an object, which kubectl's strict reading refuses."""
-    # Numbers are left as they are spelt: whoever reads them knows how large they may be.
+    # Numbers are left as they are spelt: the reader of a field knows how large it may be.
     found = json.loads(bytes(value), object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
     place = _twice(found, "$")
     if place:

@@ -1,4 +1,4 @@
-"""Documents become objects: lists are taken apart, kinds told, and each object decoded into its Struct.
+"""Documents become objects: lists are taken apart, kinds recognized, and each object decoded into its Struct.
 
 Texts become documents: the values of a JSON or YAML stream, each with the place it came from.
 
@@ -322,7 +322,7 @@ def resource_of(item: Item, struct: type[R], *, generated_names: bool = False) -
         check_times(obj)
     except InputError as error:
         raise inside(error, item.source, item.place) from None
-    # Frozen for everybody else: nobody has seen this object yet.
+    # Frozen for all others, none of which has seen this object yet.
     if not obj.api_version:
         force_setattr(obj, "api_version", item.api_version)
     if not obj.kind:

@@ -70,7 +70,7 @@ def rollout_update(rollout: Object) -> UpdateOrder:
 
 
 def deployment_config_update(config: Object) -> UpdateOrder:
-    """A deployer rolls by shares, of a quarter unless told otherwise; that all come first is an upper bound."""
+    """A deployer rolls by shares, of a quarter by default; that all come first is an upper bound."""
     recreates = section(config, "spec", "strategy").get("type") == "Recreate"
     return UpdateOrder.recreate if recreates else UpdateOrder.new_first
 

@@ -39,7 +39,7 @@ class _Reading:
     unknown: list[str] = field(default_factory=list)
 
     def task_spec(self, obj: Object) -> Object | None:
-        """The steps of a task: told there, or in a Task of the manifests."""
+        """The steps of a task: embedded, or those of a Task of the manifests."""
         return self._find_spec(obj, "taskSpec", "taskRef", "Task")
 
     def pipeline_spec(self) -> Object | None:
@@ -81,7 +81,7 @@ class _Reading:
 
 
 def _waits_for(task: Object) -> set[str]:
-    """What a task comes after: as it is told, and whose results it uses."""
+    """What a task runs after: its ``runAfter``, and the tasks whose results it uses."""
     return {str(name) for name in task.get("runAfter") or ()} | set(_RESULT.findall(str(task)))
 
 

@@ -27,7 +27,7 @@ class RemainingBudgets:
         self._budgets: list[tuple[str, Selector]] = []
         self._left: list[int] = []
         for budget in budgets:
-            # One with a selector that no API server stores is about nobody.
+            # One with a selector that no API server stores selects no pod.
             with contextlib.suppress(SelectorError):
                 self._budgets.append((budget.namespace, Selector.from_label_selector(budget.spec.selector)))
                 self._left.append(budget.status.disruptions_allowed or 0)
@@ -77,7 +77,7 @@ Verdict = Outcome | str | None
 
 @dataclass(frozen=True, slots=True)
 class DrainContext:
-    """What rules may look at; ``controllers`` as ``World`` has them, None where nobody asks for them.
+    """What rules may look at; ``controllers`` as ``World`` has them, None where they are not asked for.
 
     ``of_shape`` remembers what all rules but that of budgets say of pods that differ in nothing the rules look at.
     """

@@ -1,4 +1,4 @@
-"""Pods that nobody makes again stay.
+"""Pods without a controller stay.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/replicated.
 """

@@ -26,7 +26,7 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult
 
 WIDTH = 100
-"""How wide it is where nobody says: in a file or in the log of a pipeline."""
+"""Its width by default: in a file or in the log of a pipeline."""
 
 LONGEST_NAME = 120
 
@@ -41,7 +41,7 @@ def gate_table(result: GateResult, screen: Screen | None = None, *, everything: 
     """The report, no line of it wider than the screen unless a single name is.
 
     Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
-    findings are told in a line each.
+    findings take a line each.
     """
     report = _Report(screen or Screen(WIDTH), everything)
     for ways in (report.whole, report.without_details, report.brief) if not everything else (report.whole,):

@@ -30,7 +30,7 @@ class RuleReport:
 
     @property
     def skip_reason(self) -> str:
-        """Why nobody looked: ``off`` or ``not applicable``, else empty."""
+        """Why the rule was not run: ``off`` or ``not applicable``, else empty."""
         statuses = {outcome.status for outcome in self.outcomes}
         if self.findings or self.exemptions or not statuses or statuses - {"off", "not applicable"}:
             return ""

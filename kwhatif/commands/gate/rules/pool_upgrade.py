@@ -86,7 +86,7 @@ def _as_left(context: Context) -> Snapshot:
     """The cluster as the change leaves it."""
     snapshot = context.snapshot.copy()
     names = context.cluster.columns.names
-    # Whoever has a node runs there by the time that somebody upgrades the pool.
+    # Pods that have a node run there by the time that the pool is upgraded.
     bound = [
         replace(
             info.pod,

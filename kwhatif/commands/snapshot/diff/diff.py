@@ -76,7 +76,7 @@ def _of_node(plain: dict[str, Any]) -> None:
     for field in ("conditions", "nodeInfo"):
         status.pop(field, None)
     if "allocatable" in status:
-        # What can be had of the machine decides only where nobody says what is left for pods.
+        # A node's capacity decides only where it has no ``allocatable``.
         status.pop("capacity", None)
     # Names and sizes by image: the kubelet lists them by size, so the order says nothing.
     images = status.pop("images", None) or ()
@@ -204,7 +204,7 @@ def _match_replacements(
     for key in sorted(old.keys() & new.keys()):
         pairs = min(len(old[key]), len(new[key]))
         was, now = old[key], new[key]
-        # Those that stayed on their node first: what is over is told by itself.
+        # Those that stayed on their node first: the others are shown by themselves.
         nodes = Counter(pod.spec.node_name for pod in was) & Counter(pod.spec.node_name for pod in now)
         counts[key[0]]["pods"] += pairs
         counts[key[0]]["moved"] += max(pairs - nodes.total(), 0)

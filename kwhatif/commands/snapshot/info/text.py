@@ -161,7 +161,7 @@ def _missing(result: InfoResult) -> Iterator[Block]:
 
 
 def bar(part: int, whole: int) -> str:
-    """``████░░  62%``; more than all of it is told by the number."""
+    """``████░░  62%``; more than all of it only the number shows."""
     if whole <= 0:
         return "-" if not part else "nothing to give"
     percent = 100 * part // whole

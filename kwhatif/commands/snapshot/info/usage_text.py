@@ -8,7 +8,7 @@ from kwhatif.results.amounts import format_column
 
 
 def usage_blocks(result: InfoResult) -> list[Block]:
-    """Two tables; none where nobody knows what pods use."""
+    """Two tables; none where what pods use is unknown."""
     blocks: list[Block] = []
     rows: list[tuple[str, ...]]
     if isinstance(result.usage, tuple):

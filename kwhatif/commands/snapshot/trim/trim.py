@@ -40,7 +40,7 @@ def without_empty_kinds(snapshot: Snapshot, session: Session, asked: Sequence[Po
 
     What is not covered cannot be referred to in vain: a pod in a Namespace that was cut away is no mistake then.
     """
-    # They wait in the snapshot by now: nobody asks the API server about them any more.
+    # They wait in the snapshot by now: the API server is not asked about them any more.
     asked = [dataclasses.replace(item, ran_before=True) for item in asked]
     # What will be in the file is what it will be trusted to know.
     session = session.with_snapshot(snapshot, covered=snapshot.covered_kinds())
@@ -281,7 +281,7 @@ class _Search:
 
 
 def _one_a_node(chunks: Sequence[_Chunk]) -> list[list[_Chunk]]:
-    """Batches in which no node is twice: two chunks of one node could not be told apart. Without nodes, one batch."""
+    """Batches in which no node is twice: two chunks of one node would be one. Without nodes, one batch."""
     batches: list[list[_Chunk]] = []
     number: dict[str, int] = {}
     for chunk in chunks:

@@ -1,0 +1,415 @@
+"""What each rule finds and lets pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kwhatif.api.decode import convert
+from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.commands.gate.context import GrownCluster
+from kwhatif.results.gate import GateResult, Location
+from kwhatif.snapshot.format.model import Snapshot
+from tests.builders import HOSTNAME, ZONE, Json, budget, node, pod, select
+from tests.commands.gate.judging import found, judged, new, only, snapshot_of, workload
+from tests.simulation.edits.editing import of
+
+
+def three(cpu: str = "4", **more: Any) -> Snapshot:
+    """Three nodes in two zones, with nothing on them."""
+    nodes = [node("n1", zone="a", cpu=cpu), node("n2", zone="a", cpu=cpu), node("n3", zone="b", cpu=cpu)]
+    return snapshot_of(nodes, **more)
+
+
+def ask(rule: str, snapshot: Snapshot, *head: Json, **parameters: Any) -> GateResult:
+    more = {key: parameters.pop(key) for key in ("base", "now") if key in parameters}
+    return judged(snapshot, *head, rules={rule: {"level": "error", **parameters}}, **more)
+
+
+# --- unschedulable
+
+
+def test_pods_without_a_node_are_counted_and_explained_where_their_manifest_stands() -> None:
+    result = ask("unschedulable", three(), new("Deployment", "small"), new("Deployment", "big", 4, cpu="3"))
+    finding = only(result.findings)
+    assert finding.title == "1 of 4 new pods find no node"
+    assert finding.location == Location(file="head.yaml", line=11)
+    assert finding.numbers == {"pods": 4, "pending": 1, "most": 0}
+    assert "3 Insufficient cpu" in finding.message
+    assert (result.verdict, result.exit_code) == ("fail", 1)
+
+
+def test_as_many_pods_as_the_rule_allows_may_stay_pending() -> None:
+    result = ask("unschedulable", three(), new("Deployment", "big", 4, cpu="3"), most=1)
+    assert (result.verdict, result.findings) == ("pass", ())
+    assert result.rules[0].summary == "3 of 4 new pods have a node"
+
+
+def test_gated_pods_count_unless_they_are_said_to_be_meant() -> None:
+    held = new("Deployment", "held", pod={"schedulingGates": [{"name": "example.com/wait"}]})
+    assert ask("unschedulable", three(), held).verdict == "fail"
+    assert ask("unschedulable", three(), held, gated=False).verdict == "pass"
+
+
+def test_a_new_pod_that_a_later_one_drives_out_again_has_no_node() -> None:
+    objects = [
+        convert({"apiVersion": "v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}, PriorityClass)
+    ]
+    running = [of("ReplicaSet", "web-x", "web-x-1", "n1", requests={"cpu": "1"})]
+    whole = [workload("Deployment", "web", 1, cpu="1"), workload("ReplicaSet", "web-x", 1, owner="web", cpu="1")]
+    snapshot = snapshot_of([node("n1", cpu="4")], running, objects, whole)
+    update = new("Deployment", "web", 1, cpu="3", pod={"priorityClassName": "high"})
+    result = ask("unschedulable", snapshot, new("Deployment", "low", 1, cpu="1500m"), update)
+    finding = only(result.findings)
+    assert str(finding.subject) == "Deployment shop/low"
+    assert "had to leave n1 again for shop/web-" in finding.message
+
+
+def test_pods_of_another_scheduler_find_no_node() -> None:
+    result = ask("unschedulable", three(), new("Deployment", "web", 2, pod={"schedulerName": "volcano"}))
+    assert result.rules[0].summary == "0 of 2 new pods have a node"
+    assert result.warnings == ()
+    assert only(result.findings).message.endswith(
+        " (and 1 more): unclaimed: schedulerName volcano is none of the configuration's profiles"
+    )
+
+
+# --- preempts
+
+
+def evicting(**parameters: Any) -> GateResult:
+    """A change that drives two pods out, one of them against a budget."""
+    objects = [
+        convert({"apiVersion": "v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}, PriorityClass),
+        budget("b", select(app="b"), namespace="shop"),
+    ]
+    pods = [
+        of("ReplicaSet", "a", "a-1", "n1", cpu="2", priority=1),
+        of("ReplicaSet", "b", "b-1", "n1", cpu="2", priority=2),
+    ]
+    snapshot = snapshot_of([node("n1", cpu="4")], pods, objects)
+    head = new("Deployment", "web", 1, cpu="4", pod={"priorityClassName": "high"})
+    return ask("preempts", snapshot, head, **parameters)
+
+
+def test_evicted_pods_are_named_with_owner_budget_and_what_becomes_of_them() -> None:
+    finding = only(evicting().findings)
+    assert finding.title == "evicts 2 pods, 1 against a PodDisruptionBudget"
+    assert "shop/a-1 (priority 1, of ReplicaSet/a, made again, but finds no node)" in finding.message
+    assert "shop/b-1 (priority 2, of ReplicaSet/b, against b, " in finding.message
+
+
+@pytest.mark.parametrize(
+    ("verdict", "parameters"),
+    [
+        pytest.param("fail", {"most": 1, "mostViolations": 1}, id="more than allowed"),
+        pytest.param("pass", {"most": 2, "mostViolations": 1}, id="as many as allowed"),
+        pytest.param("fail", {"most": 2}, id="against a budget"),
+        pytest.param("pass", {"most": 0, "priorityFrom": 3, "mostViolations": 1}, id="none of that priority"),
+        pytest.param("fail", {"most": 0, "priorityFrom": 2, "mostViolations": 1}, id="one of that priority"),
+        pytest.param("pass", {"most": 1, "owners": ["ReplicaSet/a*"], "mostViolations": 1}, id="few of that owner"),
+        pytest.param("fail", {"most": 0, "owners": ["ReplicaSet/a*"], "mostViolations": 1}, id="one of that owner"),
+    ],
+)
+def test_evictions_count_by_number_priority_owner_and_budget(verdict: str, parameters: Json) -> None:
+    assert evicting(**parameters).verdict == verdict
+
+
+# --- rollout-deadlock
+
+
+def running_web(cpu: str = "3") -> Snapshot:
+    """A deployment of one pod on each of two nodes."""
+    pods = [of("ReplicaSet", "web-x", f"web-x-{n}", f"n{n}", cpu=cpu) for n in (1, 2)]
+    whole = [workload("Deployment", "web", 2, cpu=cpu), workload("ReplicaSet", "web-x", 2, owner="web", cpu=cpu)]
+    return snapshot_of([node("n1"), node("n2")], pods, whole=whole)
+
+
+def strategy(surge: int, unavailable: int) -> Json:
+    return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+
+
+def test_an_update_that_waits_for_room_only_its_old_pods_could_leave_is_stuck() -> None:
+    head = new("Deployment", "web", 2, cpu="3500m", strategy=strategy(1, 0))
+    finding = only(ask("rollout-deadlock", running_web(), head).findings)
+    assert finding.title == "the update gets stuck"
+    assert finding.numbers["oldPodsLeft"] == 2
+
+
+def test_an_update_that_lets_old_pods_go_first_goes_through() -> None:
+    head = new("Deployment", "web", 2, cpu="3500m", strategy=strategy(0, 1))
+    result = ask("rollout-deadlock", running_web(), head)
+    assert (result.verdict, result.rules[0].checked) == ("pass", 1)
+
+
+def test_where_nothing_is_updated_the_rule_does_not_apply() -> None:
+    assert ask("rollout-deadlock", three(), new("Deployment", "web")).rules[0].status == "not applicable"
+
+
+# --- fits-without
+
+
+@pytest.mark.parametrize(
+    ("gone", "cpu", "bad"),
+    [
+        pytest.param(["biggest-node"], "1", [], id="room for the pods of the biggest node"),
+        pytest.param(["any-node"], "1", [], id="room for those of any node"),
+        pytest.param(["any-zone"], "3", ["any one zone"], id="no room for those of two nodes on one"),
+        pytest.param(["any-node"], "3", ["any one node"], id="no room for those of one node on two that are full"),
+    ],
+)
+def test_lost_pods_have_to_fit_on_the_nodes_that_are_left(gone: list[str], cpu: str, bad: list[str]) -> None:
+    result = ask("fits-without", three(), new("Deployment", "web", 3, cpu=cpu), gone=gone)
+    assert bool(result.findings) == bool(bad)
+    assert all(text in result.rules[0].threshold for text in bad)
+
+
+def test_the_message_tells_what_is_gone_how_many_are_lost_and_why_they_stay_pending() -> None:
+    result = ask("fits-without", three(), new("Deployment", "web", 3, cpu="3"), gone=["any-zone"])
+    finding = only(result.findings)
+    assert finding.title == "2 pods would not fit without zone a"
+    assert list(finding.numbers.items()) == [
+        *(("gone", "zone a"), ("pods", 2), ("stranded", 2), ("strandedHere", 2), ("before", 0), ("most", 0))
+    ]
+    assert finding.message.endswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_what_did_not_fit_before_either_is_not_held_against_the_change() -> None:
+    pods = [of("ReplicaSet", "old", f"old-{n}", f"n{n}", cpu="3") for n in (1, 2, 3)]
+    nodes = [node("n1"), node("n2"), node("n3")]
+    tiny = new("Deployment", "tiny", 1, cpu="100m")
+    assert ask("fits-without", snapshot_of(nodes, pods), tiny, gone=["any-node"]).verdict == "pass"
+    grown = new("Deployment", "grown", 1, cpu="1")
+    result = ask("fits-without", snapshot_of(nodes, pods), grown, gone=["any-node"])
+    assert result.verdict == "pass", "there is room for it on two others"
+    filling = new("Deployment", "filling", 3, cpu="1")
+    finding = only(ask("fits-without", snapshot_of(nodes, pods), filling, gone=["any-node"]).findings)
+    assert (finding.numbers["before"], finding.numbers["stranded"]) == (1, 2)
+
+
+def test_other_workloads_that_would_lose_their_room_to_the_change_are_told_without_a_subject() -> None:
+    pods = [of("ReplicaSet", "old", "old-1", "n1", cpu="3")]
+    snapshot = snapshot_of([node("n1", memory="16Gi"), node("n2", zone="a")], pods)
+    head = new("Deployment", "new", 1, cpu="2", pod={"nodeSelector": {HOSTNAME: "n2"}})
+    finding = only(ask("fits-without", snapshot, head).findings)
+    assert finding.subject is None
+    assert finding.title == "other workloads: 1 pod would not fit without node n1"
+
+
+def test_the_cluster_is_the_same_after_the_question() -> None:
+    asked, again = (
+        ask("fits-without", three(), new("Deployment", "web", 3, cpu="3"), gone=gone)
+        for gone in (["any-node", "any-zone"], ["any-zone", "any-node"])
+    )
+    assert asked.findings == again.findings
+
+
+# --- headroom
+
+
+def pools() -> Snapshot:
+    labels = {"karpenter.sh/nodepool": "web"}
+    return snapshot_of([node("n1", labels=labels), node("n2", labels=labels), node("n3", cpu="1")])
+
+
+def test_a_pool_that_gets_pods_keeps_its_share() -> None:
+    head = new("Deployment", "web", 2, cpu="3500m")
+    finding = only(ask("headroom", pools(), head, percent=20).findings)
+    assert (str(finding.subject), finding.title) == ("Pool web", "pool web: 12.5% of cpu left")
+    assert finding.numbers["freePercentBefore"] == 100.0
+    assert ask("headroom", pools(), head, percent=12.5).verdict == "pass"
+
+
+def test_pools_that_the_change_does_not_touch_are_not_looked_at() -> None:
+    head = new("Deployment", "web", 1, cpu="1", pod={"nodeSelector": {HOSTNAME: "n3"}})
+    result = ask("headroom", pools(), head, percent=90)
+    assert [finding.subject and finding.subject.name for finding in result.findings] == ["<none>"]
+    assert result.rules[0].checked == 1
+
+
+def test_a_resource_that_no_node_has_is_told() -> None:
+    result = ask("headroom", pools(), new("Deployment", "web", 1), resources=["cpu", "example.com/tpu"])
+    assert result.rules[0].summary.endswith("; no node has example.com/tpu")
+
+
+# --- spread, single-node
+
+
+def test_pods_that_all_landed_on_one_node_are_told() -> None:
+    head = new("Deployment", "web", 2, pod={"nodeSelector": {HOSTNAME: "n2"}})
+    finding = only(ask("single-node", three(), head).findings)
+    assert finding.title == "all 2 pods are on node n2"
+    assert ask("single-node", three(), head, replicas=3).verdict == "pass"
+    assert ask("single-node", three(), head, kinds=["StatefulSet"]).rules[0].status == "not applicable"
+
+
+def test_the_skew_is_that_of_the_pods_as_they_lie_over_places_they_may_go_to() -> None:
+    head = new("Deployment", "web", 4, pod={"nodeSelector": {ZONE: "a"}})
+    assert ask("spread", three(), head).verdict == "pass", "zone b is none of its places"
+    three_in_a = new("Deployment", "web", 3, cpu="1", pod={"affinity": {"nodeAffinity": prefers("a")}})
+    finding = only(ask("spread", three(), three_in_a).findings)
+    assert (finding.title, finding.numbers["skew"]) == (f"skew of 3 over {ZONE}", 3)
+    assert "a: 3, b: 0" in finding.message
+    assert ask("spread", three(), three_in_a, maxSkew=3).verdict == "pass"
+
+
+def prefers(zone: str) -> Json:
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+    return {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": term}]}
+
+
+# --- quota, limits
+
+
+def with_quota() -> Snapshot:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "shop"},
+        "spec": {"hard": {"requests.cpu": "1"}},
+    }
+    return three(whole=[quota])
+
+
+def test_pods_beyond_a_quota_are_for_the_rule_quota_alone() -> None:
+    head = new("Deployment", "web", 3, cpu="400m")
+    result = judged(with_quota(), head, rules={"quota": {}, "limits": {}})
+    finding = only(result.findings)
+    assert (finding.rule, finding.title) == ("quota", "1 pod cannot be made")
+    assert "exceeded quota: q" in finding.message
+
+
+def test_what_the_api_server_would_not_take_is_for_the_rule_limits() -> None:
+    head = new("Deployment", "Web")
+    result = judged(three(), head, rules={"quota": {}, "limits": {}})
+    finding = only(result.findings)
+    assert (finding.rule, finding.title) == ("limits", "the API server refuses Deployment shop/Web")
+    assert finding.numbers["code"] == 422
+
+
+# --- pinned
+
+
+@pytest.mark.parametrize(
+    ("pod_spec", "number"),
+    [
+        pytest.param({"nodeSelector": {HOSTNAME: "n1"}}, 1, id="a node selector"),
+        pytest.param({"nodeSelector": {"disk": "none"}}, 0, id="a label no node has"),
+        pytest.param({"nodeSelector": {ZONE: "a"}}, 2, id="a zone of two nodes"),
+        pytest.param({}, 3, id="no demands"),
+    ],
+)
+def test_the_nodes_that_could_ever_take_a_pod_are_counted(pod_spec: Json, number: int) -> None:
+    result = ask("pinned", three(), new("Deployment", "web", 1, pod=pod_spec), nodes=4)
+    assert only(result.findings).numbers["nodes"] == number
+    assert (ask("pinned", three(), new("Deployment", "web", 1, pod=pod_spec)).verdict == "pass") == (number >= 2)
+
+
+def test_other_pods_do_not_pin_a_pod_but_the_size_of_nodes_does() -> None:
+    near = {"labelSelector": {"matchLabels": {"app": "nobody"}}, "topologyKey": HOSTNAME}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    assert ask("pinned", three(), new("Deployment", "web", 1, pod={"affinity": affinity})).verdict == "pass"
+    full = snapshot_of([node("n1"), node("n2")], [pod(on="n1", cpu="4")])
+    assert ask("pinned", full, new("Deployment", "web", 1, cpu="4")).verdict == "pass"
+    mixed = snapshot_of([node("n1"), node("n2", cpu="8")])
+    assert ask("pinned", mixed, new("Deployment", "web", 1, cpu="6")).verdict == "fail"
+
+
+# --- score-margin
+
+
+def test_ties_are_margins_of_nothing() -> None:
+    nodes = [node("n1"), node("n2")]
+    finding = only(ask("score-margin", snapshot_of(nodes), new("Deployment", "web")).findings)
+    assert finding.numbers["margin"] == 0
+    assert "2 nodes being as good" in finding.message
+    uneven = snapshot_of(nodes, [pod(on="n1", cpu="2")])
+    assert ask("score-margin", uneven, new("Deployment", "web")).verdict == "pass"
+
+
+# --- new-nodes
+
+
+def test_nodes_to_be_added_are_counted_by_what_they_would_be_like() -> None:
+    snapshot = snapshot_of(
+        [node("big", cpu="8", labels={"pool": "x", "karpenter.sh/nodepool": "x"}), node("small", cpu="2")]
+    )
+    head = new("Deployment", "web", 8, cpu="2")
+    finding = only(ask("new-nodes", snapshot, head).findings)
+    assert finding.title == "1 new node needed"
+    assert "1 like big, 3 like small" in finding.message
+    assert ask("new-nodes", snapshot, head, most=1).verdict == "pass"
+    assert only(ask("new-nodes", snapshot, head, like=["small"]).findings).numbers["nodes"] == 3
+
+
+def test_the_first_number_of_new_nodes_tried_has_places_for_all_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    placed = GrownCluster._count_placed
+
+    def noted(self: GrownCluster, pods: Any, like: str, count: int) -> int:
+        tried.append(count)
+        return placed(self, pods, like, count)
+
+    monkeypatch.setattr(GrownCluster, "_count_placed", noted)
+    snapshot = snapshot_of([node("n1", cpu="4", pods=5)])
+    finding = only(ask("new-nodes", snapshot, new("Deployment", "web", 50, cpu="1m")).findings)
+    assert finding.numbers["nodes"] == 9
+    assert tried == [9]
+
+
+def test_daemons_take_their_share_of_new_nodes() -> None:
+    daemon = of("DaemonSet", "agent", "agent-1", "n1", cpu="1")
+    snapshot = snapshot_of([node("n1", cpu="4")], [daemon])
+    assert only(ask("new-nodes", snapshot, new("Deployment", "web", 5, cpu="2")).findings).numbers["nodes"] == 4
+
+
+def test_where_no_node_would_help_that_is_said() -> None:
+    finding = only(ask("new-nodes", three(), new("Deployment", "web", 1, cpu="5")).findings)
+    assert finding.title == "no new nodes would help 1 pod without a node"
+    assert finding.numbers["nodes"] == -1
+
+
+# --- snapshot-age, fidelity
+
+
+@pytest.mark.parametrize(
+    ("taken", "age", "verdict"),
+    [
+        pytest.param("2026-03-01T11:00:00Z", "24h", "pass", id="an hour"),
+        pytest.param("2026-03-01T11:00:00Z", "59m", "fail", id="older than that"),
+        pytest.param("2026-03-01T11:00:00Z", "60m", "pass", id="just as old"),
+        pytest.param("2026-03-02T11:00:00Z", "1h", "pass", id="of tomorrow"),
+        pytest.param(None, "24h", "fail", id="nobody knows"),
+    ],
+)
+def test_the_snapshot_may_be_so_old(taken: str | None, age: str, verdict: str) -> None:
+    snapshot = replace(three(), taken_at=taken)
+    assert ask("snapshot-age", snapshot, new("Deployment", "web"), maxAge=age).verdict == verdict
+
+
+def test_gaps_that_touch_a_pod_of_the_change_are_findings_unless_they_are_accepted() -> None:
+    head = new("Deployment", "web", pod={"priorityClassName": "gold"})
+    result = ask("fidelity", three(), head)
+    assert ("fidelity", "", "the snapshot holds no PriorityClass") in found(result)
+    assert all("It touches shop/web-" in finding.message for finding in result.findings)
+    assert ask("fidelity", three(), head, accept=["the snapshot holds no *"]).verdict == "pass"
+
+
+# --- pool-upgrade
+
+
+def test_a_budget_that_allows_nothing_makes_the_upgrade_of_the_pool_hang() -> None:
+    snapshot = three()
+    snapshot.objects.add(budget("web", select(app="web"), namespace="shop"))
+    result = ask("pool-upgrade", snapshot, new("Deployment", "web", 2))
+    finding = only(result.findings)
+    assert finding.title == "the upgrade of pool <none> hangs on it"
+    assert "cannot be evicted from" in finding.message
+
+
+def test_a_pool_whose_budgets_allow_it_is_replaced_on_paper() -> None:
+    result = ask("pool-upgrade", three(), new("Deployment", "web", 2))
+    assert (result.verdict, result.findings) == ("pass", ())
+    assert result.rules[0].summary == "1 pool upgraded on paper"

@@ -1,0 +1,197 @@
+"""What comes of other requests: nodes, money, who waits, what binds, and what may go wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwhatif
+from kwhatif.commands.rightsize.result import RightsizeResult
+from kwhatif.errors import InputError, UsageError
+from tests.commands.rightsize.clusters import GROUPS, Object, asked, node, row, used, workload
+
+MIB = 1024**2
+SAMPLES = Path(__file__).parents[3] / "samples" / "usage"
+STORIES = ("memory-binds", "pods-bind", "replicas-follow", "saves-40")
+
+
+def told(story: str, **options: Any) -> RightsizeResult:
+    home = SAMPLES / story
+    (usage,) = home.glob("usage.*")
+    groups = str(home / "groups.yaml")
+    return kwhatif.rightsize(snapshot=str(home / "cluster.json"), usage=str(usage), autoscale=groups, **options)
+
+
+def test_cpu_goes_down_and_no_node_goes_since_memory_binds() -> None:
+    result = told("memory-binds")
+    assert result.before.nodes == result.after.nodes == 6
+    assert [(each.pool, each.resource) for each in result.binds] == [("general", "memory")]
+    assert result.outcome.verdict.endswith("no node goes: memory binds in pool general (83%).")
+
+
+def test_the_number_of_pods_binds() -> None:
+    result = told("pods-bind")
+    assert (result.after.nodes_removable, result.binds[0].resource, result.binds[0].share) == (0, "pods", 0.9655)
+
+
+def test_lower_requests_mean_more_pods() -> None:
+    result = told("replicas-follow")
+    assert [(each.workload, each.replicas, each.then, each.unchanged_would) for each in result.rescaled] == [
+        ("Deployment/shop/web", 12, 15, 12),
+        ("Deployment/shop/api", 8, 10, 8),
+    ]
+    assert (result.before.pods, result.after.pods) == (20, 25)
+    assert result.after.cost == result.before.cost
+
+
+def test_forty_percent_are_saved_as_the_autoscaler_has_it(tmp_path: Path) -> None:
+    result = told("saves-40", write=tmp_path)
+    assert (result.before.cost, result.after.cost) == (1460.0, 876.0)
+    assert result.outcome.cost == -584.0
+    home = SAMPLES / "saves-40"
+    plan = kwhatif.autoscale(
+        snapshot=str(home / "cluster.json"),
+        groups=home / "groups.yaml",
+        provision_seconds=120,
+        edits=str(tmp_path / "edits.yaml"),
+    )
+    assert plan.steps[-1].nodes == result.after.nodes == 6
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_without_the_nodes_that_go_nobody_waits(story: str, tmp_path: Path) -> None:
+    result = told(story, write=tmp_path)
+    edits: list[Any] = [str(tmp_path / "edits.yaml"), *({"removeNodes": name} for name in result.after.removed)]
+    placed = kwhatif.place(with_pending=True, snapshot=str(SAMPLES / story / "cluster.json"), edits=edits)
+    assert placed.exit_code == 0
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_steps_sum_up_to_the_whole(story: str) -> None:
+    result = told(story, steps=True, most_steps=2)
+    before, after = result.before, result.after
+    assert sum(step.nodes for step in result.steps) == before.nodes - after.nodes
+    assert round(sum(step.cost or 0 for step in result.steps), 2) == round((before.cost or 0) - (after.cost or 0), 2)
+    assert sum(step.workloads for step in result.steps) == len({each.workload for each in result.workloads})
+
+
+def test_requests_that_grow_drive_pods_away(tmp_path: Path) -> None:
+    objects = [node("a", cpu="2"), *workload("web", ["a", "a", "a"])]
+    result = asked(tmp_path, objects, used("web", 3, [1.0], [100 * MIB]))
+    assert row(result, "cpu").advised == "1150m"
+    assert (result.before.pending, result.after.pending, result.exit_code) == (0, 2, 1)
+    assert result.outcome.verdict.endswith("2 more pods find no node.")
+    assert [(each.workload, each.cause) for each in result.outcome.pending] == [("Deployment/shop/web", "new")] * 2
+
+
+def test_who_waits_finds_room(tmp_path: Path) -> None:
+    objects = [node("a", cpu="1"), *workload("web", ["a", "a", ""])]
+    result = asked(tmp_path, objects, used("web", 2, [0.1], [100 * MIB]))
+    assert (result.before.pending, result.after.pending) == (1, 0)
+
+
+def test_a_limit_below_the_peak_kills(tmp_path: Path) -> None:
+    sizing = json.dumps(
+        {"apiVersion": "kwhatif.dev/v1", "kind": "RightsizingPolicy", "memory": {"percentile": 50, "margin": 0}}
+    )
+    objects = [node("a"), *workload("web", ["a"], limits={"memory": "512Mi"})]
+    result = asked(tmp_path, objects, used("web", 1, [0.1], [100 * MIB, 100 * MIB, 300 * MIB]), sizing=sizing)
+    (risk,) = (each for each in result.risks if each.kind == "oom")
+    assert (risk.subject, risk.amount, risk.bound) == ("Deployment/shop/web", "300Mi", "100Mi")
+
+
+def test_a_pod_counts_by_its_own_peak(tmp_path: Path) -> None:
+    calm = [each for each in used("web", 3, [0.1] * 20, [MIB]) if each["metric"]["pod"] != "web-2"]
+    hot = [each for each in used("web", 3, [0.1] * 19 + [0.9], [MIB]) if each["metric"]["pod"] == "web-2"]
+    result = asked(tmp_path, [node("a"), *workload("web", ["a"] * 3)], [*calm, *hot])
+    (risk,) = (each for each in result.risks if each.kind == "peak")
+    assert (risk.pods, risk.amount, risk.bound) == (1, "900m", "115m")
+
+
+@pytest.mark.parametrize(
+    ("what", "second", "hot"),
+    [("at the same times", [0.1, 1.8] * 50, True), ("in turns", [1.8, 0.1] * 50, False)],
+)
+def test_a_node_is_hot_by_what_its_pods_use_together(what: str, second: list[float], hot: bool, tmp_path: Path) -> None:
+    objects = [node("a", cpu="3"), *workload("web", ["a"]), *workload("api", ["a"])]
+    usage = [*used("web", 1, [0.1, 1.8] * 50, [MIB]), *used("api", 1, second, [MIB])]
+    sizing = json.dumps({"apiVersion": "kwhatif.dev/v1", "kind": "RightsizingPolicy", "cpu": {"percentile": 50}})
+    result = asked(tmp_path, objects, usage, sizing=sizing)
+    assert any(each.kind == "node" for each in result.risks) is hot
+
+
+def test_a_quota_that_would_be_full_is_told(tmp_path: Path) -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "small", "namespace": "shop"},
+        "spec": {"hard": {"requests.cpu": "1"}},
+    }
+    result = asked(tmp_path, [node("a"), *workload("web", ["a"]), quota], used("web", 1, [1.0], [MIB]))
+    assert [(each.kind, each.amount, each.bound) for each in result.risks] == [("quota", "1150m", "1")]
+
+
+WRONG: dict[str, tuple[list[Object], str]] = {
+    "another cluster's usage": (used("other", 4, [1.0], [MIB]), "none of the 4 pods with usage is of this cluster"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_usage_that_says_nothing_of_this_cluster(what: str, tmp_path: Path) -> None:
+    usage, said = WRONG[what]
+    with pytest.raises(InputError, match=said):
+        asked(tmp_path, [node("a"), *workload("web", ["a"])], usage)
+
+
+def test_a_snapshot_without_usage_asks_for_some(tmp_path: Path) -> None:
+    home = SAMPLES / "saves-40" / "cluster.json"
+    with pytest.raises(InputError, match="name some with --usage FILE or --prometheus URL"):
+        kwhatif.rightsize(snapshot=str(home))
+    with pytest.raises(UsageError, match="expected a URL"):
+        kwhatif.rightsize(snapshot=str(home), prometheus="file:///etc/passwd")
+
+
+def test_half_the_pods_unknown_and_clocks_apart_are_told_with_numbers(tmp_path: Path) -> None:
+    usage = [*used("web", 1, [0.1], [MIB]), *used("strange", 3, [0.1], [MIB])]
+    result = asked(tmp_path, [node("a"), *workload("web", ["a"])], usage)
+    notes = "\n".join(result.notes)
+    assert "3 of 4 pods with usage are not of this cluster" in notes
+    assert "only 1 of 4 pods with usage are of this cluster" in notes
+    late = json.loads((SAMPLES / "saves-40" / "usage.json").read_text())
+    for each in late["data"]["result"]:
+        each["values"] = [[time - 30 * 86_400, value] for time, value in each["values"]]
+    moved = tmp_path / "late.json"
+    moved.write_text(json.dumps(late))
+    result = kwhatif.rightsize(snapshot=str(SAMPLES / "saves-40" / "cluster.json"), usage=moved)
+    assert any("the last sample of usage is 30 days before the snapshot" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("form", ["patches", "vpa"])
+def test_what_is_written_can_be_asked_with_in_every_form(form: str, tmp_path: Path) -> None:
+    told("saves-40", write=tmp_path, write_as=form)
+    cluster = str(SAMPLES / "saves-40" / "cluster.json")
+    filled = [
+        kwhatif.place(with_pending=True, snapshot=cluster, edits=str(path)).totals.pools[0].resources
+        for path in (tmp_path, tmp_path / form)
+    ]
+    assert filled[0] == filled[1]
+    assert (filled[0][0].resource, filled[0][0].requested) == ("cpu", 14020)
+
+
+def test_advice_written_as_vpa_is_recommended_again(tmp_path: Path) -> None:
+    objects = [node("a"), *workload("web", ["a"])]
+    asked(tmp_path, objects, used("web", 1, [0.1], [100 * MIB]), write=tmp_path / "out", write_as="vpa")
+    text = (tmp_path / "out" / "vpa" / "deployment-shop-web.yaml").read_text()
+    assert "minAllowed:\n        cpu: 115m" in text
+    assert (tmp_path / "out" / "vpa" / "kustomization.yaml").is_file()
+
+
+def test_a_cluster_that_costs_nothing_known_has_no_cost(tmp_path: Path) -> None:
+    groups = GROUPS.replace(", price: 0.1", "")
+    result = asked(
+        tmp_path, [node("a"), node("b"), *workload("web", ["a"])], used("web", 1, [0.1], [MIB]), autoscale=groups
+    )
+    assert (result.after.cost, result.outcome.cost, result.after.nodes) == (None, None, 1)

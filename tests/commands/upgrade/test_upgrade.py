@@ -1,0 +1,197 @@
+"""Replacing the nodes of a pool: when it ends, what it hangs on, and what never happens on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.kinds import Objects
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.drain.run import Drain
+from kwhatif.commands.upgrade.result import UpgradeResult
+from kwhatif.commands.upgrade.run import PlanOptions, Upgrade
+from kwhatif.errors import UsageError
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.upgrading.strategies import STRATEGIES, plan_of
+from tests.builders import node
+from tests.commands.drain.test_drain import budget, web
+
+POOL = {"pool": "old"}
+
+
+def pool(size: int) -> list[Node]:
+    return [node(f"old-{i}", labels=POOL) for i in range(size)]
+
+
+def snapshot_of(*parts: Sequence[Node | Pod | PodDisruptionBudget]) -> Snapshot:
+    objects = Objects()
+    for kind in (Node, Pod, PodDisruptionBudget):
+        objects.put(kind, ())
+    for part in parts:
+        for obj in part:
+            objects.add(obj)
+    return Snapshot(objects=objects, taken_at="2026-11-01T00:00:00Z", kubernetes_version="1.35")
+
+
+def upgraded(snapshot: Snapshot, strategy: str = "surge", **options: Any) -> UpgradeResult:
+    plan = {name: options.pop(name) for name in tuple(options) if name in PlanOptions.__dataclass_fields__}
+    question = Upgrade("pool=old", strategy, PlanOptions(**plan), **options)
+    return ask(question, Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
+
+
+def replicas(count: int, nodes: int, cpu: str = "500m") -> list[Pod]:
+    return [web(f"web-1-{i}", f"old-{i % nodes}", cpu=cpu) for i in range(count)]
+
+
+def test_a_pool_is_replaced_node_by_node_and_takes_as_long_as_its_parts() -> None:
+    found = upgraded(snapshot_of(pool(2), replicas(2, 2)))
+    assert found.outcome == "done"
+    # A node comes up in 120 s, a pod takes 30 s to go.
+    assert [(n.cordoned, n.drained, n.deleted) for n in found.nodes] == [(120, 150, 150), (270, 300, 300)]
+    assert (found.time, found.peak_nodes, found.exit_code) == (300, 3, 0)
+
+
+def test_a_budget_that_allows_nothing_makes_it_hang_and_is_named() -> None:
+    found = upgraded(snapshot_of(pool(2), replicas(2, 2), [budget(0, healthy=2, desired=2)]))
+    assert (found.outcome, found.exit_code) == ("hangs", 1)
+    (obstacle,) = found.obstacles
+    assert (obstacle.node, obstacle.pod, obstacle.budget) == ("old-0", "default/web-1-0", "default/web")
+
+
+AFTER_TIMEOUT = {
+    "GKE deletes the pod after an hour": ("gke-surge", "done", 120 + 3600 + 30),
+    "EKS gives up after a quarter of an hour": ("eks", "failed", 120 + 900),
+    "AKS gives up after half an hour": ("aks", "failed", 120 + 1800),
+}
+
+
+@pytest.mark.parametrize("name", AFTER_TIMEOUT)
+def test_what_becomes_of_a_drain_that_takes_too_long(name: str) -> None:
+    strategy, outcome, time = AFTER_TIMEOUT[name]
+    found = upgraded(snapshot_of(pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]), strategy)
+    assert (found.outcome, found.time) == (outcome, time)
+    assert found.forced == (("default/web-1-0",) if outcome == "done" else ())
+    assert found.exit_code == 1
+
+
+def test_a_budget_refuses_and_is_asked_again_when_pods_are_ready() -> None:
+    snapshot = snapshot_of(pool(1), replicas(2, 1), [budget(1, healthy=2, desired=1)])
+    found = upgraded(snapshot)
+    refusals = [entry for entry in found.timeline if entry.what == "an eviction is refused"]
+    assert [entry.time for entry in refusals] == [120]
+    # The first pod made again is ready after 30 s; the next round is at a multiple of 5 s, and takes 30 s.
+    assert (found.outcome, found.time) == ("done", 120 + 35 + 30)
+
+
+def test_pods_without_room_wait_until_nodes_come() -> None:
+    found = upgraded(snapshot_of(pool(2), replicas(2, 2, cpu="3")), surge="0", unavailable="1")
+    assert found.outcome == "done"
+    first = found.pending[0]
+    # The node is empty after 30 s, and another one is there 120 s later.
+    assert (first.since, first.until) == (0, 150)
+    assert found.homeless == ()
+
+
+def test_new_nodes_that_are_too_small_leave_pods_without_a_home() -> None:
+    from kwhatif.api.quantity import Quantity
+    from kwhatif.commands.upgrade.replacing_nodes import NodeChanges
+
+    smaller = NodeChanges(amounts={"cpu": Quantity.parse("1")})
+    found = upgraded(snapshot_of(pool(1), replicas(1, 1, cpu="3")), changes=smaller)
+    (span,) = found.homeless
+    assert "Insufficient cpu" in span.message
+    assert found.exit_code == 1
+
+
+def test_blue_nodes_stay_for_an_hour_after_the_last_is_drained() -> None:
+    found = upgraded(snapshot_of(pool(2), replicas(2, 2)), "gke-blue-green")
+    assert found.peak_nodes == 4
+    assert [n.deleted for n in found.nodes] == [120 + 30 + 30 + 3600] * 2
+
+
+def test_karpenter_begins_no_node_with_a_pod_that_must_not_be_disrupted() -> None:
+    stays = web("web-1-0", "old-0")
+    annotated = replace(stays.metadata, annotations={"karpenter.sh/do-not-disrupt": "true"})
+    stays = replace(stays, metadata=annotated)
+    found = upgraded(snapshot_of(pool(2), [stays]), "karpenter")
+    assert [n.deleted is not None for n in found.nodes] == [False, True]
+    (obstacle,) = found.obstacles
+    assert (obstacle.pod, obstacle.reason) == ("default/web-1-0", "it bears the annotation karpenter.sh/do-not-disrupt")
+
+
+def test_an_upgrade_that_takes_longer_than_it_may_is_no_good() -> None:
+    snapshot = snapshot_of(pool(1), replicas(1, 1))
+    assert upgraded(snapshot, within=150.0).exit_code == 0
+    assert upgraded(snapshot, within=149.0).exit_code == 1
+
+
+def test_blue_green_has_no_surge_of_its_own() -> None:
+    with pytest.raises(UsageError, match="makes a whole new pool first"):
+        upgraded(snapshot_of(pool(1)), "gke-blue-green", surge="1")
+
+
+def test_a_plan_that_can_replace_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="no node can ever be replaced"):
+        upgraded(snapshot_of(pool(1)), surge="0")
+
+
+DEFAULTS = {
+    "gke-surge": (1, 0, 3600.0),
+    "gke-blue-green": (10, 0, 3600.0),
+    "eks": (6, 0, 900.0),
+    "aks": (1, 0, 1800.0),
+    "capi": (1, 0, None),
+    "karpenter": (1, 0, None),
+    "surge": (1, 0, None),
+}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_defaults_of_a_strategy_are_those_of_its_documents(strategy: str) -> None:
+    plan = plan_of(strategy, 10, 3)
+    assert (plan.surge, plan.unavailable, plan.drain_timeout) == DEFAULTS[strategy]
+
+
+@given(
+    st.integers(1, 4),
+    st.integers(2, 8),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.sampled_from(["surge", "capi", "karpenter", "gke-surge"]),
+)
+def test_with_budgets_that_allow_it_a_pool_is_replaced_and_no_budget_is_passed(
+    size: int, count: int, surge: int, unavailable: int, strategy: str
+) -> None:
+    spare = 1
+    allowing = budget(spare, healthy=count, desired=count - spare)
+    more = [node(f"other-{i}") for i in range(2)]
+    plan = {"surge": str(max(surge, 1 if not unavailable else surge)), "unavailable": str(unavailable)}
+    found = upgraded(snapshot_of(pool(size), more, replicas(count, size), [allowing]), strategy, **plan)
+    assert (found.outcome, found.forced, found.homeless) == ("done", (), ())
+    (workload,) = found.workloads
+    assert workload.lowest >= count - spare
+    assert workload.after == count
+
+
+def test_one_node_without_surge_is_a_drain_and_a_new_node() -> None:
+    pods = [*replicas(4, 2), web("web-1-x", "other", cpu="100m")]
+    allowing = budget(2, healthy=5, desired=3)
+    nodes = [node("old-0", labels=POOL), node("old-1"), node("other")]
+    found = upgraded(snapshot_of(nodes, pods, [allowing]), surge="0", unavailable="1")
+    drained = ask(
+        Drain(["old-0"], ignore_daemonsets=True, delete_emptydir_data=True, force=True),
+        Scenario(Inputs(snapshot_of(nodes, pods, [allowing])), SchedulerOptions(policy="default")),
+    )
+    assert found.outcome == "done"
+    assert found.nodes[0].evicted == drained.nodes[0].evicted
+    assert {p.pod: p.node for p in found.placements} == {p.pod: p.node for p in drained.placements}
+    assert found.time == (found.nodes[0].deleted or 0.0) + 120
