@@ -28,7 +28,7 @@ from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 
 NOW, EARLIER = "2026-03-02T12:00:00Z", "2026-02-20T08:00:00Z"

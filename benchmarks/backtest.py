@@ -27,7 +27,8 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import ReplicaSet
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 
 Spec = dict[str, Any]

@@ -23,7 +23,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.session import Session

@@ -32,9 +32,9 @@ from kwhatif.commands.backtest.decisions import decisions
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
 from kwhatif.commands.backtest.states import Replay, SearchTracker, ask_again
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Setup
 from kwhatif.scheduling.node_sampling import BEGINS_AFTER, ParallelSearch
 from kwhatif.scheduling.node_score_heap import top_among
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_recording
 from kwhatif.versions import features_of

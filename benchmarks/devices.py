@@ -29,7 +29,8 @@ from kwhatif.api.kinds import Objects, struct_for
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.devices.claim_outcomes import plan_of
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 
 Spec = dict[str, Any]

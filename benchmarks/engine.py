@@ -31,7 +31,8 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.load import decode_objects
 from kwhatif.versions import features_of
 

@@ -18,8 +18,9 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.pod_groups import PodGroup
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.group_rounds import scheduled_entities
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 
 GATES = ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling")

@@ -24,7 +24,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects, struct_for
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 
 Spec = dict[str, Any]

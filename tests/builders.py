@@ -22,8 +22,9 @@ from kwhatif.plugins import in_tree_plugins
 from kwhatif.plugins.outoftree import out_of_tree_plugins
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.in_tree import in_tree
-from kwhatif.scheduling.driver import Driver, DriverOptions, Setup
+from kwhatif.scheduling.driver import Driver, DriverOptions
 from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ from kwhatif.framework.outside import load_outside
 from kwhatif.policy.configuration_file import examine, load_configuration
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.place import Placement, PlaceResult
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.document import apply_edits, read_edits
 from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.policy_file import read_policy

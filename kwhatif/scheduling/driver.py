@@ -4,147 +4,30 @@ Everybody who schedules pods drives one of these. Either all that follows from a
 somebody else lets it take its time, as the simulator does.
 
 Upstream: Scheduler in pkg/scheduler/scheduler.go, and handleSchedulingFailure in schedule_one.go.
-
-From a profile's value to a scheduler that runs: plugins are found, checked, given their arguments.
-
-Upstream: NewFramework in pkg/scheduler/framework/runtime/framework.go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.errors import PluginError, PolicyError
-from kwhatif.framework.interface import ALL_EVENTS, Handle, Plugin, WaitingPod, extension_points
-from kwhatif.framework.runner import Framework
+from kwhatif.framework.interface import ALL_EVENTS, Plugin
 from kwhatif.framework.status import EXTENDER, Code, Status
-from kwhatif.policy.in_tree import InTreePlugins, in_tree
-from kwhatif.policy.other_programs import whose
-from kwhatif.policy.profile import Profile as PolicyProfile
-from kwhatif.policy.profile import SchedulerConfiguration, expand, without
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.binary_heap import BinaryHeap
 from kwhatif.scheduling.node_sampling import ParallelSearch
-from kwhatif.scheduling.pod_group_preemption import preempt_for_group
-from kwhatif.scheduling.preemption import Preemption, ineligible
+from kwhatif.scheduling.preemption import ineligible
+from kwhatif.scheduling.profile import SharedState
 from kwhatif.scheduling.queue import Hints, without_hints
-from kwhatif.scheduling.schedule_one import Observer, Profile, Scheduler, SharedState
-from kwhatif.versions import Features
-
-if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders.extender_cycle import Extenders
-
-
-PluginClass = type[Plugin[Any, Any]]
-
-
-@dataclass
-class Setup:
-    """Everything but the cluster: rules, configuration, and plugins from outside the tree.
-
-    ``skipped`` collects plugins that are enabled but not installed: with ``skip_unknown`` anybody's, without it
-    kube-scheduler's own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used``
-    are the plugins of the profiles that were asked for. ``extenders`` are called, if there are any: they are those of
-    the configuration.
-    """
-
-    configuration: SchedulerConfiguration
-    features: Features
-    outside: Mapping[str, PluginClass] = field(default_factory=dict)
-    skip_unknown: bool = False
-    all_nodes: bool = False
-    skipped: set[str] = field(default_factory=set)
-    stand_ins: dict[str, str] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
-    extenders: Extenders | None = None
-
-    @cached_property
-    def _facts(self) -> InTreePlugins:
-        return in_tree(self.features)
-
-    def queues(self, pod: Pod) -> bool:
-        """Whether a pod without a node is in the queue: of one of the profiles, and not held back by gates."""
-        known = self.configuration.profile_for(pod.spec.scheduler_name or "default-scheduler")
-        return known is not None and not pod.spec.scheduling_gates
-
-    def profile(self, profile: PolicyProfile) -> Profile:
-        """Plugins of one profile, instantiated. Raises PolicyError."""
-        waiting: dict[str, WaitingPod] = {}
-        activated: set[str] = set()
-        preempt = Preemption(self.extenders)
-        strangers = self._strangers(profile)
-        own = (name for name, _ in self._facts.default_plugins)
-        profile, stand_ins = without(profile, strangers, self._points, own)
-        self.skipped |= strangers
-        self.stand_ins |= stand_ins
-        expanded = expand(profile, self._points)
-        weights = {ref.name: ref.weight for ref in expanded["score"]}
-        of_placements = {ref.name: ref.weight for ref in expanded.get("placementScore", ())}
-        instances: dict[str, Plugin[Any, Any]] = {}
-        for refs in expanded.values():
-            for ref in refs:
-                known = self._class(ref.name)
-                if known is None or ref.name in instances:
-                    continue
-                args = profile.args_of(ref.name)
-                handle = Handle(self.features, {} if args is None else args, preempt, waiting)
-                handle.preempt_for_group, handle.activated = preempt_for_group, activated
-                handle.profiles = tuple(each.scheduler_name for each in self.configuration.profiles)
-                instances[ref.name] = _create(known, handle)
-        self.used |= instances.keys()
-        plugins = {
-            point: [instances[ref.name] for ref in refs if ref.name in instances] for point, refs in expanded.items()
-        }
-        percentage = 100 if self.all_nodes else self.configuration.percentage_for(profile)
-        everything = self.configuration.all_filters
-        framework = Framework(
-            profile.scheduler_name, plugins, weights, all_filters=everything, placement_weights=of_placements
-        )
-        return Profile(framework, percentage, waiting, self.extenders, preempt, activated)
-
-    def _class(self, name: str) -> PluginClass | None:
-        if name in self.outside or name not in self._facts.points:
-            return self.outside.get(name)
-        known = self._facts.plugins[name]
-        return known if issubclass(known, Plugin) and known.is_modelled(self.features) else None
-
-    def _points(self, name: str) -> Collection[str] | None:
-        known = self.outside.get(name)
-        return self._facts.points.get(name) if known is None else extension_points(known)
-
-    def _strangers(self, profile: PolicyProfile) -> set[str]:
-        """The enabled plugins that are not installed, if one may go on without them. Raises PolicyError."""
-        enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
-        strangers = {name for name in enabled if self._class(name) is None}
-        # What kube-scheduler itself has and is not modelled is for groups of pods as 1.35 had them.
-        missing = sorted(strangers - self._facts.points.keys())
-        if missing and not self.skip_unknown:
-            one = len(missing) == 1
-            raise PolicyError(
-                f"plugin{'' if one else 's'} {', '.join(missing)} {'is' if one else 'are'} enabled but nobody provides "
-                f"{'it' if one else 'them'}: name {'it' if one else 'them'} with --plugin, or go on without "
-                f"{'it' if one else 'them'} with --skip-unknown-plugins{whose(missing)}"
-            )
-        return strangers
-
-
-def _create(known: PluginClass, handle: Handle) -> Plugin[Any, Any]:
-    try:
-        return known(handle)
-    except (PolicyError, PluginError):
-        raise
-    except Exception as error:
-        raise PluginError(known.name, "__init__", f"{type(error).__name__}: {error}") from error
-
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.scheduling.setup import Setup
 
 MOST_ATTEMPTS = 3
 """A pod is tried again at once after its victims left, but not for ever."""
@@ -181,7 +64,7 @@ class Driver:
 
     def __init__(self, cluster: Cluster, setup: Setup, **options: Unpack[DriverOptions]) -> None:
         self.cluster, self.setup = cluster, setup
-        self.shared = SharedState(prefers=options.get("prefers", {}), observer=options.get("observer", Observer()))
+        self.shared = SharedState(prefers=options.get("prefers", {}))
         self._options = options
         self._schedulers: dict[str, Scheduler | None] = {}
         self._hints: dict[tuple[str, str], Hints] = {}
@@ -211,7 +94,15 @@ class Driver:
             plugin.handle.clock, plugin.handle.activate = self._moment, self._activate
         seed, detailed = self._options.get("seed"), self._options.get("detailed", False)
         by_name = self._options.get("ties_by_name", False)
-        return Scheduler(self.cluster, profile, self.shared, seed=seed, detailed=detailed, ties_by_name=by_name)
+        return Scheduler(
+            self.cluster,
+            profile,
+            self.shared,
+            seed=seed,
+            detailed=detailed,
+            ties_by_name=by_name,
+            observer=self._options.get("observer"),
+        )
 
     def _moment(self) -> float:
         return self.shared.now
@@ -266,7 +157,7 @@ class Driver:
     def reread(self, kinds: Collection[str]) -> None:
         """The cluster's objects of these kinds are others from now on; schedulers are set up anew when asked for."""
         self.cluster.invalidate_kinds(kinds)
-        holding = {name: each for name, each in self._schedulers.items() if each is not None and each.held}
+        holding = {name: each for name, each in self._schedulers.items() if each is not None and each.binding.held}
         self._schedulers.clear()
         self._hints.clear()
         for name, before in holding.items():
@@ -427,7 +318,8 @@ class Driver:
         Returns the attempts that came to an end.
         """
         ended: list[Attempt] = []
-        while found := [attempt for scheduler in self.in_use if scheduler.held for attempt in scheduler.settle()]:
+        bindings = [scheduler.binding for scheduler in self.in_use]
+        while found := [attempt for binding in bindings if binding.held for attempt in binding.settle()]:
             ended += found
         return ended
 

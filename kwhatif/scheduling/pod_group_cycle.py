@@ -204,11 +204,11 @@ class PodGroupScheduler:
     def _try_member(self, pod: PodInfo) -> MemberResult:
         scheduler = self._scheduler
         if self._is_watched:
-            scheduler.shared.observer.before_cycle(scheduler, pod)
+            scheduler.observer.before_cycle(scheduler, pod)
         attempt = scheduler.decide_member(pod)
         member = MemberResult(attempt)
         if self._is_watched:
-            scheduler.shared.observer.on_decision(scheduler, attempt)
+            scheduler.observer.on_decision(scheduler, attempt)
         row = attempt.row
         if row is None:
             row = self._cluster.columns.row(attempt.nominated) if attempt.nominated else None
@@ -221,7 +221,7 @@ class PodGroupScheduler:
             if attempt.diagnosis is not None:
                 attempt.states = scheduler.framework.states(pod, attempt.diagnosis.evaluation)
         nominated = pod.nominated
-        refusal = scheduler.assume_and_reserve(attempt, row)
+        refusal = scheduler.binding.assume_and_reserve(attempt, row)
         if refusal is not None:
             member.failure = Status(refusal.code, (attempt.message,))
             return member
@@ -233,7 +233,7 @@ class PodGroupScheduler:
             self._revert(member)
             pod.nominated = nominated
             member.row = None
-            scheduler.refuse(attempt, answer)
+            scheduler.binding.refuse(attempt, answer)
             member.failure = Status(answer.code, (attempt.message,))
         elif isinstance(answer, Waits):
             member.permit = "Wait"

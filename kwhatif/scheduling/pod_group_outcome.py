@@ -149,7 +149,7 @@ class _Submission:
         attempt, scheduler = result.attempt, self._scheduler
         assert attempt.row is not None
         row = attempt.row
-        if (refusal := scheduler.assume_and_reserve(attempt, row)) is not None:
+        if (refusal := scheduler.binding.assume_and_reserve(attempt, row)) is not None:
             self._fail(attempt.pod, REJECTED if refusal.is_rejected else ERROR, attempt.message)
             return
         activated = scheduler.profile.activated
@@ -158,11 +158,11 @@ class _Submission:
         in_flight = {pod.uid for pod in self._cycle.members if pod.key not in self._cycle.failed}
         self._cycle.activated |= activated - in_flight
         if isinstance(answer, Status):
-            scheduler.take_back(attempt)
-            scheduler.refuse(attempt, answer)
+            scheduler.binding.take_back(attempt)
+            scheduler.binding.refuse(attempt, answer)
             self._fail(attempt.pod, REJECTED if answer.is_rejected else ERROR, attempt.message)
             return
-        scheduler.hold(attempt, answer or {})
+        scheduler.binding.hold(attempt, answer or {})
         self._attempts.append(attempt)
 
     def _fail(self, pod: PodInfo, reason: str, message: str, *, nominated: str = "", keep: bool = False) -> None:

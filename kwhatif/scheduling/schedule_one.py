@@ -1,12 +1,11 @@
-"""The scheduling cycle of one pod, on one screen.
+"""The scheduling cycle of one pod: from the queue to a decision.
 
 Upstream: pkg/scheduler/schedule_one.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -16,43 +15,25 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.framework.evaluation import Evaluation
-from kwhatif.framework.interface import WaitingPod
 from kwhatif.framework.node_results import result_cache_of
-from kwhatif.framework.runner import Framework, States
-from kwhatif.framework.status import Code, Diagnosis, Status, fit_message
-from kwhatif.golang.parsing import Duration
+from kwhatif.framework.runner import States
+from kwhatif.framework.status import Diagnosis
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.binding_cycle import BindingCycle
 from kwhatif.scheduling.host_selection import HostSelection
-from kwhatif.scheduling.node_sampling import Search, nodes_to_find, sample
+from kwhatif.scheduling.node_sampling import sample
+from kwhatif.scheduling.node_search import NodeSearch
 from kwhatif.scheduling.opportunistic_batch import Batching, OpportunisticBatch
+from kwhatif.scheduling.profile import Profile, SharedState
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle, Extenders
-    from kwhatif.scheduling.preemption import Preemption
+    from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle
 
 NO_NODES = "no nodes available to schedule pods"
-_MOST_STALE = 64
-"""With so many rows out of date nobody looks at each of them any more."""
 _LEAST_KEPT, _MOST_KEPT = 32, 8192
 """Of so many templates at least, and at most, it is kept what is known."""
 _MEMORY = 8_000_000
 """How many nodes' answers are kept at most, over all templates: those that are alike to plugins share them."""
-
-
-@dataclass(slots=True)
-class Profile:
-    """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins.
-
-    ``extenders`` are called, if there are any; ``preemption`` is what its plugins make room by, and ``activated`` are
-    the pods, by uid, that plugins want to be tried.
-    """
-
-    framework: Framework
-    percentage: int
-    waiting: dict[str, WaitingPod]
-    extenders: Extenders | None = None
-    preemption: Preemption | None = None
-    activated: set[str] = field(default_factory=set)
 
 
 class Observer:
@@ -66,25 +47,6 @@ class Observer:
 
     def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
         """A cycle is over: a pod that found a node is bound, waits for its permit, or was turned away."""
-
-
-@dataclass(slots=True)
-class SharedState:
-    """What the schedulers of one process share besides their cluster.
-
-    next_start   where the next search for nodes begins
-    cycle        how many pods have been taken from the queue
-    now          the moment, in seconds
-    prefers      for pods by uid or key, the node to take if it is among the best
-    search       which of the nodes that pass are found
-    """
-
-    next_start: int = 0
-    cycle: int = 0
-    now: float = 0.0
-    prefers: Mapping[str, str] = field(default_factory=dict)
-    observer: Observer = field(default_factory=Observer)
-    search: Search = sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +70,8 @@ class Scheduler:
     """Schedules pods onto a cluster, one at a time, under one profile.
 
     ``seed`` draws where chance decides between the best nodes; without one the first by name stands for any, and with
-    ``ties_by_name`` wherever several are best. A ``detailed`` one keeps every plugin's scores in its attempts. ``held``
-    are the attempts whose pods wait for a permit, by uid.
+    ``ties_by_name`` wherever several are best. A ``detailed`` one keeps every plugin's scores in its attempts. The
+    ``observer`` looks on.
     """
 
     def __init__(
@@ -121,6 +83,7 @@ class Scheduler:
         seed: int | None = None,
         detailed: bool = False,
         ties_by_name: bool = False,
+        observer: Observer | None = None,
     ) -> None:
         self.cluster = cluster
         self.profile = profile
@@ -129,14 +92,16 @@ class Scheduler:
         self.shared = shared or SharedState()
         self.detailed = detailed
         self.runs_post_filters = True
-        self.held: dict[str, Attempt] = {}
+        self.observer = observer or Observer()
+        self.binding = BindingCycle(cluster, profile, self.shared)
         self._extenders = profile.extenders
         random = None if seed is None else Random(seed)
         self._hosts = HostSelection(cluster, by_name=ties_by_name, random=random)
         signer = self.framework.signer()
         batches = cluster.shapes.features.opportunistic_batching and signer.signs and self._extenders is None
         self.batch = OpportunisticBatch(signer) if batches else None
-        self._compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
+        compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
+        self._nodes = NodeSearch(cluster, profile, self.shared, compares=compares)
         self._evaluations: dict[int, Evaluation] = {}
         self._plain: _RepeatableShape | None = None
 
@@ -151,24 +116,23 @@ class Scheduler:
         self.framework.attach(self.cluster)
         self._evaluations.clear()
         self._plain = None
-        for uid, attempt in self.held.items():
-            attempt.row = self.cluster.columns.row(self.profile.waiting[uid].node)
+        self.binding.find_rows()
 
     def take_over(self, before: Scheduler) -> None:
         """The pods that another scheduler of this name holds wait for their permits here."""
-        self.held, self.profile.waiting = before.held, before.profile.waiting
+        self.binding.take_over(before.binding)
         self.start_over()
 
     # --- one cycle
 
     def attempt(self, pod: PodInfo) -> Attempt:
         """Try to place a pod; on success it is assumed, reserved and bound (or waits for its permit)."""
-        observer = self.shared.observer
+        observer = self.observer
         observer.before_cycle(self, pod)
         attempt = self.decide(pod)
         observer.on_decision(self, attempt)
         if attempt.is_placed:
-            self._commit(attempt)
+            self.binding.commit(attempt)
         observer.after_cycle(self, attempt)
         return attempt
 
@@ -219,7 +183,7 @@ class Scheduler:
         if cluster.placement is not None or (in_queue and plain.gated):
             return None
         self.shared.cycle += 1
-        rows, looked = self._search(pod, plain.evaluation, plain.enough)
+        rows, looked = self._nodes.find_among_all(pod, plain.evaluation, plain.enough)
         self.shared.next_start = (self.shared.next_start + looked) % len(cluster)
         attempt = self._choose(Attempt(pod, None, None, rows, looked), plain.evaluation)
         if not len(rows):
@@ -235,11 +199,13 @@ class Scheduler:
             return None
         if attempt.batching is not None and attempt.batching.signed:
             return None
-        if pod.shape.drift or not self._whole:
+        if pod.shape.drift or not self._nodes.is_whole:
             return None
         known = len(cluster.shapes.templates), cluster.membership_version
         gated = bool(self.framework.active_plugins(pod).pre_enqueue)
-        return _RepeatableShape(pod.shape, known, evaluation, self._enough(len(cluster)), attempt.states, gated)
+        return _RepeatableShape(
+            pod.shape, known, evaluation, self._nodes.nodes_to_find(len(cluster)), attempt.states, gated
+        )
 
     def drift(self, pod: PodInfo, *, scored: bool) -> None:
         """Let the pod's requests grow as upstream's do with every sum (``pod_requests.overhead_drift``)."""
@@ -292,7 +258,7 @@ class Scheduler:
     def is_predictable(self) -> bool:
         """Whether nothing but the cluster decides: no chance, no wishes, no extender, no batch, and nobody looks on."""
         shared = self.shared
-        is_left_alone = type(shared.observer) is Observer and not shared.prefers and not self.detailed
+        is_left_alone = type(self.observer) is Observer and not shared.prefers and not self.detailed
         decides_alone = self._hosts.random is None and self.batch is None and self._extenders is None
         return is_left_alone and shared.search is sample and decides_alone
 
@@ -312,7 +278,7 @@ class Scheduler:
         The node that batching hinted at is one of them.
         """
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
-        if not self._whole:
+        if not self._nodes.is_whole:
             verdicts.forget(np.flatnonzero(self.cluster.left_out))
         first = pod.nominated or hint
         nominated = self.cluster.columns.row(first) if first else None
@@ -346,14 +312,14 @@ class Scheduler:
                     return self._choose(
                         Attempt(pod, None, None, only, asking.evaluated_count, extender_cycle=asking), evaluation
                     )
-        rows, evaluated = self._find(pod, evaluation)
-        if evaluation.troubled and (error := self._error_of(pod, evaluation, evaluated)) is not None:
+        rows, evaluated = self._nodes.find(pod, evaluation)
+        if evaluation.troubled and (error := self._nodes.error_of(pod, evaluation, evaluated)) is not None:
             return Attempt(pod, refused=error, message=error.message)
         if asking is not None:
-            asking.record_feasible(rows, self._count_visited(evaluated, evaluation), failed_first)
+            asking.record_feasible(rows, self._nodes.visited_rows(evaluated, evaluation), failed_first)
             evaluated = asking.evaluated_count
         elif failed_first is not None:
-            evaluated += self._count_visited_besides(failed_first, evaluated, evaluation)
+            evaluated += self._nodes.count_visited_besides(failed_first, evaluated, evaluation)
         self.shared.next_start = (self.shared.next_start + evaluated) % len(self.cluster.node_order)
         if asking is None:
             return self._choose(Attempt(pod, None, None, rows, evaluated, batching=batching), evaluation)
@@ -421,79 +387,10 @@ class Scheduler:
             asking.score(evaluation, evaluation.totals(pod, asking.rows))
         return asking
 
-    def _find(self, pod: PodInfo, evaluation: Evaluation) -> tuple[IntpArray, int]:
-        """Rows of feasible nodes in the order found, and how many nodes were looked at."""
-        if evaluation.narrowed is not None:
-            evaluation.refresh(pod)
-            rows = evaluation.narrowed
-            enough = self._enough(len(rows))
-            search, start = self.shared.search, self.shared.next_start % max(len(rows), 1)
-            places, looked = search(evaluation.passing(pod)[rows], start, enough)
-            return rows[places], looked
-        if not self._whole:
-            evaluation.refresh(pod)
-            rows = self.cluster.node_order
-            enough = self._enough(len(rows))
-            places, looked = self.shared.search(evaluation.passing(pod)[rows], self.shared.next_start, enough)
-            return rows[places], looked
-        return self._search(pod, evaluation, self._enough(len(self.cluster)))
-
-    def _search(self, pod: PodInfo, evaluation: Evaluation, enough: int) -> tuple[IntpArray, int]:
-        """As ``_find``, where the choice is not narrowed and all nodes are there."""
-        start, size = self.shared.next_start, len(self.cluster)
-        if self.shared.search is not sample:
-            evaluation.refresh(pod)
-            return self.shared.search(evaluation.passing(pod), start, enough)
-        if enough == size:
-            evaluation.refresh(pod)
-        rows, looked = sample(evaluation.passing(pod), start, enough)
-        # Whether one of the nodes looked at has changed since its answers were worked out.
-        stale = evaluation.stale_rows()
-        if stale and (len(stale) > _MOST_STALE or any((row - start) % size <= looked for row in stale)):
-            evaluation.refresh(pod)
-            rows, looked = sample(evaluation.passing(pod), start, enough)
-        return rows, looked
-
-    @property
-    def _whole(self) -> bool:
-        """Whether all nodes that have a row are there."""
-        return len(self.cluster.node_order) == len(self.cluster)
-
-    def _error_of(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
-        """The error of the first node looked at that has one, which ends the cycle there."""
-        rows, verdicts = self._count_visited(looked, evaluation), evaluation.verdicts(pod)
-        places = np.flatnonzero(verdicts.failed[rows])
-        if not len(places):
-            return None
-        self.shared.next_start = (self.shared.next_start + int(places[0])) % len(self.cluster.node_order)
-        return verdicts.status(int(rows[places[0]]))
-
-    def _count_visited(self, looked: int, evaluation: Evaluation) -> IntpArray:
-        """The rows of the nodes looked at, so many of them."""
-        if evaluation.narrowed is not None:
-            rows = evaluation.narrowed
-            turns: IntpArray = (self.shared.next_start + np.arange(looked)) % max(len(rows), 1)
-            return rows[turns]
-        rows = self.cluster.node_order
-        return rows[(self.shared.next_start + np.arange(looked)) % len(rows)]
-
-    def _count_visited_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
-        """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
-        if evaluation.narrowed is not None:
-            return int(row not in evaluation.narrowed)
-        searched = self.cluster.node_order
-        place = int(np.flatnonzero(searched == row)[0])
-        return int((place - self.shared.next_start) % len(searched) >= looked)
-
     @property
     def samples(self) -> bool:
         """Whether a search may end before it has looked at all nodes."""
-        nodes = len(self.cluster.node_order)
-        return self._enough(nodes) < nodes
-
-    def _enough(self, nodes: int) -> int:
-        one_is_enough = self.cluster.shapes.features.one_node_is_enough_without_scores and not self._compares
-        return 1 if one_is_enough else nodes_to_find(nodes, self.profile.percentage)
+        return self._nodes.samples
 
     # --- afterwards
 
@@ -507,105 +404,3 @@ class Scheduler:
         attempt.criterion, attempt.candidates, attempt.keeps = result.criterion, result.candidates, result.keeps
         attempt.nomination_stands, attempt.at_once = result.nomination_stands, result.at_once
         return attempt
-
-    def _commit(self, attempt: Attempt) -> None:
-        """Assume, reserve, permit, bind; undone step by step when a plugin refuses."""
-        pod, row = attempt.pod, attempt.row
-        assert row is not None
-        attempt.chosen = row
-        if self.assume_and_reserve(attempt, row) is not None:
-            return
-        answer = attempt.permit = self.framework.permit(pod, self.cluster.columns.names[row], attempt.states)
-        if isinstance(answer, Status):
-            self.take_back(attempt)
-            self.refuse(attempt, answer)
-        elif answer is not None:
-            self.hold(attempt, answer)
-        else:
-            self._bind(attempt)
-
-    def assume_and_reserve(self, attempt: Attempt, row: int) -> Status | None:
-        """Count a pod on a node and reserve what it needs there; a refusal undoes both, and is returned."""
-        pod = attempt.pod
-        self.cluster.assume(pod, row)
-        if pod.nominated:
-            self.cluster.remove_nomination(pod.uid)
-        refusal = self.framework.reserve(pod, self.cluster.columns.names[row], attempt.states)
-        if refusal is not None:
-            self.cluster.forget(pod.uid)
-            self.refuse(attempt, refusal)
-        return refusal
-
-    def hold(self, attempt: Attempt, seconds: Mapping[str, float]) -> None:
-        """Have a pod wait before it is bound until no plugin objects: plugin -> how long it is willing to wait."""
-        assert attempt.row is not None
-        pod = attempt.pod
-        node = self.cluster.columns.names[attempt.row]
-        self.profile.waiting[pod.uid] = WaitingPod(pod, node, self.shared.now, dict(seconds))
-        self.held[pod.uid] = attempt
-        attempt.waiting = True
-
-    def _bind(self, attempt: Attempt) -> None:
-        assert attempt.row is not None
-        before = None if self._extenders is None else self._extenders.bind
-        refusal = self.framework.bind(attempt.pod, self.cluster.columns.names[attempt.row], attempt.states, before)
-        if refusal is not None:
-            # Past Permit, any refusal is an accident: the pod was not found unschedulable, it backs off and comes back.
-            self._lose(attempt, Status(Code.ERROR, refusal.reasons, refusal.plugin))
-
-    def _turn_away(self, attempt: Attempt, waiting: WaitingPod, refusal: Status) -> None:
-        """A pod that waited is sent back. It will try its node first if it was not nominated before it waited.
-
-        Upstream only a nomination that the cycle itself has seen is taken back, and no other pod hears of this one.
-        """
-        nominated = attempt.pod.nominated
-        self._lose(attempt, refusal)
-        if self.cluster.shapes.features.nominated_node_name_for_expectation and not nominated:
-            attempt.keeps, attempt.pod.nominated = True, waiting.node
-
-    def _lose(self, attempt: Attempt, refusal: Status) -> None:
-        attempt.lost = True
-        self.take_back(attempt)
-        self.refuse(attempt, refusal)
-
-    def take_back(self, attempt: Attempt) -> None:
-        """Give back what a pod that was placed has reserved, and its room."""
-        assert attempt.row is not None
-        self.framework.unreserve(attempt.pod, self.cluster.columns.names[attempt.row], attempt.states)
-        self.cluster.forget(attempt.pod.uid)
-
-    def refuse(self, attempt: Attempt, refusal: Status) -> None:
-        """The chosen node's own plugins refused: the message speaks of that one node."""
-        attempt.row, attempt.refused, attempt.pod.nominated = None, refusal, ""
-        attempt.message = fit_message(1, dict.fromkeys(refusal.reasons, 1)) if refusal.is_rejected else refusal.message
-
-    def settle(self) -> list[Attempt]:
-        """Let held pods whose permits came go on, and turn away those that were denied or whose time is up.
-
-        Returns the attempts that came to an end. Upstream: pkg/scheduler/framework/runtime/waiting_pods_map.go.
-        """
-        ended = []
-        for uid, waiting in list(self.profile.waiting.items()):
-            refusal = waiting.denied
-            if refusal is None and waiting.waits:
-                if waiting.deadline > self.shared.now:
-                    continue
-                refusal = refusal_after_timeout(waiting)
-            attempt = self.held[uid]
-            if refusal is None:
-                self._bind(attempt)
-            else:
-                self._turn_away(attempt, waiting, refusal)
-            attempt.waiting = False
-            del self.held[uid], self.profile.waiting[uid]
-            if attempt.row is not None:
-                self.cluster.touch(attempt.row)
-            ended.append(attempt)
-        return ended
-
-
-def refusal_after_timeout(waiting: WaitingPod) -> Status:
-    plugin, seconds = min(waiting.waits.items(), key=lambda item: (item[1], item[0]))
-    patience = Duration(round(seconds * 1_000_000_000))
-    text = f"rejected due to timeout after waiting {patience} at plugin {plugin}"
-    return Status(Code.UNSCHEDULABLE, (text,), plugin)

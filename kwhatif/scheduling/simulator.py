@@ -10,21 +10,19 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time
-from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.cluster.storage import claim_names
-from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.progress import report_progress
 from kwhatif.scheduling.attempt import MAX_FAILURES, Attempt, RetryLimit, rejectors_of
 from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.queue import LEFTOVER_AFTER, QueuedPod, SchedulingQueue
+from kwhatif.scheduling.requeueing import Requeueing
 from kwhatif.scheduling.timeline import Agenda, EntryKind, EventLog, next_tick
 
 BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
@@ -66,9 +64,6 @@ class Simulator:
         self._agenda = Agenda()
         self._queued: dict[str, QueuedPod] = {}
         self._held: dict[str, QueuedPod] = {}
-        self._meanwhile: dict[str, list[EventOccurrence]] = {}
-        self._state = 0
-        self._tried_at: dict[str, int] = {}
         self._patience, self._cycles = RetryLimit(), 0
         self._told_claims: set[tuple[str, str]] = set()
         self._unwanted: set[str] = set()
@@ -83,6 +78,7 @@ class Simulator:
             setup.features,
             by_heap=self.driver.orders_by_heap,
         )
+        self._requeueing = Requeueing(self.driver, self.queue, self.diary)
 
     # --- what comes from outside
 
@@ -110,7 +106,7 @@ class Simulator:
         """Somebody else has bound a pod."""
         self.cluster.add(pod, node)
         self._say(pod, "bound", "by somebody else", node)
-        self._handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
+        self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
 
     def update_pod(self, pod: PodInfo) -> None:
         """Labels, requests or gates of a pod are others."""
@@ -123,12 +119,12 @@ class Simulator:
             self.cluster.forget(pod.uid)
             self.cluster.assume(pod, row)
             for event in (ClusterEvent.POD_DELETED, ClusterEvent.POD_ADDED):
-                self._handle_event(EventOccurrence(event, self.cluster, pod))
+                self._requeueing.handle_event(EventOccurrence(event, self.cluster, pod))
         elif (queued := self._queued.get(pod.uid)) is not None and pod.uid not in self._held:
             if queued.info.nominated:
                 self.cluster.nominate(pod, queued.info.nominated)
             self.queue.update(queued, pod)
-            self._state += 1
+            self._requeueing.changes += 1
             self._check_gate(queued)
 
     def remove(self, uid: str) -> None:
@@ -145,7 +141,7 @@ class Simulator:
             self._say(queued.info, "deleted")
             self.cluster.remove_nomination(uid)
             if queued.info.nominated:
-                self._clear_nomination(queued.info)
+                self._requeueing.clear_nomination(queued.info)
         elif (found := self.cluster.find(uid)) is not None:
             self._begin_deletion(found[0])
 
@@ -171,9 +167,9 @@ class Simulator:
 
     def handle_changes(self, nodes: Iterable[str], readers: Collection[str] = ()) -> None:
         """Objects of the cluster are others by now: these nodes came or changed, and what these plugins read."""
-        self._handle_new_nodes(nodes, "changed")
+        self._requeueing.handle_new_nodes(nodes, "changed")
         back = self.queue.bring_back(lambda queued: not queued.rejectors.isdisjoint(readers)) if readers else []
-        self._tell_active(back, "what a plugin reads has changed")
+        self._requeueing.note_active(back, "what a plugin reads has changed")
 
     def unplaced_attempts(self) -> list[Attempt]:
         """The last attempts of pods that found no node, and for which none is kept."""
@@ -184,7 +180,7 @@ class Simulator:
     @property
     def changes(self) -> int:
         """How often the cluster has changed."""
-        return self._state
+        return self._requeueing.changes
 
     # --- the loop
 
@@ -195,9 +191,11 @@ class Simulator:
             self._agenda.run(moment)
             self._settle()
             if moment % BACKOFF_TICK == 0:
-                self._tell_active(self.queue.flush_backoff(), "its backoff is over")
+                self._requeueing.note_active(self.queue.flush_backoff(), "its backoff is over")
             if moment % LEFTOVER_TICK == 0:
-                self._tell_active(self.queue.flush_leftover(self._stale()), "it has waited for five minutes")
+                self._requeueing.note_active(
+                    self.queue.flush_leftover(self._requeueing.stale_pods()), "it has waited for five minutes"
+                )
             while (pod := self.queue.pop()) is not None:
                 self._cycle(pod)
             self.at_rest()
@@ -213,19 +211,11 @@ class Simulator:
             end = min(self.queue.backoff_end(pod) for pod in backing_off)
             on_time = self.cluster.shapes.features.backoff_ends_on_time and end > self.now and end % BACKOFF_TICK == 0
             moments.append(end if on_time else next_tick(max(end, self.now), BACKOFF_TICK))
-        stale = self._stale()
+        stale = self._requeueing.stale_pods()
         if stale:
             due = min(pod.timestamp for pod in stale) + LEFTOVER_AFTER
             moments.append(next_tick(max(due, self.now), LEFTOVER_TICK))
         return min(moments, default=None)
-
-    def _stale(self) -> list[QueuedPod]:
-        """Waiting pods for which the cluster has changed since they were tried."""
-        return [pod for pod in self.queue.waiting() if pod.gate is None and self._tried_at[pod.info.uid] != self._state]
-
-    def _tell_active(self, pods: Sequence[QueuedPod], why: str) -> None:
-        for pod in pods:
-            self._say(pod.info, pod.place, why)
 
     def _move_to(self, moment: float) -> None:
         self.now = self.queue.now = self.diary.now = self.driver.shared.now = moment
@@ -258,7 +248,7 @@ class Simulator:
     def _cycle(self, queued: QueuedPod) -> None:
         """One scheduling cycle, its binding, and what follows from both."""
         pod = queued.info
-        self._tried_at[pod.uid] = self._state
+        self._requeueing.tried_at[pod.uid] = self._requeueing.changes
         self._cycles += 1
         report_progress("Simulating", "cycles", self._cycles)
         # Of the node that it waited on, no other pod has heard.
@@ -272,7 +262,7 @@ class Simulator:
         else:
             self._handle_failure(queued, attempt, nominated)
             if len(self.cluster.devices.journal) > changes:
-                self._handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
+                self._requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
         self._settle()
         self._activate()
 
@@ -280,19 +270,19 @@ class Simulator:
         """Pods that a plugin wants to be tried again are, whatever their backoff."""
         uids, self.driver.activated = self.driver.activated, {}
         queued = [self._queued[uid] for uid in uids if uid in self._queued]
-        self._tell_active([pod for pod in queued if self.queue.activate(pod)], "a plugin activates it")
+        self._requeueing.note_active([pod for pod in queued if self.queue.activate(pod)], "a plugin activates it")
 
     def _hold(self, queued: QueuedPod) -> None:
         uid = queued.info.uid
         held = self.driver.scheduler_for(queued.info).profile.waiting[uid]
-        self._held[uid], self._meanwhile[uid] = queued, []
+        self._held[uid], self._requeueing.meanwhile[uid] = queued, []
         self._say(queued.info, "waiting", f"for its permit from {', '.join(sorted(held.waits))}", held.node)
 
     def _settle(self) -> None:
         """What becomes of held pods that may go on or have to go."""
         for attempt in self.driver.settle():
             queued = self._held.pop(attempt.pod.uid)
-            meanwhile = self._meanwhile.pop(attempt.pod.uid)
+            meanwhile = self._requeueing.meanwhile.pop(attempt.pod.uid)
             if attempt.is_placed:
                 self._handle_bound(attempt)
             else:
@@ -305,18 +295,18 @@ class Simulator:
         self._begin_work(pod, node)
         self._say(pod, "bound", f"score {attempt.score}" if attempt.score is not None else "the only node", node)
         self.diary.normal(pod.key, "Scheduled", f"Successfully assigned {pod.key} to {node}")
-        self._handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
+        self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
         for device_claim in self.cluster.devices.of_pod(pod.pod):
             key = (device_claim.namespace, device_claim.name)
-            self._handle_event(EventOccurrence(ClusterEvent.DEVICE_CLAIM_CHANGED, self.cluster, pod, key))
+            self._requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICE_CLAIM_CHANGED, self.cluster, pod, key))
         storage = self.cluster.storage
         for name, _ in claim_names(pod.pod):
             key = (pod.shape.namespace, name)
             claim = storage.claims.get(key)
             if claim is not None and not storage.fully_bound(claim) and key not in self._told_claims:
                 self._told_claims.add(key)
-                self._handle_event(EventOccurrence(ClusterEvent.VOLUME_CHANGED, self.cluster, pod))
-                self._handle_event(EventOccurrence(ClusterEvent.CLAIM_CHANGED, self.cluster, pod, key))
+                self._requeueing.handle_event(EventOccurrence(ClusterEvent.VOLUME_CHANGED, self.cluster, pod))
+                self._requeueing.handle_event(EventOccurrence(ClusterEvent.CLAIM_CHANGED, self.cluster, pod, key))
 
     def _begin_work(self, pod: PodInfo, node: str) -> None:
         del self._queued[pod.uid]
@@ -334,7 +324,7 @@ class Simulator:
     ) -> None:
         """Back into the queue. ``nominated`` is the node kept for the pod until now."""
         pod = queued.info
-        alone = self._tried_at[pod.uid] == self._state
+        alone = self._requeueing.tried_at[pod.uid] == self._requeueing.changes
         self._say(pod, "unschedulable", attempt.message)
         self.diary.warning(pod.key, "FailedScheduling", attempt.message)
         given_up = self._patience.count_failure(attempt)
@@ -346,14 +336,14 @@ class Simulator:
         if attempt.nominated and not given_up:
             self._preempt(attempt, lost)
         if nominated and nominated != pod.nominated:
-            self._clear_nomination(pod)
+            self._requeueing.clear_nomination(pod)
         if attempt.lost:
-            self._handle_event(
+            self._requeueing.handle_event(
                 EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod), lambda other: other is not queued
             )
             if alone:
                 # It came and went: for itself, the cluster is as it was.
-                self._tried_at[pod.uid] = self._state
+                self._requeueing.tried_at[pod.uid] = self._requeueing.changes
 
     # --- evictions
 
@@ -366,7 +356,7 @@ class Simulator:
         self._say(pod, "nominated", f"{victims}: {attempt.criterion}", node)
         for other in lesser:
             self._say(other, "no longer nominated", f"{pod.key} is more important", node)
-            self._clear_nomination(other)
+            self._requeueing.clear_nomination(other)
         for victim in attempt.victims_to_evict:
             self._evict(victim, pod, node)
 
@@ -400,9 +390,9 @@ class Simulator:
         changes = len(devices.journal)
         self.cluster.remove_pod(uid, deleted=deleted)
         self._say(pod, "gone", "", self.cluster.columns.names[row])
-        self._handle_event(EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod))
+        self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod))
         if len(devices.journal) > changes:
-            self._handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
+            self._requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
         if lost:
             self._recreate(pod, self._replacements.replacement_of(pod.pod))
         elif deleted and pod.shape.terminating and self.recreate:
@@ -421,51 +411,7 @@ class Simulator:
 
     def _join_nodes(self, names: Sequence[str], join: Callable[[], None]) -> None:
         join()
-        self._handle_new_nodes(names, "joined")
-
-    def _handle_new_nodes(self, names: Iterable[str], what: str) -> None:
-        """The cluster is another; waiting pods that these nodes may help come back."""
-        self._state += 1
-        there = {name: row for name in names if (row := self.cluster.columns.row(name)) is not None}
-        rows = np.array(list(there.values()), np.intp)
-        for name in there:
-            self.diary.say("", what, node=name)
-        if there:
-            why = "NodeAdd" if what == "joined" else "NodeUpdate"
-            self._tell_active(self.queue.bring_back(lambda queued: self._may_help(queued, rows)), why)
-
-    def _may_help(self, queued: QueuedPod, rows: IntpArray) -> bool:
-        """Whether a plugin that turned the pod down has nothing against one of these nodes.
-
-        Upstream: the queueing hints for Node/Add of each plugin.
-        """
-        pod = queued.info
-        evaluation = self.driver.scheduler_for(pod).evaluation(pod)
-        evaluation.begin(pod)
-        if evaluation.refusal is not None:
-            return True
-        verdicts = evaluation.verdicts_on(pod, NodeView(self.cluster, rows))
-        return any(
-            queued.rejectors - {blocker.plugin for blocker in verdicts.blockers if blocker.where[place]}
-            for place in range(len(rows))
-        )
-
-    # --- what happens to others
-
-    def _clear_nomination(self, pod: PodInfo) -> None:
-        """No node is kept for the pod any more, as if it had left: those that had to respect it hear of it."""
-        if not self.cluster.shapes.features.lost_nominations_are_told:
-            return
-        happening = EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod, unbound=True)
-        self._handle_event(happening, lambda other: other.info.priority <= pod.priority)
-
-    def _handle_event(self, happening: EventOccurrence, among: Callable[[QueuedPod], bool] | None = None) -> None:
-        """The cluster changed: waiting pods that this may help come back."""
-        self._state += 1
-        for heard in self._meanwhile.values():
-            heard.append(happening)
-        assert happening.pod is not None
-        self._tell_active(self.queue.move_on_event(happening, among), f"{happening.event} {happening.pod.key}")
+        self._requeueing.handle_new_nodes(names, "joined")
 
     def _say(self, pod: PodInfo, what: str, why: str = "", node: str = "") -> None:
         self.diary.say(pod.key, what, why, node)

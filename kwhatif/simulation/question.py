@@ -12,7 +12,8 @@ from kwhatif.results.place import Placement
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 
 if TYPE_CHECKING:
-    from kwhatif.scheduling.driver import DriverOptions, Setup
+    from kwhatif.scheduling.driver import DriverOptions
+    from kwhatif.scheduling.setup import Setup
     from kwhatif.simulation.autoscalers.scaler import Scaler
     from kwhatif.simulation.cluster_map import ClusterObservation
     from kwhatif.simulation.edits.edited import EditedSnapshot

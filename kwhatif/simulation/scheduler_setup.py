@@ -7,7 +7,7 @@ from typing import Any
 from kwhatif.errors import UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.policy.legacy_formats import legacy_format
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.inputs import Notes, SchedulerOptions
 from kwhatif.simulation.policy_file import read_policy
 from kwhatif.simulation.version_options import choose_minor, minors_of_kubelets

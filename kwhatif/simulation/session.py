@@ -21,8 +21,9 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Dependency
 from kwhatif.scheduling.controllers import with_claims
-from kwhatif.scheduling.driver import Driver, DriverOptions, Setup
+from kwhatif.scheduling.driver import Driver, DriverOptions
 from kwhatif.scheduling.preemption_candidates import Budgets
+from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.format.model import Snapshot
 
 

@@ -14,7 +14,8 @@ import msgspec
 
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import UsageError
-from kwhatif.scheduling.driver import DriverOptions, Setup
+from kwhatif.scheduling.driver import DriverOptions
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.question import Scenario

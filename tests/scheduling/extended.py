@@ -8,10 +8,10 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.driver import Setup
 from kwhatif.scheduling.extenders.client import Extender
 from kwhatif.scheduling.extenders.extender_cycle import Extenders
 from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.setup import Setup
 from tests.builders import Json, profile_document
 from tests.scheduling.extender_server import Server
 

@@ -16,7 +16,8 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import ClusterEvent, Handle, Plugin, always
 from kwhatif.framework.status import PermitWait, Status
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.setup import Setup
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.versions import Features, features_of
 from tests.builders import FEATURES, Json, cluster_of, profile_document

@@ -229,7 +229,7 @@ def test_what_is_forgotten_for_want_of_room_is_found_again(scenario: GeneratedCl
 
 
 def test_counts_that_few_still_ask_for_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwhatif.cluster.cluster.TALLY_LIMIT", 20)
+    monkeypatch.setattr("kwhatif.cluster.node_infos.TALLY_LIMIT", 20)
     cluster = cluster_of(nodes_in_zones("x", "y", "z"))
     scheduler = scheduler_for(cluster)
     dropped, drop = [], Cluster.drop_tallies

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Setup
 from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import LEGACY_MINOR, features_of
 from tests.builders import HOSTNAME, budget, cluster_of, node, pod, pods_like, scheduler_for, select
 

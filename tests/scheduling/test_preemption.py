@@ -13,8 +13,9 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.status import Status
 from kwhatif.plugins.default_preemption import DefaultPreemptionArgs
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.preemption import Preemption, wanted_candidates
+from kwhatif.scheduling.preemption import Preemption
 from kwhatif.scheduling.schedule_one import Scheduler
+from kwhatif.scheduling.victim_search import wanted_candidates
 from tests.builders import (
     HOSTNAME,
     Json,

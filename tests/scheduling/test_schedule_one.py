@@ -13,9 +13,11 @@ from kwhatif.framework.interface import Scope
 from kwhatif.framework.status import Code, PermitWait, Rejection, Status
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.host_selection import Choice
-from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler, SharedState
+from kwhatif.scheduling.profile import SharedState
+from kwhatif.scheduling.schedule_one import NO_NODES, Scheduler
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 from tests.builders import (
     FEATURES,
@@ -348,9 +350,9 @@ def test_a_pod_that_is_held_keeps_its_place_and_goes_on_when_it_is_allowed() -> 
     scheduler, attempt, diary = held()
     assert attempt.waiting
     assert scheduler.cluster.pod_count.tolist() == [1]
-    assert scheduler.settle() == []
+    assert scheduler.binding.settle() == []
     scheduler.profile.waiting[attempt.pod.uid].allow("Holds")
-    assert scheduler.settle() == [attempt]
+    assert scheduler.binding.settle() == [attempt]
     assert attempt.is_placed
     assert not attempt.waiting
     assert diary.entries == ["permit", "bind"]
@@ -360,9 +362,9 @@ def test_a_pod_that_is_held_keeps_its_place_and_goes_on_when_it_is_allowed() -> 
 def test_a_pod_that_is_held_too_long_is_turned_away() -> None:
     scheduler, attempt, diary = held(seconds=5)
     scheduler.shared.now = 4.9
-    assert scheduler.settle() == []
+    assert scheduler.binding.settle() == []
     scheduler.shared.now = 5.0
-    assert scheduler.settle() == [attempt]
+    assert scheduler.binding.settle() == [attempt]
     assert not attempt.is_placed
     assert attempt.refused is not None
     assert attempt.refused.reasons == ("rejected due to timeout after waiting 5s at plugin Holds",)
@@ -373,7 +375,7 @@ def test_a_pod_that_is_held_too_long_is_turned_away() -> None:
 def test_a_pod_that_is_held_may_be_denied() -> None:
     scheduler, attempt, diary = held()
     scheduler.profile.waiting[attempt.pod.uid].reject("Holds", "changed my mind")
-    assert scheduler.settle() == [attempt]
+    assert scheduler.binding.settle() == [attempt]
     assert attempt.refused == Status(Code.UNSCHEDULABLE, ("changed my mind",), "Holds")
     assert diary.entries == ["permit", "unreserve"]
 

@@ -6,7 +6,8 @@ import pytest
 
 from kwhatif.errors import PluginError, PolicyError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.setup import Setup
 from kwhatif.versions import features_of
 from tests.builders import FEATURES, Json, cluster_of, node, pod, profile_document
 from tests.framework.plugins import AnyPlugin, made_up

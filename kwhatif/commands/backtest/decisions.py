@@ -21,10 +21,10 @@ from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import int64
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.driver import Setup
 from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.preemption import Preemption
 from kwhatif.scheduling.preemption_candidates import FIRST_BY_NAME
+from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.read.objects import inside, resource_of
 from kwhatif.snapshot.recording import Change, Recording
 

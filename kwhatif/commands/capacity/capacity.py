@@ -246,7 +246,7 @@ class _Filling:
                 self.refused = attempt
                 # Half a release is none.
                 for other in placed:
-                    self._session.driver.scheduler_for(other.pod).take_back(other)
+                    self._session.driver.scheduler_for(other.pod).binding.take_back(other)
                 return False
             placed.append(attempt)
         names = self._session.cluster.columns.names

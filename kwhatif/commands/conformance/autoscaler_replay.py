@@ -41,7 +41,7 @@ from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.commands.conformance.scenario import RecordedAutoscaler, RecordedKarpenter, plain_objects, read_objects
 from kwhatif.framework.status import Status
 from kwhatif.golang.parsing import SECOND
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.autoscalers.instance_types_document import KarpenterOptions, KnownType
 
 

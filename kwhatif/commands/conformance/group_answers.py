@@ -21,12 +21,13 @@ from kwhatif.commands.conformance.scenario import read_objects
 from kwhatif.errors import InputError
 from kwhatif.framework.status import Code, Status
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver, Setup
+from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
 from kwhatif.scheduling.pod_group_outcome import attempt_pod_group, is_gated
 from kwhatif.scheduling.pod_group_preemption import PodGroupPreemption, PreemptionUnit
 from kwhatif.scheduling.pod_group_results import MemberResult, PlacementAttempt, PodGroupCycle
 from kwhatif.scheduling.round_queue import Entity, RoundQueue
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.read.objects import decode, inside
 
 _Stored = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]

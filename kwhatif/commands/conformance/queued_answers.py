@@ -14,8 +14,9 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.scheduling.setup import Setup
 
 
 def queued_answers(cluster: Cluster, setup: Setup, pods: Sequence[Pod]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario, sch
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Plugin
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.read.files import Text, display_path, found_in, read_paths
 from kwhatif.snapshot.read.json_reader import read_json
 from kwhatif.versions import Features, features_of

@@ -14,8 +14,8 @@ from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.binary_heap import BinaryHeap
+from kwhatif.scheduling.binding_cycle import refusal_after_timeout
 from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
-from kwhatif.scheduling.schedule_one import refusal_after_timeout
 
 Record = dict[str, Any]
 

@@ -26,8 +26,9 @@ from kwhatif.errors import InputError
 from kwhatif.framework.status import Status
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import devices_of
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.read.objects import check_name, decode, inside
 
 _Stored = Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]

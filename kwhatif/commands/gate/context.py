@@ -41,7 +41,8 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Subject
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.scheduling.controllers import with_claims
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
 from kwhatif.simulation.edits.document import apply_edits
 from kwhatif.simulation.edits.draft import Draft

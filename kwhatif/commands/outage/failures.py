@@ -26,7 +26,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.errors import InputError
 from kwhatif.scheduling.controllers import REPLACED_AFTER_DELETION, REPLACED_ON_EVICTION, Replacements, with_claims
-from kwhatif.scheduling.driver import Driver, Setup
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.node_pools import pool_of, zone_of
 

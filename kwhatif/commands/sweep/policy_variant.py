@@ -23,7 +23,7 @@ from kwhatif.errors import InputError, KwhatifError, UsageError
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.render import as_document
 from kwhatif.results.place import Placement
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.runs import roll_out

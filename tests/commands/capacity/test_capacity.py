@@ -17,7 +17,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.commands.capacity.result import CapacityResult, QuotaRoom
 from kwhatif.errors import UsageError
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot

@@ -16,7 +16,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.commands.diff.diff import Side
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.results.diff import DecisionDiff, PodChange
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.replay import replay
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot

@@ -29,7 +29,7 @@ from kwhatif.commands.sweep.space_document import Axis, Space, read_space
 from kwhatif.errors import InputError, UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.results.place import Placement
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from tests.builders import FEATURES, node, pod
 from tests.cli.running import TESTS, run
 from tests.simulation.sessions import session_of

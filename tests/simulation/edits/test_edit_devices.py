@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.api.devices import ClaimConsumer, ResourceClaim
 from kwhatif.api.meta import OwnerReference
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.document import EditedSnapshot
 from kwhatif.simulation.session import PodToSchedule, Session
 from tests.builders import FEATURES, Json, node, pod

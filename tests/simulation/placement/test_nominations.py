@@ -7,7 +7,7 @@ import pytest
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot

@@ -10,7 +10,7 @@ import yaml
 
 from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.results.place import PlaceResult
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_manifests, load_snapshot

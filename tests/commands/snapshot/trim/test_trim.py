@@ -20,7 +20,7 @@ from kwhatif.commands.snapshot.trim.trim import TrimmedSnapshot, build_trim_resu
 from kwhatif.errors import InputError
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.render.tables import text_of
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import decode_objects

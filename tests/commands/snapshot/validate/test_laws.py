@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kwhatif.commands.snapshot.validate.validate import validate
 from kwhatif.errors import InputError
 from kwhatif.policy.configuration_file import default_configuration
-from kwhatif.scheduling.driver import Setup
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_snapshot
 from tests.builders import FEATURES

@@ -1,0 +1,100 @@
+"""The search for feasible nodes: where it begins, where it ends, and which nodes it has looked at.
+
+Upstream: findNodesThatFitPod and findNodesThatPassFilters in pkg/scheduler/schedule_one.go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import IntpArray
+from kwhatif.framework.evaluation import Evaluation
+from kwhatif.framework.status import Status
+from kwhatif.scheduling.node_sampling import nodes_to_find, sample
+from kwhatif.scheduling.profile import Profile, SharedState
+
+_MOST_STALE = 64
+"""With so many rows out of date nobody looks at each of them any more."""
+
+
+class NodeSearch:
+    """Looks for nodes that pods of one profile fit on. ``compares`` says whether somebody scores them afterwards."""
+
+    def __init__(self, cluster: Cluster, profile: Profile, shared: SharedState, *, compares: bool) -> None:
+        self._cluster, self._profile, self._shared, self._compares = cluster, profile, shared, compares
+
+    def find(self, pod: PodInfo, evaluation: Evaluation) -> tuple[IntpArray, int]:
+        """Rows of feasible nodes in the order found, and how many nodes were looked at."""
+        if evaluation.narrowed is not None:
+            evaluation.refresh(pod)
+            rows = evaluation.narrowed
+            enough = self.nodes_to_find(len(rows))
+            search, start = self._shared.search, self._shared.next_start % max(len(rows), 1)
+            places, looked = search(evaluation.passing(pod)[rows], start, enough)
+            return rows[places], looked
+        if not self.is_whole:
+            evaluation.refresh(pod)
+            rows = self._cluster.node_order
+            enough = self.nodes_to_find(len(rows))
+            places, looked = self._shared.search(evaluation.passing(pod)[rows], self._shared.next_start, enough)
+            return rows[places], looked
+        return self.find_among_all(pod, evaluation, self.nodes_to_find(len(self._cluster)))
+
+    def find_among_all(self, pod: PodInfo, evaluation: Evaluation, enough: int) -> tuple[IntpArray, int]:
+        """As ``find``, where the choice is not narrowed and all nodes are there."""
+        start, size = self._shared.next_start, len(self._cluster)
+        if self._shared.search is not sample:
+            evaluation.refresh(pod)
+            return self._shared.search(evaluation.passing(pod), start, enough)
+        if enough == size:
+            evaluation.refresh(pod)
+        rows, looked = sample(evaluation.passing(pod), start, enough)
+        # Whether one of the nodes looked at has changed since its answers were worked out.
+        stale = evaluation.stale_rows()
+        if stale and (len(stale) > _MOST_STALE or any((row - start) % size <= looked for row in stale)):
+            evaluation.refresh(pod)
+            rows, looked = sample(evaluation.passing(pod), start, enough)
+        return rows, looked
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all nodes that have a row are there."""
+        return len(self._cluster.node_order) == len(self._cluster)
+
+    def error_of(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
+        """The error of the first node looked at that has one, which ends the cycle there."""
+        rows, verdicts = self.visited_rows(looked, evaluation), evaluation.verdicts(pod)
+        places = np.flatnonzero(verdicts.failed[rows])
+        if not len(places):
+            return None
+        self._shared.next_start = (self._shared.next_start + int(places[0])) % len(self._cluster.node_order)
+        return verdicts.status(int(rows[places[0]]))
+
+    def visited_rows(self, looked: int, evaluation: Evaluation) -> IntpArray:
+        """The rows of the nodes looked at, so many of them."""
+        if evaluation.narrowed is not None:
+            rows = evaluation.narrowed
+            turns: IntpArray = (self._shared.next_start + np.arange(looked)) % max(len(rows), 1)
+            return rows[turns]
+        rows = self._cluster.node_order
+        return rows[(self._shared.next_start + np.arange(looked)) % len(rows)]
+
+    def count_visited_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
+        """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
+        if evaluation.narrowed is not None:
+            return int(row not in evaluation.narrowed)
+        searched = self._cluster.node_order
+        place = int(np.flatnonzero(searched == row)[0])
+        return int((place - self._shared.next_start) % len(searched) >= looked)
+
+    @property
+    def samples(self) -> bool:
+        """Whether a search may end before it has looked at all nodes."""
+        nodes = len(self._cluster.node_order)
+        return self.nodes_to_find(nodes) < nodes
+
+    def nodes_to_find(self, nodes: int) -> int:
+        one_is_enough = self._cluster.shapes.features.one_node_is_enough_without_scores and not self._compares
+        return 1 if one_is_enough else nodes_to_find(nodes, self._profile.percentage)

@@ -1,0 +1,52 @@
+"""A profile that runs, and what the profiles of one process share.
+
+Upstream: pkg/scheduler/profile/profile.go, and the fields of Scheduler in pkg/scheduler/scheduler.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kwhatif.framework.interface import WaitingPod
+from kwhatif.framework.runner import Framework
+from kwhatif.scheduling.node_sampling import Search, sample
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders.extender_cycle import Extenders
+    from kwhatif.scheduling.preemption import Preemption
+
+
+@dataclass(slots=True)
+class Profile:
+    """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins.
+
+    ``extenders`` are called, if there are any; ``preemption`` is what its plugins make room by, and ``activated`` are
+    the pods, by uid, that plugins want to be tried.
+    """
+
+    framework: Framework
+    percentage: int
+    waiting: dict[str, WaitingPod]
+    extenders: Extenders | None = None
+    preemption: Preemption | None = None
+    activated: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class SharedState:
+    """What the schedulers of one process share besides their cluster.
+
+    next_start   where the next search for nodes begins
+    cycle        how many pods have been taken from the queue
+    now          the moment, in seconds
+    prefers      for pods by uid or key, the node to take if it is among the best
+    search       which of the nodes that pass are found
+    """
+
+    next_start: int = 0
+    cycle: int = 0
+    now: float = 0.0
+    prefers: Mapping[str, str] = field(default_factory=dict)
+    search: Search = sample

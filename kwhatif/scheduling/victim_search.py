@@ -1,0 +1,329 @@
+"""The dry run of preemption: which pods of lower priority would have to go, on each node that might do.
+
+All candidate nodes are tried at once: first every lower-priority pod is imagined away, then pods are put back one
+position at a time, the most important first, wherever the pod still fits.
+
+Upstream: DryRunPreemption in pkg/scheduler/framework/preemption/preemption.go and SelectVictimsOnNode in
+plugins/defaultpreemption/default_preemption.go.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kwhatif.cluster.node_view import NodeView, PodDelta
+from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.framework.evaluation import change_of, nominated_pods
+from kwhatif.framework.status import Diagnosis, Status, fit_message
+from kwhatif.framework.victim_rules import VictimRules
+from kwhatif.scheduling.preemption_candidates import (
+    NONE,
+    PRIORITY_SHIFT,
+    Budgets,
+    Candidates,
+    DryRunCache,
+    Victims,
+    VictimTable,
+    by_importance,
+)
+from kwhatif.scheduling.ruled_search import RuledSearch, expected_victim
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.extenders.extender_cycle import Extenders
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+
+
+def wanted_candidates(nodes: int, args: Any) -> int:
+    """How many candidates are enough (upstream: calculateNumCandidates)."""
+    share = nodes * int(args.min_candidate_nodes_percentage) // 100
+    return min(max(share, int(args.min_candidate_nodes_absolute)), nodes)
+
+
+class VictimSearch:
+    """The dry run for one pod.
+
+    ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far; ``pointless`` names nodes that the
+    pod fits on as they are, which only a PreFilter that speaks for Filter leads to. Nodes of which is known what they
+    came to when they were ``tried`` are in neither.
+    """
+
+    def __init__(
+        self,
+        pod: PodInfo,
+        diagnosis: Diagnosis,
+        table: VictimTable,
+        tried: DryRunCache | None = None,
+        rules: VictimRules | None = None,
+    ) -> None:
+        self._pod = pod
+        self._diagnosis = diagnosis
+        self.cluster = self._cluster = diagnosis.cluster
+        self._evaluation = diagnosis.evaluation
+        self._table = table
+        self.tried = tried
+        self._nominated = nominated_pods(diagnosis.cluster, pod)
+        self.failures: dict[str, int] = {}
+        self.failed = 0
+        self.pointless: list[str] = []
+        self._ruled = None if rules is None else RuledSearch(pod, rules, table)
+
+    @cached_property
+    def _budgets(self) -> Budgets:
+        return Budgets(self._cluster)
+
+    def run(self, args: Any, random: Random | None = None) -> Candidates:
+        """Candidates among the nodes where evicting pods might help, as many as ``args`` want (None: all).
+
+        It begins at the first of these nodes, or with ``random`` at any. Candidates without budget violations come
+        first; the search goes on until there is at least one such.
+        """
+        rows = self._diagnosis.preemptable()
+        if random is not None and len(rows):
+            rows = np.roll(rows, -random.randrange(len(rows)))
+        enough = len(rows) + 1 if args is None else wanted_candidates(len(rows), args)
+        found = NONE
+        first, missing = 0, enough
+        while first < len(rows):
+            step = max(missing, 64)
+            found = found.concatenate(self._among(rows[first : first + step]))
+            first += step
+            clean = found.violations == 0
+            total = np.minimum(np.cumsum(clean), enough) + np.minimum(np.cumsum(~clean), enough)
+            done = np.flatnonzero(np.logical_or.accumulate(clean) & (total >= enough))
+            if len(done):
+                found = found.take(np.arange(done[0] + 1))
+                break
+            missing = enough - int(total[-1]) if len(total) else enough
+        clean = found.violations == 0
+        return found.take(np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]]))
+
+    def refusal(self) -> Status:
+        """Why no node would do."""
+        if self._ruled is not None and self._ruled.errors:
+            return Status.error(self._ruled.error(self.pointless))
+        if self.pointless:
+            problems = [expected_victim(name) for name in self.pointless]
+            return Status.error(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        return Status.unschedulable(self.message())
+
+    def message(self) -> str:
+        """Why no node would do, as far as nodes said so."""
+        histogram = dict(self.failures)
+        size = len(self._cluster.node_order)
+        absent = size - self.failed
+        if absent:
+            histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
+        return fit_message(size, histogram)
+
+    def _among(self, rows: IntpArray) -> Candidates:
+        """Candidates among ``rows``, in their order; only those are tried that are not known."""
+        if self.tried is None:
+            return self._candidates_on(rows)
+        # Of nodes where others are nominated it depends on these, and is not kept.
+        promised = np.array(list(self._nominated), np.intp)
+        self.tried.forget(promised)
+        unknown = rows[self.tried.unknown(rows)]
+        if len(unknown):
+            self.tried.keep(unknown, self._candidates_on(unknown))
+        found = self.tried.candidates_among(rows)
+        self.tried.forget(promised)
+        return found
+
+    def _candidates_on(self, rows: IntpArray) -> Candidates:
+        """Candidates among ``rows``, in their order."""
+        shapes, there = self._table.shapes_on(rows)
+        priorities = self._cluster.shapes.priorities
+        if self._ruled is None:
+            victims = there & (priorities[shapes] < self._pod.priority)
+        else:
+            victims = self._ruled.possible(rows, there)
+        possible = victims.any(axis=1)
+        if not possible.all():
+            if self._ruled is None:
+                self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
+            else:
+                for row in rows[~possible].tolist():
+                    self._fail(self._ruled.nobody(self._cluster.columns.names[row]), 1)
+            rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
+        if not len(rows):
+            return NONE
+        change = self._without(rows, shapes, victims)
+        fits = self._fits(rows, change)
+        if not fits.all():
+            out = np.flatnonzero(~fits)
+            self._explain(rows[out], change.part(out))
+            rows, victims, change = rows[fits], victims[fits], change.part(fits)
+        if self._ruled is not None and len(rows):
+            refused = self._ruled.begin(rows, victims)
+            for reason in refused.values():
+                self._fail(reason, 1)
+            taken = np.array([place not in refused for place in range(len(rows))], np.bool_)
+            rows, victims, change = rows[taken], victims[taken], change.part(taken)
+        if not len(rows):
+            return NONE
+        violating = self._violating(rows, victims)
+        gone = self._reprieve(rows, change, victims, violating)
+        if self._ruled is not None:
+            violating &= ~self._ruled.uncounted
+            clean = self._ruled.clean
+            rows, change, gone, violating = rows[clean], change.part(clean), gone[clean], violating[clean]
+        needed = gone.any(axis=1)
+        if not len(rows):
+            return NONE
+        if not needed.all():
+            self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
+            left = np.flatnonzero(needed)
+            rows, change, gone, violating = rows[left], change.part(left), gone[left], violating[left]
+        return self._measure(rows, change.shapes, gone, violating) if len(rows) else NONE
+
+    def _measure(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
+        priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
+        top = counts_most = priority.max(axis=1)
+        if self._cluster.shapes.features.first_victim_counts_most:
+            breaking = gone & violating
+            first = np.where(breaking.any(axis=1), breaking.argmax(axis=1), gone.argmax(axis=1))
+            counts_most = priority[np.arange(len(rows)), first]
+        starts = self._table.starts(rows, gone.shape[1])
+        return Candidates(
+            rows,
+            (gone & violating).sum(axis=1),
+            counts_most,
+            np.where(gone, priority + PRIORITY_SHIFT, 0).sum(axis=1),
+            gone.sum(axis=1),
+            np.where(priority == top[:, None], starts, NEVER_STARTED).min(axis=1),
+            gone,
+            gone & violating,
+        )
+
+    def claim(self, candidates: Candidates, place: int) -> Victims:
+        """The pods that have to leave one candidate."""
+        victims = self.victims(int(candidates.rows[place]), candidates.gone[place], candidates.broken[place])
+        return Victims(tuple(victims), int(candidates.violations[place]))
+
+    def ask_extenders(self, extenders: Extenders, candidates: Candidates) -> dict[str, Victims] | Status:
+        """What extenders leave of the candidates, by node."""
+        names = self._cluster.columns.names
+        claims = {names[row]: self.claim(candidates, place) for place, row in enumerate(candidates.rows.tolist())}
+        return extenders.preempt(self._pod, self._cluster, claims)
+
+    def victims(self, row: int, gone: BoolArray, broken: BoolArray) -> list[PodInfo]:
+        """The pods that have to leave one node, the most important first."""
+        pods = self._table.pods(row)
+        columns = np.flatnonzero(gone)
+        first = [pods[c] for c in columns if broken[c]]
+        rest = [pods[c] for c in columns if not broken[c]]
+        return by_importance([*first, *rest]) if first and rest else [*first, *rest]
+
+    def _without(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray) -> PodDelta:
+        """All possible victims gone."""
+        change = PodDelta(self._cluster.shapes, shapes, -victims.astype(np.int64))
+        if self._pod.shape.ports:
+            ports = self._cluster.ports[rows].copy()
+            for place, k in np.argwhere(victims):
+                self._set_ports(ports, int(place), int(shapes[place, k]), used=False)
+            change.ports = ports
+        return change
+
+    def _set_ports(self, ports: BoolArray, place: int, shape: int, *, used: bool) -> None:
+        wanted = self._cluster.shapes.shapes[shape].ports
+        if wanted:
+            ports[place, self._cluster.port_columns(wanted)] = used
+
+    def _fits(self, rows: IntpArray, change: PodDelta) -> BoolArray:
+        """bool[n]: where the pod fits after the change, also with the pods nominated there."""
+        fits = self._evaluation.fits_after(self._pod, NodeView(self._cluster, rows, change))
+        if self._nominated:
+            both, places = self._with_nominated(rows, change)
+            if len(places):
+                view = NodeView(self._cluster, rows[places], both)
+                fits[places] &= self._evaluation.fits_after(self._pod, view)
+        return fits
+
+    def _with_nominated(self, rows: IntpArray, change: PodDelta) -> tuple[PodDelta, IntpArray]:
+        """The change with nominated pods come, too, for the places that have some."""
+        places = np.array([k for k, row in enumerate(rows) if int(row) in self._nominated], np.intp)
+        come = change_of(self._cluster, rows[places], [self._nominated[int(rows[k])] for k in places], 1)
+        part = change.part(places)
+        both = PodDelta(
+            self._cluster.shapes,
+            np.concatenate([part.shapes, come.shapes], axis=1),
+            np.concatenate([part.signs, come.signs], axis=1),
+        )
+        if come.ports is not None:
+            mine = part.ports if part.ports is not None else self._cluster.ports[rows[places]]
+            wider = come.ports.copy()
+            wider[:, : mine.shape[1]] = mine
+            for k, place in enumerate(places):
+                for info in self._nominated[int(rows[place])]:
+                    self._set_ports(wider, k, info.shape.index, used=True)
+            both.ports = wider
+        else:
+            both.ports = part.ports
+        return both, places
+
+    def _reprieve(self, rows: IntpArray, change: PodDelta, victims: BoolArray, violating: BoolArray) -> BoolArray:
+        """bool[n, P]: pods that must go for good. Those whose budget would break are tried first."""
+        gone = victims.copy()
+        position = np.arange(victims.shape[1])
+        rank = np.where(victims, np.where(violating, 0, 1), 2) * victims.shape[1] + position
+        order = np.argsort(rank, axis=1)
+        left = victims.sum(axis=1)
+        for turn in range(int(left.max())):
+            places = np.flatnonzero(left > turn)
+            columns = order[places, turn]
+            change.move(self._cluster.shapes, places, columns, +1)
+            held = self._hold_ports(change, places, columns)
+            everywhere = len(places) == len(rows)
+            fits = self._fits(rows[places], change if everywhere else change.part(places))
+            if self._ruled is not None:
+                fits = self._ruled.judge(places, columns, fits)
+            gone[places[fits], columns[fits]] = False
+            back = ~fits
+            change.move(self._cluster.shapes, places[back], columns[back], -1)
+            if held is not None:
+                for k in np.flatnonzero(back):
+                    self._set_ports(held, int(places[k]), int(change.shapes[places[k], columns[k]]), used=False)
+        return gone
+
+    def _hold_ports(self, change: PodDelta, places: IntpArray, columns: IntpArray) -> BoolArray | None:
+        if change.ports is not None:
+            for place, column in zip(places, columns, strict=True):
+                self._set_ports(change.ports, int(place), int(change.shapes[place, column]), used=True)
+        return change.ports
+
+    def _violating(self, rows: IntpArray, victims: BoolArray) -> BoolArray:
+        """bool[n, P]: victims whose eviction a budget does not allow, counted most important first."""
+        violating = np.zeros(victims.shape, np.bool_)
+        if self._budgets:
+            for k, row in enumerate(rows):
+                pods = self._table.pods(int(row))
+                columns = np.flatnonzero(victims[k])
+                for column, breaks in zip(columns, self._budgets.broken_by([pods[c] for c in columns]), strict=True):
+                    violating[k, column] = breaks
+        return violating
+
+    def _explain(self, rows: IntpArray, change: PodDelta) -> None:
+        """Count why the pod does not fit there even without any victim."""
+        evaluation, view = self._evaluation, NodeView(self._cluster, rows, change)
+        verdicts = evaluation.verdicts_on(self._pod, view)
+        if self._nominated:
+            both, places = self._with_nominated(rows, change)
+            if len(places):
+                with_them = evaluation.verdicts_on(self._pod, NodeView(self._cluster, rows[places], both))
+                worse = ~with_them.feasible
+                kept = NodeView(self._cluster, rows[places[worse]], both.part(worse))
+                verdicts.overlay(places[worse], evaluation.verdicts_on(self._pod, kept))
+        for reason, count in verdicts.histogram().items():
+            self._fail(reason, count, nodes=0)
+        self.failed += len(rows)
+
+    def _fail(self, reason: str, count: int, nodes: int | None = None) -> None:
+        self.failures[reason] = self.failures.get(reason, 0) + count
+        self.failed += count if nodes is None else nodes
