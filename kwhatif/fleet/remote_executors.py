@@ -11,7 +11,7 @@ import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from functools import partial
 from typing import Any
 
@@ -119,7 +119,9 @@ class RayExecutor:
         ours = not ray.is_initialized()
         if ours:
             try:
-                ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+                # Ray has workers look for modules where it is started, which is not to be somebody's checkout.
+                with chdir(sys.prefix):
+                    ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
             except Exception as error:
                 raise ClusterError(f"{self._address or 'ray'}: cannot be reached: {error}") from None
         try:

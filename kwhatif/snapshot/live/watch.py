@@ -13,7 +13,7 @@ Upstream: pkg/scheduler/schedule_one.go and framework/preemption/executor.go say
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,7 +23,6 @@ from kwhatif import bounds
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Kind
-from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.times import check_times
 from kwhatif.errors import ClusterError, InputError
@@ -416,7 +415,7 @@ class KindWatch:
         """Key, version, uid, whether it is a pod with a node, and text of each object; old Events are left out."""
         if self.kind.idle:
             return
-        objects: list[dict[str, Any]] | list[Resource] = listing.whole if self.kind.whole else listing.objects
+        objects: Sequence[Any] = listing.whole if self.kind.whole else listing.objects
         for obj, version in zip(objects, listing.versions, strict=True):
             node = isinstance(obj, Pod) and bool(obj.spec.node_name)
             if isinstance(obj, dict):
