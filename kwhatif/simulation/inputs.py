@@ -60,6 +60,8 @@ class ManifestOptions:
     max_pods: int = PODS
     api_resources: str = ""
     """A file of what the cluster's API server serves."""
+    exclude: Sequence[str] | None = None
+    """Patterns of files and directories that are left out of directories."""
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,8 @@ def load(inquiry: PipelineState) -> PipelineState:
             case.manifests = first.manifests
         else:
             inquiry.question.load(case)
+            for text in case.reading_notes:
+                inquiry.notes.note(text)
             for manifest in (*case.manifests, *case.supporting_manifests):
                 if manifest.instead_of is not None:
                     what = f"{manifest.obj.kind} {manifest.obj.name}"

@@ -29,10 +29,11 @@ from kwhatif.results.gate import GateResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, SchedulerOptions
+from kwhatif.simulation.manifest_loading import read_manifests
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
-from kwhatif.snapshot.load import load_manifests
-from kwhatif.snapshot.read.files import gather_files
+from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.read.directories import gather_directories
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,13 @@ class Gate(Question[GateResult]):
         if not snapshot:
             raise UsageError(NO_CLUSTER)
         version = engine.kubernetes_version or told.kubernetes_version
+        reading = inputs.manifest_options
+        excluded = [*(reading.exclude or ()), *(told.exclude or ())]
         return GateScenario(
             replace(
                 inputs,
                 snapshot=snapshot,
+                manifest_options=replace(reading, exclude=excluded),
                 now=inputs.now or datetime.now(UTC),
                 autoscale=inputs.autoscale or told.autoscale or (),
             ),
@@ -95,18 +99,18 @@ class Gate(Question[GateResult]):
 
     def load(self, case: Scenario) -> None:
         """Read the manifests as they are to be, and as they were."""
-        files, namespace = case.inputs.manifests, case.inputs.namespace
         # With a base, a head without manifests is a change, too: all of them go.
-        case.manifests = load_manifests(self._gather_files(files, may_be_empty=self.base is not None), namespace)
+        case.manifests = self._read_side(case, case.inputs.manifests, may_be_empty=self.base is not None)
         if self.base is not None:
             proposal = cast("GateScenario", case)
-            proposal.base = load_manifests(self._gather_files(self.base, may_be_empty=True), namespace)
+            proposal.base = self._read_side(case, self.base, may_be_empty=True)
 
-    def _gather_files(self, files: Files, *, may_be_empty: bool) -> Files:
-        paths = gather_files(
+    def _read_side(self, case: Scenario, files: Files, *, may_be_empty: bool) -> list[Manifest]:
+        paths = gather_directories(
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=may_be_empty
         )
-        return [*paths, *(each for each in files if not isinstance(each, str))]
+        given = [*paths, *(each for each in files if not isinstance(each, str))]
+        return read_manifests(case.inputs, given, case.reading_notes, may_be_empty=may_be_empty)
 
     def expand(self, case: Scenario) -> None:
         proposal = cast("GateScenario", case)
