@@ -8,14 +8,20 @@ from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
 
 
 def read_manifests(
-    inputs: Inputs, files: Files, notes: list[str], *, namespace: str = "", may_be_empty: bool = False
+    inputs: Inputs,
+    files: Files,
+    notes: list[str],
+    *,
+    namespace: str = "",
+    may_be_empty: bool = False,
+    recursive: bool = True,
 ) -> list[Manifest]:
     """The objects of ``files``; what is worth knowing of them is added to ``notes``. Raises InputError.
 
     What names no namespace gets ``namespace``, unsaid that of the inputs.
     """
     report = ReadingReport()
-    options = ReadingOptions(exclude=tuple(inputs.manifest_options.exclude or ()), may_be_empty=may_be_empty)
+    options = ReadingOptions(tuple(inputs.manifest_options.exclude or ()), may_be_empty, recursive)
     manifests = load_manifests(files, namespace or inputs.namespace, options, report)
     notes += (note for note in report.notes() if note not in notes)
     return manifests

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.directories import gather_directories, is_excluded, list_manifests
+from kwhatif.snapshot.read.directories import gather_directories, list_manifests
+from kwhatif.snapshot.read.path_patterns import is_excluded
 
 FILES = (
     *("b.yaml", "a.yml", "c.json.gz", "README.md", ".kwhatif.yaml", "kustomization.yaml"),

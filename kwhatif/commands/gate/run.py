@@ -22,6 +22,7 @@ from typing import cast
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
+from kwhatif.commands.gate.revisions import sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
@@ -99,18 +100,21 @@ class Gate(Question[GateResult]):
 
     def load(self, case: Scenario) -> None:
         """Read the manifests as they are to be, and as they were."""
+        base, head = sides_of(self.base, case.inputs.manifests)
         # With a base, a head without manifests is a change, too: all of them go.
-        case.manifests = self._read_side(case, case.inputs.manifests, may_be_empty=self.base is not None)
-        if self.base is not None:
+        case.manifests = self._read_side(case, head, may_be_empty=base is not None)
+        if base is not None:
             proposal = cast("GateScenario", case)
-            proposal.base = self._read_side(case, self.base, may_be_empty=True)
+            proposal.base = self._read_side(case, base, may_be_empty=True)
 
     def _read_side(self, case: Scenario, files: Files, *, may_be_empty: bool) -> list[Manifest]:
         paths = gather_directories(
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=may_be_empty
         )
         given = [*paths, *(each for each in files if not isinstance(each, str))]
-        return read_manifests(case.inputs, given, case.reading_notes, may_be_empty=may_be_empty)
+        return read_manifests(
+            case.inputs, given, case.reading_notes, may_be_empty=may_be_empty, recursive=self.recursive
+        )
 
     def expand(self, case: Scenario) -> None:
         proposal = cast("GateScenario", case)

@@ -1,45 +1,19 @@
-"""Manifests of a repository: the directories below those that a command names, and the files of each.
-
-What is left out is told by patterns: one without a slash means any directory or file of that name, one with a slash the
-end of a path; ``*`` stands for anything but a slash, ``**`` for that as well.
-"""
+"""Manifests of a repository: the directories below those that a command names, and the files of each."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import STDIN, display_path, found_in, is_manifest, os_error
-
-
-@cache
-def _expression_of(pattern: str) -> re.Pattern[str]:
-    """A pattern as an expression for whole paths."""
-    text = ""
-    for part in re.split(r"(\*\*/?|\*|\?)", pattern.strip("/")):
-        match part:
-            case "**/" | "**":
-                text += r"(?:.*/)?" if part.endswith("/") else ".*"
-            case "*":
-                text += "[^/]*"
-            case "?":
-                text += "[^/]"
-            case _:
-                text += re.escape(part)
-    return re.compile(rf"(?:.*/)?{text}(?:/.*)?", re.DOTALL)
-
-
-def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the patterns leaves out a file, or a directory that it is in."""
-    plain = path.replace(os.sep, "/")
-    return any(_expression_of(pattern).fullmatch(plain) for pattern in patterns if pattern.strip("/"))
+from kwhatif.snapshot.read.files import STDIN, display_path, found_in, os_error
+from kwhatif.snapshot.read.git_revisions import tree_named
+from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
 
 
 def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_empty: bool = False) -> list[str]:
-    """The directories with manifests below those given, in the order of their paths; a file stays as it is.
+    """The directories with manifests below those given, in the order of their paths; a file stays as it is, and so
+    does a ``REVISION:PATH`` of git.
 
     Other than ``kubectl -R``, this passes over directories whose names begin with a dot, such as ``.git``. Raises
     InputError for a path that is not there, or a directory without manifests unless it ``may_be_empty``.
@@ -47,7 +21,7 @@ def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_e
     found: list[str] = []
     for path in paths:
         if path == STDIN or not os.path.isdir(path):
-            if path != STDIN and not os.path.exists(path):
+            if path != STDIN and not os.path.exists(path) and tree_named(path) is None:
                 raise InputError("no such file or directory", source=display_path(path))
             found.append(path)
             continue
@@ -65,12 +39,8 @@ def _folders_below(path: str, *, recursive: bool) -> Iterator[str]:
 
     for folder, folders, names in os.walk(path, onerror=complain):
         folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
-        if any(map(_is_listed, names)):
+        if any(map(is_listed, names)):
             yield folder
-
-
-def _is_listed(name: str) -> bool:
-    return is_manifest(name) and not name.startswith(".")
 
 
 def list_manifests(directory: str, exclude: Sequence[str] = ()) -> list[str]:
@@ -79,7 +49,7 @@ def list_manifests(directory: str, exclude: Sequence[str] = ()) -> list[str]:
     Raises InputError for a directory that cannot be read, and for a link that leads out of it.
     """
     try:
-        names = sorted(filter(_is_listed, os.listdir(directory)))
+        names = sorted(filter(is_listed, os.listdir(directory)))
     except OSError as error:
         raise os_error(error, directory) from None
     files = [os.path.join(directory, name) for name in names]

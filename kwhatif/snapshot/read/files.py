@@ -140,16 +140,22 @@ def is_manifest(name: str) -> bool:
 
 
 def _text(path: str, max_bytes: int) -> Text:
-    name = display_path(path)
     try:
-        data = decompress_all([_read(path, max_bytes)], max_bytes)
-        _check_sort(data)
-        data, logs = without_logs(data)
-        _check_utf8(data)
+        data = _read(path, max_bytes)
     except OSError as error:
         raise os_error(error, path) from None
     except ValueError:
-        raise InputError("no file can have this name", source=name) from None
+        raise InputError("no file can have this name", source=display_path(path)) from None
+    return text_of(display_path(path), data, max_bytes)
+
+
+def text_of(name: str, data: bytes, max_bytes: int) -> Text:
+    """The text of a file's bytes, unpacked. Raises InputError, with the name, for what is none."""
+    try:
+        data = decompress_all([data], max_bytes)
+        _check_sort(data)
+        data, logs = without_logs(data)
+        _check_utf8(data)
     except OtherDocumentError as error:
         raise OtherDocumentError(error.sort, source=name) from None
     except InputError as error:

@@ -15,7 +15,8 @@ from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.progress import report_start
 from kwhatif.snapshot.read.directories import list_manifests
-from kwhatif.snapshot.read.files import STDIN, Text, display_path, once, read_paths
+from kwhatif.snapshot.read.files import STDIN, Text, display_path, once, read_paths, text_of
+from kwhatif.snapshot.read.git_revisions import read_tree, tree_named
 from kwhatif.snapshot.read.objects import Document, Item, Origin, decode, is_template, items_of, read_documents
 from kwhatif.snapshot.read.other_documents import (
     OTHER,
@@ -34,10 +35,14 @@ _SNAPSHOT = ("kwhatif.dev/v1", "ClusterSnapshot")
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How manifests are read: what of directories is left out (``exclude``, patterns), and whether that may be all."""
+    """How manifests are read: what of directories is left out (``exclude``, patterns), and whether that may be all.
+
+    Directories of git's revisions are read with those below them, unless not ``recursive``; others are named each.
+    """
 
     exclude: Sequence[str] = ()
     may_be_empty: bool = False
+    recursive: bool = True
 
 
 @dataclass
@@ -101,6 +106,19 @@ def read_items(
 
 
 def _texts_of(path: str, options: ReadingOptions, report: ReadingReport) -> Iterator[GivenText]:
+    tree = tree_named(path)
+    if tree is not None:
+        for file, data in read_tree(tree, options.exclude, recursive=options.recursive):
+            name = display_path(f"{tree.revision}:{file}")
+            try:
+                text = text_of(name, data, bounds.MANIFEST_BYTES)
+            except OtherDocumentError as error:
+                if file == tree.path:
+                    raise
+                report.pass_over(error.sort, name)
+            else:
+                yield GivenText(text, is_named=file == tree.path)
+        return
     if path == STDIN or not os.path.isdir(path):
         for text in read_paths([path], max_bytes=bounds.MANIFEST_BYTES):
             yield GivenText(text, is_named=True)
