@@ -278,6 +278,16 @@ Excluded = Annotated[
 ]
 
 
+Variables = Annotated[
+    list[str] | None,
+    option(
+        "--var",
+        metavar="NAME=VALUE",
+        help="What Flux puts in place of ${NAME} in manifests (repeatable). Default: what ${NAME:=VALUE} says.",
+    ),
+]
+
+
 Autoscale = Annotated[
     list[str] | None,
     option(
@@ -320,6 +330,7 @@ class ManifestFlags(ManifestOptions):
     max_pods: MaxPods = PODS
     api_resources: ApiResources = ""
     exclude: Excluded = None
+    variables: Variables = None
 
     def with_rules_file(self) -> Self:
         """These, with what the nearest rules file leaves out of directories. Raises InputError for the file."""

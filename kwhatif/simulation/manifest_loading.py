@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Files, Inputs
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
+
+
+def variables_of(told: Sequence[str]) -> dict[str, str]:
+    """Names and values of ``NAME=VALUE``, of which the last counts. Raises UsageError."""
+    found: dict[str, str] = {}
+    for each in told:
+        name, equals, value = each.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--var {each}: expected NAME=VALUE")
+        found[name] = value
+    return found
 
 
 def read_manifests(
@@ -21,7 +35,9 @@ def read_manifests(
     What names no namespace gets ``namespace``, unsaid that of the inputs.
     """
     report = ReadingReport()
-    options = ReadingOptions(tuple(inputs.manifest_options.exclude or ()), may_be_empty, recursive)
+    told = inputs.manifest_options
+    options = ReadingOptions(tuple(told.exclude or ()), may_be_empty, recursive, variables_of(told.variables or ()))
     manifests = load_manifests(files, namespace or inputs.namespace, options, report)
-    notes += (note for note in report.notes() if note not in notes)
+    notes += (f"note: {note}" for note in report.notes())
+    notes += (f"warning: {what}: {effect}" for what, effect in report.gaps())
     return manifests

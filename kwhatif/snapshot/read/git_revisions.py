@@ -1,7 +1,7 @@
 """Files of a revision, read from a git repository's objects by ``git`` itself, without checking anything out.
 
-``REVISION:PATH`` names a file or a directory as git does. Nothing of the repository's own configuration that would run a
-program is used: no hooks, no filters, no pagers, no fetching of what a partial clone lacks.
+``REVISION:PATH`` names a file or a directory as git does. Nothing of the repository's own configuration that would run
+a program is used: no hooks, no filters, no pagers, no fetching of what a partial clone lacks.
 """
 
 from __future__ import annotations

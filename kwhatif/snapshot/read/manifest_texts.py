@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kwhatif import bounds
@@ -17,7 +17,16 @@ from kwhatif.progress import report_start
 from kwhatif.snapshot.read.directories import list_manifests
 from kwhatif.snapshot.read.files import STDIN, Text, display_path, once, read_paths, text_of
 from kwhatif.snapshot.read.git_revisions import read_tree, tree_named
-from kwhatif.snapshot.read.objects import Document, Item, Origin, decode, is_template, items_of, read_documents
+from kwhatif.snapshot.read.objects import (
+    Document,
+    Item,
+    Origin,
+    decode,
+    is_template,
+    items_of,
+    plain_of,
+    read_documents,
+)
 from kwhatif.snapshot.read.other_documents import (
     OTHER,
     TEMPLATE,
@@ -28,6 +37,7 @@ from kwhatif.snapshot.read.other_documents import (
     sort_of_document,
     sort_of_kind,
 )
+from kwhatif.snapshot.read.substitutions import Substitution, is_encrypted, without_encryption
 
 _SNAPSHOT = ("kwhatif.dev/v1", "ClusterSnapshot")
 """Whoever names one among manifests is told that by those who read them."""
@@ -38,21 +48,35 @@ class ReadingOptions:
     """How manifests are read: what of directories is left out (``exclude``, patterns), and whether that may be all.
 
     Directories of git's revisions are read with those below them, unless not ``recursive``; others are named each.
+    ``variables`` are those that Flux substitutes.
     """
 
     exclude: Sequence[str] = ()
     may_be_empty: bool = False
     recursive: bool = True
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class MissingVariables:
+    """Variables of a file without a value: ``named`` stand for themselves, for ``unknown`` objects are ``left_out``."""
+
+    named: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+    left_out: list[str] = field(default_factory=list)
 
 
 @dataclass
 class ReadingReport:
     """What is worth knowing of manifests that were read.
 
-    ``passed_over`` has the places of documents that are no objects, by sort.
+    ``passed_over`` has the places of documents that are no objects, by sort, ``encrypted`` those of Secrets that SOPS
+    has encrypted, ``missing`` the variables of Flux's that have no value, by file.
     """
 
     passed_over: dict[DocumentSort, list[str]] = field(default_factory=dict)
+    encrypted: list[str] = field(default_factory=list)
+    missing: dict[str, MissingVariables] = field(default_factory=dict)
 
     def pass_over(self, sort: DocumentSort, place: str) -> None:
         """Count a document that is no object."""
@@ -64,6 +88,23 @@ class ReadingReport:
             sorts = sorted(self.passed_over.items(), key=lambda entry: (-len(entry[1]), entry[0].name))
             counts = ", ".join(sort.count(len(places)) for sort, places in sorts)
             yield f"passed over in directories, as no objects of a cluster: {counts}"
+        if self.encrypted:
+            number = len(self.encrypted)
+            what = "Secret is encrypted" if number == 1 else "Secrets are encrypted"
+            yield f"{number} {what} by SOPS: what {'it holds' if number == 1 else 'they hold'} is not known"
+
+    def gaps(self) -> Iterator[tuple[str, str]]:
+        """What is not known of the manifests, by file, and what follows."""
+        for file, missing in self.missing.items():
+            names = sorted({*missing.named, *missing.unknown})
+            options = " ".join(f"--var {name}=..." for name in names)
+            effects = []
+            if missing.left_out:
+                verb = "is" if len(missing.left_out) == 1 else "are"
+                effects.append(f"{', '.join(missing.left_out)} {verb} left out")
+            if missing.named:
+                effects.append("in names and labels their own names stand for variables")
+            yield f"{file}: Flux substitutes {', '.join(names)}; give {options}", "; ".join(effects)
 
 
 @dataclass(frozen=True)
@@ -91,7 +132,9 @@ def read_items(
                     nothing = nothing and not entry.is_named
                     for item in _items_of(document, entry, report):
                         nothing = False
-                        yield document, item, entry.is_named
+                        complete = _complete_item(item, entry.text, options, report)
+                        if complete is not None:
+                            yield document, complete, entry.is_named
         else:
             nothing = False
             document = Document(Origin(f"object {number}"), dict(each))
@@ -162,6 +205,28 @@ def _items_of(document: Document, given: GivenText, report: ReadingReport) -> It
             raise OtherDocumentError(sort, source=item.source, place=item.place)
         else:
             report.pass_over(sort, document.source)
+
+
+def _complete_item(item: Item, text: Text, options: ReadingOptions, report: ReadingReport) -> Item | None:
+    """The object with what Flux substitutes and without what SOPS has encrypted; None if it cannot be known."""
+    if b"${" not in text.data and b"sops" not in text.data:
+        return item
+    whole = plain_of(item)
+    if item.kind == "Secret" and is_encrypted(whole):
+        report.encrypted.append(item.source)
+        whole = without_encryption(whole)
+    substitution = Substitution(options.variables)
+    whole = substitution.apply(whole)
+    if substitution.named or substitution.unknown:
+        missing = report.missing.setdefault(text.name, MissingVariables())
+        missing.named |= substitution.named
+        missing.unknown |= substitution.unknown
+        if substitution.unknown:
+            metadata = whole.get("metadata")
+            name = metadata.get("name") if isinstance(metadata, dict) else None
+            missing.left_out.append(f"{item.kind} {name or '...'}")
+            return None
+    return replace(item, value=whole)
 
 
 def _sort_of_found(document: Document) -> DocumentSort | None:
