@@ -57,7 +57,13 @@ class _PlainType:
 
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Files", ("filename", "recursive", "namespace", "verb", "templates", "admission_plugins", "ignore_unknown")),
+    (
+        "Files",
+        (
+            *("filename", "recursive", "exclude", "namespace", "verb", "templates", "admission_plugins"),
+            *("ignore_unknown", "variables"),
+        ),
+    ),
     (
         "Cluster",
         (
@@ -155,11 +161,11 @@ def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: st
     if metavar and not given["files"]:
         raise build_missing_argument(metavar)
     if recursive:
-        from kwhatif.snapshot.read.files import gather_files
+        from kwhatif.snapshot.read.directories import gather_directories
 
         for name in ("files", "filename"):
             if given.get(name):
-                given[name] = gather_files(given[name])
+                given[name] = gather_directories(given[name])
     return callback(**given)
 
 

@@ -45,7 +45,10 @@ def expand(
     source = cluster.find_source()
     check_stdin(*files, source, *(edits.edits or ()))
     result = ask(
-        Expand(), Scenario(Inputs(source, files, namespace, edits or None, reading), SchedulerOptions(strict=strict))
+        Expand(),
+        Scenario(
+            Inputs(source, files, namespace, edits or None, reading.with_rules_file()), SchedulerOptions(strict=strict)
+        ),
     )
     finish(_render(result, output, everything), result.exit_code, result.notes)
 

@@ -56,14 +56,18 @@ class Formats(StrEnum):
 @expand_groups
 def gate(
     files: Annotated[
-        list[str], argument(metavar="DIR|FILE", help="Manifests as they are to be: directories, files, or '-'.")
+        list[str],
+        argument(
+            metavar="DIR|FILE", help="Manifests as they are to be: directories, files, REVISION:PATH of git, or '-'."
+        ),
     ],
     base: Annotated[
         list[str] | None,
         option(
             "--base",
             metavar="DIR|FILE",
-            help="Manifests as they were: only differences are judged. Default: everything is (repeatable).",
+            help="Manifests as they were, or a revision of git: only differences are judged. Default: everything is "
+            "(repeatable).",
         ),
     ] = None,
     config: Annotated[

@@ -7,11 +7,12 @@ Whatever goes wrong, nothing is said: a shell that is asked for a word wants no 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
 
 import typer
 
@@ -267,6 +268,26 @@ MaxPods = Annotated[
 ]
 
 
+Excluded = Annotated[
+    list[str] | None,
+    option(
+        "--exclude",
+        metavar="GLOB",
+        help="Leave these files and directories out of directories: a name, or the end of a path (repeatable).",
+    ),
+]
+
+
+Variables = Annotated[
+    list[str] | None,
+    option(
+        "--var",
+        metavar="NAME=VALUE",
+        help="What Flux puts in place of ${NAME} in manifests (repeatable). Default: what ${NAME:=VALUE} says.",
+    ),
+]
+
+
 Autoscale = Annotated[
     list[str] | None,
     option(
@@ -308,6 +329,16 @@ class ManifestFlags(ManifestOptions):
     ignore_unknown: IgnoreUnknown = False
     max_pods: MaxPods = PODS
     api_resources: ApiResources = ""
+    exclude: Excluded = None
+    variables: Variables = None
+
+    def with_rules_file(self) -> Self:
+        """These, with what the nearest rules file leaves out of directories. Raises InputError for the file."""
+        from kwhatif.simulation.repository_policy import find_policy, read_policy
+
+        path = find_policy(os.curdir)
+        told = read_policy(path).policy.exclude if path else None
+        return dataclasses.replace(self, exclude=[*(self.exclude or ()), *told]) if told else self
 
 
 class Verb(StrEnum):

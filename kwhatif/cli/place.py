@@ -115,7 +115,9 @@ def place(
         detailed=output in (Output.wide, Output.json, Output.yaml) or bool(reports),
     )
     mapped = is_mapped(reports)
-    asked = Inputs(source, paths, namespace, edits or None, reading, with_map=mapped, **scaling.inputs)
+    asked = Inputs(
+        source, paths, namespace, edits or None, reading.with_rules_file(), with_map=mapped, **scaling.inputs
+    )
     case = Scenario(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
     if explain:
         explain_run(question, case, explain, output, everything=everything, reports=reports)

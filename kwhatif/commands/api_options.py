@@ -61,6 +61,8 @@ class ManifestKeywords(EditKeywords, total=False):
     ``namespace`` is that of what names none. ``pod_template_paths`` say where custom resources have their pod template
     (``example.com/Job=$.spec.template``), ``admission_plugins`` which are on besides those that are by default.
     ``ignore_unknown`` kinds are no gap in the answer. ``api_resources`` is a file of what the API server serves.
+    ``exclude`` are patterns of files and directories that are left out of directories,
+    ``variables`` what Flux substitutes.
     """
 
     namespace: str
@@ -68,6 +70,8 @@ class ManifestKeywords(EditKeywords, total=False):
     admission_plugins: Sequence[str]
     ignore_unknown: bool
     api_resources: Path
+    exclude: Sequence[str]
+    variables: Mapping[str, str]
 
 
 class SchedulerKeywords(EditKeywords, total=False):
@@ -148,6 +152,8 @@ def build_scenario(
         options.get("verb"),
         options.get("max_pods", PODS),
         str(options.get("api_resources") or ""),
+        options.get("exclude"),
+        [f"{name}={value}" for name, value in (options.get("variables") or {}).items()],
     )
     gates = options.get("feature_gates") or {}
     named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")

@@ -60,6 +60,10 @@ class ManifestOptions:
     max_pods: int = PODS
     api_resources: str = ""
     """A file of what the cluster's API server serves."""
+    exclude: Sequence[str] | None = None
+    """Patterns of files and directories that are left out of directories."""
+    variables: Sequence[str] | None = None
+    """What Flux substitutes, as ``NAME=VALUE``."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,10 @@ class Notes:
     def warn(self, text: str) -> None:
         """Something that may make the answer other than meant."""
         self._texts[f"warning: {text}"] = None
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Texts that begin with what they are."""
+        self._texts.update(dict.fromkeys(texts))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)

@@ -63,6 +63,7 @@ def load(inquiry: PipelineState) -> PipelineState:
             case.manifests = first.manifests
         else:
             inquiry.question.load(case)
+            inquiry.notes.add(case.reading_notes)
             for manifest in (*case.manifests, *case.supporting_manifests):
                 if manifest.instead_of is not None:
                     what = f"{manifest.obj.kind} {manifest.obj.name}"

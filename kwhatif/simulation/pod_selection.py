@@ -19,10 +19,10 @@ from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Result
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import Files
+from kwhatif.simulation.manifest_loading import read_manifests
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.question import Question, Scenario
 from kwhatif.simulation.session import PodToSchedule
-from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.files import display_path
 
 FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")
@@ -131,8 +131,8 @@ class PodQuestion(Question[R_co]):
 
     def load(self, case: Scenario) -> None:
         namespace = self.namespace or "default"
-        case.manifests = load_manifests(self._files, namespace)
-        case.supporting_manifests = load_manifests(self.offered, namespace)
+        case.manifests = read_manifests(case.inputs, self._files, case.reading_notes, namespace=namespace)
+        case.supporting_manifests = read_manifests(case.inputs, self.offered, case.reading_notes, namespace=namespace)
 
     def expand(self, case: Scenario) -> None:
         for files, manifests in ((self._files, case.manifests), (self.offered, case.supporting_manifests)):

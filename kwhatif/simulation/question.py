@@ -33,7 +33,7 @@ class Scenario:
     ``supporting_manifests`` are not asked about by themselves, but beside the others. ``unknown_kinds`` are those of
     the manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where
     that places pods. ``initial_state`` is who was where before anything was asked, if the cluster is to be mapped.
-    ``make_scaler`` makes autoscalers for another run.
+    ``make_scaler`` makes autoscalers for another run. ``reading_notes`` are what is worth knowing of the manifests.
     """
 
     inputs: Inputs
@@ -49,6 +49,7 @@ class Scenario:
     session_after: Session | None = field(init=False, default=None)
     initial_state: ClusterObservation | None = None
     make_scaler: Callable[[], Scaler] | None = None
+    reading_notes: list[str] = field(default_factory=list)
 
     @property
     def scaler(self) -> Scaler | None:
@@ -131,9 +132,9 @@ class Question(ABC, Generic[R_co]):
 
     def load(self, case: Scenario) -> None:
         """Read the manifests."""
-        from kwhatif.snapshot.load import load_manifests
+        from kwhatif.simulation.manifest_loading import read_manifests
 
-        case.manifests = load_manifests(case.inputs.manifests, case.inputs.namespace)
+        case.manifests = read_manifests(case.inputs, case.inputs.manifests, case.reading_notes)
 
     def expand(self, case: Scenario) -> None:
         """Find out what becomes of the manifests."""

@@ -48,6 +48,7 @@ class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
         str | list[str] | None, Meta(description="What --autoscale names: NodeGroups, InstanceTypes, or both.")
     ] = None
     kubernetes_version: Annotated[str | None, Meta(description="What --kubernetes-version says.")] = None
+    exclude: Annotated[list[str] | None, Meta(description="What --exclude names, besides that.")] = None
     exemptions: Annotated[
         Literal["allowed", "forbidden"], Meta(description="Whether annotations may exempt workloads from rules.")
     ] = "allowed"

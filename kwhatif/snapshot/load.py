@@ -15,21 +15,18 @@ from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
-from kwhatif.progress import report_start, track
 from kwhatif.snapshot.collector import SnapshotCollector
 from kwhatif.snapshot.foreign.layouts import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
 from kwhatif.snapshot.read.files import display_path, lines_that_begin, once, read_paths
+from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport, read_items
 from kwhatif.snapshot.read.objects import (
-    Document,
     Item,
     Origin,
     decode_objects,
     head_of,
-    items_of,
     plain_of,
     put_in_namespace,
-    read_documents,
     resource_of,
 )
 from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
@@ -38,6 +35,7 @@ from kwhatif.snapshot.recording_lines import is_recording, lines_of
 __all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
 
 
+_AS_THEY_ARE = ReadingOptions()
 _NAMES = ("name", "generateName", "namespace")
 
 
@@ -107,50 +105,38 @@ def is_recorded(path: str) -> bool:
     return path == "-" or lines_that_begin(path, is_recording) is not None
 
 
-def load_manifests(given: Sequence[str | Mapping[str, Any]], namespace: str = "default") -> list[Manifest]:
+def load_manifests(
+    given: Sequence[str | Mapping[str, Any]],
+    namespace: str = "default",
+    options: ReadingOptions = _AS_THEY_ARE,
+    report: ReadingReport | None = None,
+) -> list[Manifest]:
     """The objects of manifests, in their order: those of files, and those given as plain values.
 
     Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name.
-    Of an object that appears twice one is enough; if they differ, the last one counts, unless it may make pods. Raises
-    InputError, also for those.
+    Of an object that appears twice one is enough; if they differ, the last one counts, unless its file was named itself
+    and it may make pods. What is worth knowing goes to the ``report``. Raises InputError, also for those.
     """
     manifests: list[Manifest] = []
     seen: dict[tuple[str, ...], int] = {}
-    for document in _documents(given):
+    told = ReadingReport() if report is None else report
+    for document, item, is_named in read_items(given, options, told):
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
-        for item in track(items_of(document), f"Loading {document.source}", "objects"):
-            manifest = _manifest(item, namespace)
-            key = _identity(manifest.obj, item)
-            place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
-            if place == len(manifests):
-                manifests.append(manifest)
-                continue
-            first = manifests[place]
-            if first.raw == manifest.raw:
-                continue
-            if _may_make_pods(item, key[0]):
-                raise _twice(key, item, first.origin)
-            manifests[place] = replace(manifest, instead_of=first.origin)
+        manifest = _manifest(item, namespace)
+        key = _identity(manifest.obj, item)
+        place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
+        if place == len(manifests):
+            manifests.append(manifest)
+            continue
+        first = manifests[place]
+        if first.raw == manifest.raw:
+            continue
+        if is_named and _may_make_pods(item, key[0]):
+            raise _twice(key, item, first.origin)
+        manifests[place] = replace(manifest, instead_of=first.origin)
     return manifests
-
-
-def _documents(given: Sequence[str | Mapping[str, Any]]) -> Iterator[Document]:
-    """All documents in the order given. Raises InputError if there are none at all."""
-    nothing = True
-    paths = once([each for each in given if isinstance(each, str)])
-    for number, each in enumerate(given, 1):
-        if isinstance(each, str):
-            report_start(f"Loading {display_path(each)}")
-            texts = read_paths([each], max_bytes=bounds.MANIFEST_BYTES)
-            documents = [document for text in texts for document in read_documents(text, strictly=True)]
-        else:
-            documents = [Document(Origin(f"object {number}"), dict(each))]
-        nothing = nothing and not documents
-        yield from documents
-    if nothing and given:
-        raise _nothing(paths)
 
 
 def _nothing(paths: Sequence[str]) -> InputError:

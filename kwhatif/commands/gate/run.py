@@ -29,6 +29,7 @@ from typing import cast
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
+from kwhatif.commands.gate.revisions import sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
@@ -36,10 +37,11 @@ from kwhatif.results.gate import GateResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, SchedulerOptions
+from kwhatif.simulation.manifest_loading import read_manifests
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
-from kwhatif.snapshot.load import load_manifests
-from kwhatif.snapshot.read.files import gather_files
+from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.read.directories import gather_directories
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,13 @@ class Gate(Question[GateResult]):
         if not snapshot:
             raise UsageError(NO_CLUSTER)
         version = engine.kubernetes_version or told.kubernetes_version
+        reading = inputs.manifest_options
+        excluded = [*(reading.exclude or ()), *(told.exclude or ())]
         return GateScenario(
             replace(
                 inputs,
                 snapshot=snapshot,
+                manifest_options=replace(reading, exclude=excluded),
                 now=inputs.now or datetime.now(UTC),
                 autoscale=inputs.autoscale or told.autoscale or (),
             ),
@@ -102,18 +107,21 @@ class Gate(Question[GateResult]):
 
     def load(self, case: Scenario) -> None:
         """Read the manifests as they are to be, and as they were."""
-        files, namespace = case.inputs.manifests, case.inputs.namespace
+        base, head = sides_of(self.base, case.inputs.manifests)
         # With a base, a head without manifests is a change, too: all of them go.
-        case.manifests = load_manifests(self._gather_files(files, may_be_empty=self.base is not None), namespace)
-        if self.base is not None:
+        case.manifests = self._read_side(case, head, may_be_empty=base is not None)
+        if base is not None:
             proposal = cast("GateScenario", case)
-            proposal.base = load_manifests(self._gather_files(self.base, may_be_empty=True), namespace)
+            proposal.base = self._read_side(case, base, may_be_empty=True)
 
-    def _gather_files(self, files: Files, *, may_be_empty: bool) -> Files:
-        paths = gather_files(
+    def _read_side(self, case: Scenario, files: Files, *, may_be_empty: bool) -> list[Manifest]:
+        paths = gather_directories(
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=may_be_empty
         )
-        return [*paths, *(each for each in files if not isinstance(each, str))]
+        given = [*paths, *(each for each in files if not isinstance(each, str))]
+        return read_manifests(
+            case.inputs, given, case.reading_notes, may_be_empty=may_be_empty, recursive=self.recursive
+        )
 
     def expand(self, case: Scenario) -> None:
         proposal = cast("GateScenario", case)

@@ -25,6 +25,7 @@ from typing import IO
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.compression import TruncatedError, decompress_all, decompress_chunks
+from kwhatif.snapshot.read.other_documents import OtherDocumentError, sort_of_text
 
 _START = re.compile(rb"^==== START (logs for container [^\n]{1,1000}) ====\n", re.MULTILINE)
 _MARK = b"==== START logs for container "
@@ -160,16 +161,24 @@ def is_manifest(name: str) -> bool:
 
 
 def _text(path: str, max_bytes: int) -> Text:
-    name = display_path(path)
     try:
-        data = decompress_all([_read(path, max_bytes)], max_bytes)
-        _check_sort(data)
-        data, logs = without_logs(data)
-        _check_utf8(data)
+        data = _read(path, max_bytes)
     except OSError as error:
         raise os_error(error, path) from None
     except ValueError:
-        raise InputError("no file can have this name", source=name) from None
+        raise InputError("no file can have this name", source=display_path(path)) from None
+    return text_of(display_path(path), data, max_bytes)
+
+
+def text_of(name: str, data: bytes, max_bytes: int) -> Text:
+    """The text of a file's bytes, unpacked. Raises InputError, with the name, for what is none."""
+    try:
+        data = decompress_all([data], max_bytes)
+        _check_sort(data)
+        data, logs = without_logs(data)
+        _check_utf8(data)
+    except OtherDocumentError as error:
+        raise OtherDocumentError(error.sort, source=name) from None
     except InputError as error:
         raise error.with_source(name) from None
     return Text(name, data.removeprefix(b"\xef\xbb\xbf"), logs)
@@ -201,6 +210,9 @@ def _read_to_end(file: IO[bytes], size: int, max_bytes: int) -> bytes:
 
 def _check_sort(data: bytes) -> None:
     """Refuse what would be read, had it been unpacked or exported first."""
+    sort = sort_of_text(data)
+    if sort is not None:
+        raise OtherDocumentError(sort)
     if data[257:262] == b"ustar" and b"\0" in data[:512]:
         raise InputError("a tar archive: unpack it and name the directory")
     if data[16:20] == _BBOLT_MAGIC:
@@ -317,39 +329,3 @@ def _pieces(file: IO[bytes], path: str, size: int, max_bytes: int) -> Iterator[b
             yield from decompress_chunks(iter(lambda: file.read(size), b""), max_bytes)
         except OSError as error:
             raise os_error(error, path) from None
-
-
-_OF_KUSTOMIZE = ("kustomization.yaml", "kustomization.yml")
-
-
-def gather_files(paths: Sequence[str], *, recursive: bool = True, may_be_empty: bool = False) -> list[str]:
-    """The files that ``kubectl -R`` would read, in the order of their paths; a file named by itself stays as it is.
-
-    Other than kubectl, this passes over names that begin with a dot, such as ``.git`` and the gate's own rules, and
-    over kustomization files, which are no objects of a cluster. Raises InputError for a path that is not there, or a
-    directory without manifests unless it ``may_be_empty``.
-    """
-    found: list[str] = []
-    for path in paths:
-        if path == STDIN or not os.path.isdir(path):
-            if path != STDIN and not os.path.exists(path):
-                raise InputError("no such file or directory", source=display_path(path))
-            found.append(path)
-            continue
-        files = list(_below(path, recursive=recursive))
-        if not files and not may_be_empty:
-            where = "nor do those below it" if recursive else "and those below it are not looked at"
-            raise InputError(f"this directory has no .json, .yaml or .yml files, {where}", source=display_path(path))
-        found += files
-    return list(dict.fromkeys(found))
-
-
-def _below(path: str, *, recursive: bool) -> Iterator[str]:
-    def complain(error: OSError) -> None:
-        raise os_error(error, error.filename or path) from None
-
-    for folder, folders, names in os.walk(path, onerror=complain):
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
-        for name in sorted(names):
-            if is_manifest(name) and not name.startswith(".") and name not in _OF_KUSTOMIZE:
-                yield found_in(path, os.path.join(folder, name))

@@ -8,7 +8,7 @@ What manifests are made of, and no object of a cluster yet: templates, charts an
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -23,38 +23,20 @@ from kwhatif.api.times import check_times
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.json_reader import check_keys, read_json
+from kwhatif.snapshot.read.other_documents import OtherDocumentError, sort_of_document, sort_of_kind
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 
 TEMPLATE = "a template that was not rendered: render it first, as helm template does"
-_CHART = "a chart, which is no object of a cluster: render it first, as helm template does"
 _KUSTOMIZE = "kustomize.config.k8s.io/"
 # What Go's templates have between two pairs of braces, and a mapping of YAML does not.
 _IN_BRACES = re.compile(
     rb"\{\{-?\s*(?:[.$(]|/\*|(?:if|else|end|range|with|define|include|template|tpl|toYaml|block)\b)"
-)
-# One of these is in every kustomization; it need not say its kind.
-_OF_KUSTOMIZATIONS = frozenset(
-    {
-        *("bases", "components", "configMapGenerator", "generators", "helmCharts", "images", "patches"),
-        *("patchesJson6902", "patchesStrategicMerge", "resources", "secretGenerator", "transformers"),
-    }
 )
 
 
 def is_template(text: bytes) -> bool:
     """Whether there is something in a text that a template's engine would replace."""
     return _IN_BRACES.search(text) is not None
-
-
-def source_of_objects(api_version: str, kind: str, keys: Collection[str]) -> str:
-    """What is to be said of a document that others are made of; nothing if it is something else.
-
-    ``keys`` are its fields, which tell if it says neither apiVersion nor kind.
-    """
-    if api_version.startswith(_KUSTOMIZE) or (not api_version and not kind and _OF_KUSTOMIZATIONS & set(keys)):
-        what = kind or "Kustomization"
-        return f"a {what}, which is no object of a cluster: render it first, as kubectl kustomize does"
-    return _CHART if not kind and {"apiVersion", "name", "version"} <= set(keys) else ""
 
 
 _LOOKS_LIKE_JSON = re.compile(rb"[ \t\r\n]*+[\[{]")
@@ -222,9 +204,11 @@ def _items(document: Document, value: Any, place: str, origin: Origin, api_versi
     except InputError as error:
         raise inside(error, source, place) from None
     api_version, kind = head.api_version or api_version, head.kind or kind
-    keys = () if api_version and kind else decode(value, dict[str, Any])
-    if problem := source_of_objects(api_version, kind, keys):
-        raise InputError(problem, source=source, place=place)
+    sort = sort_of_kind(api_version, kind) if api_version.startswith(_KUSTOMIZE) else None
+    if not (api_version and kind):
+        sort = sort or sort_of_document(decode(value, dict[str, Any]))
+    if sort is not None:
+        raise OtherDocumentError(sort, source=source, place=place)
     for field, found, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod")):
         if not found:
             problem = f'expected a string such as "{example}", found none'

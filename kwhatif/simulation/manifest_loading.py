@@ -1,0 +1,43 @@
+"""Manifests of a question, read as it was asked to: what of directories is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.errors import UsageError
+from kwhatif.simulation.inputs import Files, Inputs
+from kwhatif.snapshot.load import Manifest, load_manifests
+from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
+
+
+def variables_of(told: Sequence[str]) -> dict[str, str]:
+    """Names and values of ``NAME=VALUE``, of which the last counts. Raises UsageError."""
+    found: dict[str, str] = {}
+    for each in told:
+        name, equals, value = each.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--var {each}: expected NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def read_manifests(
+    inputs: Inputs,
+    files: Files,
+    notes: list[str],
+    *,
+    namespace: str = "",
+    may_be_empty: bool = False,
+    recursive: bool = True,
+) -> list[Manifest]:
+    """The objects of ``files``; what is worth knowing of them is added to ``notes``. Raises InputError.
+
+    What names no namespace gets ``namespace``, unsaid that of the inputs.
+    """
+    report = ReadingReport()
+    told = inputs.manifest_options
+    options = ReadingOptions(tuple(told.exclude or ()), may_be_empty, recursive, variables_of(told.variables or ()))
+    manifests = load_manifests(files, namespace or inputs.namespace, options, report)
+    notes += (f"note: {note}" for note in report.notes())
+    notes += (f"warning: {what}: {effect}" for what, effect in report.gaps())
+    return manifests

@@ -1,0 +1,56 @@
+"""Manifests of a repository: the directories below those that a command names, and the files of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import STDIN, display_path, found_in, os_error
+from kwhatif.snapshot.read.git_revisions import tree_named
+from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
+
+
+def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_empty: bool = False) -> list[str]:
+    """The directories with manifests below those given, in the order of their paths; a file stays as it is, and so
+    does a ``REVISION:PATH`` of git.
+
+    Other than ``kubectl -R``, this passes over directories whose names begin with a dot, such as ``.git``. Raises
+    InputError for a path that is not there, or a directory without manifests unless it ``may_be_empty``.
+    """
+    found: list[str] = []
+    for path in paths:
+        if path == STDIN or not os.path.isdir(path):
+            if path != STDIN and not os.path.exists(path) and tree_named(path) is None:
+                raise InputError("no such file or directory", source=display_path(path))
+            found.append(path)
+            continue
+        folders = list(_folders_below(path, recursive=recursive))
+        if not folders and not may_be_empty:
+            where = "nor do those below it" if recursive else "and those below it are not looked at"
+            raise InputError(f"this directory has no .json, .yaml or .yml files, {where}", source=display_path(path))
+        found += folders
+    return list(dict.fromkeys(found))
+
+
+def _folders_below(path: str, *, recursive: bool) -> Iterator[str]:
+    def complain(error: OSError) -> None:
+        raise os_error(error, error.filename or path) from None
+
+    for folder, folders, names in os.walk(path, onerror=complain):
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
+        if any(map(is_listed, names)):
+            yield folder
+
+
+def list_manifests(directory: str, exclude: Sequence[str] = ()) -> list[str]:
+    """The files of a directory that may be manifests, by name, without those left out and those that are hidden.
+
+    Raises InputError for a directory that cannot be read, and for a link that leads out of it.
+    """
+    try:
+        names = sorted(filter(is_listed, os.listdir(directory)))
+    except OSError as error:
+        raise os_error(error, directory) from None
+    files = [os.path.join(directory, name) for name in names]
+    return [found_in(directory, file) for file in files if not os.path.isdir(file) and not is_excluded(file, exclude)]

@@ -1,0 +1,182 @@
+"""Documents that are no objects of a cluster, though they stand beside manifests: what they are, and what to do.
+
+A repository's directory holds values of charts, configurations of kind, kubeadm and components, workflows of CI, JSON
+of anything. A file that was named itself is refused with a sentence of its own; in a directory it is passed over and
+counted by sort.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSort:
+    """What a document is instead of an object: ``name`` and ``names`` count it, ``advice`` says what to do with it."""
+
+    name: str
+    names: str
+    advice: str = ""
+    article: str = "a"
+
+    def count(self, number: int) -> str:
+        """``1 chart``, ``2 charts``."""
+        return f"{number} {self.name if number == 1 else self.names}"
+
+    def __str__(self) -> str:
+        """``a chart, which is no object of a cluster: render it first, as helm template does``."""
+        named = f"{self.article} {self.name}" if self.article else self.name
+        return f"{named}, which is no object of a cluster{': ' if self.advice else ''}{self.advice}"
+
+
+class OtherDocumentError(InputError):
+    """A document that is no object of a cluster; ``sort`` says what it is."""
+
+    def __init__(self, sort: DocumentSort, *, source: str = "", place: str = "") -> None:
+        self.sort = sort
+        super().__init__(str(sort), source=source, place=place)
+
+
+CHART = DocumentSort("chart", "charts", "render it first, as helm template does")
+KUSTOMIZATION = DocumentSort("Kustomization", "Kustomizations", "render it first, as kubectl kustomize does")
+TEMPLATE = DocumentSort("template", "templates", "render it first, as helm template does")
+VALUES = DocumentSort(
+    "file of Helm values", "files of Helm values", "render the chart with it, as helm template --values does"
+)
+COMPOSE = DocumentSort("Compose file", "Compose files", "kompose makes manifests of it")
+CI = DocumentSort("file of CI", "files of CI")
+OTHER = DocumentSort("document without apiVersion and kind", "documents without apiVersion and kind")
+UNREADABLE = DocumentSort("file of another format", "files of other formats")
+ENCRYPTED = DocumentSort("document encrypted by SOPS", "documents encrypted by SOPS", "decrypt it first, as sops does")
+OPENB = DocumentSort(
+    "table of the openb traces",
+    "tables of the openb traces",
+    "write a Pod or a Node for each of its rows",
+)
+SIMKUBE = DocumentSort(
+    "trace of SimKube", "traces of SimKube", "skctl export and kubectl get print objects that can be read here"
+)
+AUDIT_LOG = DocumentSort(
+    "log of API requests",
+    "logs of API requests",
+    "it has no objects in full; take a snapshot with kwhatif snapshot dump",
+)
+
+_READ_HERE = "name it with --policy"
+_KINDS: Mapping[tuple[str, str], DocumentSort] = {
+    ("audit.k8s.io", "Event"): AUDIT_LOG,
+    ("audit.k8s.io", "EventList"): AUDIT_LOG,
+    ("audit.k8s.io", ""): DocumentSort("policy of audit logs", "policies of audit logs"),
+    ("descheduler", "DeschedulerPolicy"): DocumentSort(
+        "DeschedulerPolicy", "DeschedulerPolicies", "ask kwhatif deschedule with --policy"
+    ),
+    ("kind.x-k8s.io", ""): DocumentSort(
+        "configuration of kind",
+        "configurations of kind",
+        "start the cluster and dump it, or tell its nodes with --add-nodes",
+    ),
+    ("k3d.io", ""): DocumentSort(
+        "configuration of k3d",
+        "configurations of k3d",
+        "start the cluster and dump it, or tell its nodes with --add-nodes",
+    ),
+    ("kubeadm.k8s.io", ""): DocumentSort(
+        "configuration of kubeadm", "configurations of kubeadm", "start the cluster and dump it"
+    ),
+    ("eksctl.io", ""): DocumentSort("configuration of eksctl", "configurations of eksctl", "create it and dump it"),
+    ("kubescheduler.config.k8s.io", ""): DocumentSort(
+        "configuration of kube-scheduler", "configurations of kube-scheduler", _READ_HERE
+    ),
+    ("kubelet.config.k8s.io", ""): DocumentSort("configuration of kubelet", "configurations of kubelet"),
+    ("kubeproxy.config.k8s.io", ""): DocumentSort("configuration of kube-proxy", "configurations of kube-proxy"),
+    ("apiserver.config.k8s.io", ""): DocumentSort(
+        "configuration of kube-apiserver", "configurations of kube-apiserver"
+    ),
+    ("apiserver.k8s.io", ""): DocumentSort("configuration of kube-apiserver", "configurations of kube-apiserver"),
+    ("client.authentication.k8s.io", ""): DocumentSort("kubectl credential", "kubectl credentials"),
+    ("kustomize.config.k8s.io", ""): KUSTOMIZATION,
+    ("kwhatif.dev", ""): DocumentSort(
+        "document of kwhatif's own", "documents of kwhatif's own", "name it with the option that takes it"
+    ),
+    ("backstage.io", ""): DocumentSort("entry of a Backstage catalogue", "entries of a Backstage catalogue"),
+    ("skaffold", ""): DocumentSort("configuration of skaffold", "configurations of skaffold"),
+    ("", "Config"): DocumentSort("kubeconfig", "kubeconfigs", "name it with --kubeconfig"),
+}
+"""Group and kind of documents that programs read from files; an empty kind stands for all of the group."""
+
+_LISTS_OF_KUSTOMIZATIONS = frozenset(
+    {
+        *("bases", "components", "configMapGenerator", "generators", "helmCharts", "images", "patches"),
+        *("patchesJson6902", "patchesStrategicMerge", "resources", "secretGenerator", "transformers"),
+    }
+)
+_KEYS_OF_VALUES = frozenset(
+    {
+        *("affinity", "autoscaling", "fullnameOverride", "global", "image", "ingress", "nameOverride", "nodeSelector"),
+        *("persistence", "podAnnotations", "podSecurityContext", "replicaCount", "resources", "securityContext"),
+        *("service", "serviceAccount", "tolerations"),
+    }
+)
+_KEYS_OF_COMPOSE = frozenset({"configs", "name", "networks", "secrets", "services", "version", "volumes"})
+_CI_KEYS = (frozenset({"jobs", "on"}), frozenset({"jobs", "true"}), frozenset({"stages"}), frozenset({"pipelines"}))
+
+
+def sort_of_kind(api_version: str, kind: str) -> DocumentSort | None:
+    """What a document of this kind is; None for an object of a cluster."""
+    group, slash, _ = api_version.rpartition("/")
+    group = group if slash else ""
+    found = _KINDS.get((group, kind)) or (_KINDS.get((group, "")) if group else None)
+    if found is KUSTOMIZATION and kind not in ("", "Kustomization"):
+        return DocumentSort(kind, f"{kind}s", KUSTOMIZATION.advice)
+    return found
+
+
+def sort_of_document(value: Mapping[Any, Any]) -> DocumentSort | None:
+    """What a document is that lacks apiVersion or kind; None if it may be an object that somebody forgot to finish."""
+    api_version, kind = value.get("apiVersion"), value.get("kind")
+    if not kind and api_version and "name" in value and "version" in value:
+        return CHART
+    if "pod_lifecycles" in value or {"events", "config", "index"} <= set(value):
+        return SIMKUBE
+    if str(kind).startswith("ENC["):
+        return ENCRYPTED
+    if api_version or kind:
+        return None
+    if "sops" in value:
+        return ENCRYPTED
+    if any(isinstance(value.get(key), list) for key in _LISTS_OF_KUSTOMIZATIONS):
+        return KUSTOMIZATION
+    keys = set(value)
+    if isinstance(value.get("services"), dict) and keys <= _KEYS_OF_COMPOSE:
+        return COMPOSE
+    if any(marks <= keys for marks in _CI_KEYS):
+        return CI
+    if any(isinstance(value.get(key), dict) for key in _KEYS_OF_VALUES) or keys & {"replicaCount", "nameOverride"}:
+        return VALUES
+    return None
+
+
+_OPENB = re.compile(rb"(?:\xef\xbb\xbf)?(?:name,cpu_milli,memory_mib|sn,cpu_milli,memory_mib)\b")
+_FIELD = re.compile(rb"""^[ \t{-]*["']?(apiVersion|kind)["']?[ \t]*:""", re.MULTILINE)
+_SIMKUBE_KEYS = (b"pod_lifecycles", b"tracked_objects", b"trackedObjects")
+
+
+def sort_of_text(data: bytes) -> DocumentSort | None:
+    """What a text is that is neither JSON nor YAML of objects, by its first bytes; None if it may be."""
+    if _OPENB.match(data):
+        return OPENB
+    head = data[:4096]
+    # What MessagePack begins a map or an array of few elements with is no character of UTF-8.
+    if data[:1] and 0x80 <= data[0] <= 0x9F and (b"events" in head or any(key in data for key in _SIMKUBE_KEYS)):
+        return SIMKUBE
+    return None
+
+
+def may_hold_objects(data: bytes) -> bool:
+    """Whether a text has one of the fields that every object of a cluster has."""
+    return _FIELD.search(data) is not None

@@ -1,0 +1,81 @@
+"""What Flux puts in place of ``${VAR}``, and what SOPS has encrypted, in an object that comes from a repository.
+
+Only fields that matter to a cluster are looked at: scripts, data and annotations may hold such text for a shell. A
+default is taken (``${VAR:=default}``, ``${VAR:-default}``); a variable that nobody gives stands for itself in names and
+labels, in small letters, and anywhere else the object cannot be known.
+Upstream: fluxcd/pkg/kustomize (kustomize_varsub.go), drone/envsubst.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.snapshot.read.yaml_reader import plain
+
+_VARIABLE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?([=-])([^{}]*))?\}")
+_NOT_LOOKED_AT = frozenset(
+    {
+        *("annotations", "args", "binaryData", "command", "data", "description", "env", "exec", "image", "pattern"),
+        *("script", "stringData", "value"),
+    }
+)
+_TEXTS = frozenset({"labels", "matchLabels", "metadata", "name", "namespace", "nodeSelector", "selector"})
+_DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
+
+
+@dataclass
+class Substitution:
+    """Variables with their values, and what was missing: ``named`` stand for themselves, ``unknown`` cannot be."""
+
+    variables: Mapping[str, str]
+    named: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+
+    def apply(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """The object with values in place of variables; what is given stays as it is."""
+        metadata = obj.get("metadata")
+        marks = [metadata.get(key) for key in ("annotations", "labels")] if isinstance(metadata, dict) else []
+        if any(isinstance(each, dict) and each.get(_DISABLED) == "disabled" for each in marks):
+            return obj
+        if obj.get("kind") == "CustomResourceDefinition":
+            return obj
+        return {key: value if key in ("apiVersion", "kind") else self._value(value, key) for key, value in obj.items()}
+
+    def _value(self, value: Any, key: str, *, is_text: bool = False) -> Any:
+        if key in _NOT_LOOKED_AT:
+            return value
+        is_text = is_text or key in _TEXTS
+        if isinstance(value, dict):
+            return {name: self._value(each, name, is_text=is_text) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._value(each, "", is_text=is_text) for each in value]
+        return self._text(value, is_text=is_text) if isinstance(value, str) and "${" in value else value
+
+    def _text(self, text: str, *, is_text: bool) -> Any:
+        def put(found: re.Match[str]) -> str:
+            escaped, name, operator, default = found.groups()
+            if escaped:
+                return found[0][1:]
+            if name in self.variables:
+                return self.variables[name]
+            if operator:
+                return default or ""
+            (self.named if is_text else self.unknown).add(name)
+            return name.lower().replace("_", "-") if is_text else found[0]
+
+        done = _VARIABLE.sub(put, text)
+        return done if is_text or done == text or not _VARIABLE.fullmatch(text) else plain(done)
+
+
+def is_encrypted(obj: Mapping[str, Any]) -> bool:
+    """Whether SOPS has encrypted values of an object."""
+    sops = obj.get("sops")
+    return isinstance(sops, dict) and bool({"mac", "lastmodified", "version"} & set(sops))
+
+
+def without_encryption(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """A Secret of which nobody knows what it holds: neither its data nor what SOPS wrote about it."""
+    return {key: value for key, value in obj.items() if key not in ("sops", "data", "stringData")}

@@ -1,0 +1,101 @@
+"""The gate between two revisions of git, which nobody checks out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kwhatif.commands.gate.run import gate
+from kwhatif.errors import InputError
+from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.read.git_revisions import is_revision
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+
+SNAPSHOT = str(Path(__file__).parents[3] / "samples" / "gate" / "snapshot.json")
+
+
+def web(replicas: int) -> str:
+    return (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n"
+        f"  replicas: {replicas}\n  selector: {{matchLabels: {{app: web}}}}\n  template:\n"
+        "    metadata: {labels: {app: web}}\n    spec:\n      containers: [{name: web, image: web}]\n"
+    )
+
+
+def run_git(*words: str) -> None:
+    names = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    subprocess.run(["git", *words], check=True, capture_output=True, env={**os.environ, **names})
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    run_git("init", "-q", "-b", "main", ".")
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps" / "web.yaml").write_text(web(1))
+    (tmp_path / "apps" / "values.yaml").write_text("replicaCount: 1\n")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "a.yaml").write_text("apiVersion: [")
+    run_git("add", ".")
+    run_git("commit", "-qm", "one")
+    run_git("tag", "one")
+    (tmp_path / "apps" / "web.yaml").write_text(web(2))
+    run_git("commit", "-qam", "two")
+    return tmp_path
+
+
+def changes(*manifests: str, base: str | None = None) -> list[tuple[str, str]]:
+    found = gate(list(manifests), snapshot=SNAPSHOT, base=base)
+    return [(change.what, str(change.subject)) for change in found.changes]
+
+
+CHANGED = [("changed", "Deployment shop/web")]
+
+
+def test_two_words_that_are_revisions_are_base_and_head(repository: Path) -> None:
+    assert changes("one", "main") == CHANGED
+
+
+def test_a_directory_is_compared_with_itself_in_a_revision(repository: Path) -> None:
+    assert changes("apps", base="one") == CHANGED
+    assert changes("apps", base="main") == [("unchanged", "Deployment shop/web")]
+
+
+def test_a_directory_is_found_from_within_the_repository(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository / "apps")
+    assert changes(".", base="one") == CHANGED
+
+
+def test_parts_of_revisions_are_named_as_git_does(repository: Path) -> None:
+    assert changes("main:apps", base="one") == CHANGED
+    assert changes("main:apps/web.yaml", base="one:apps/web.yaml") == CHANGED
+
+
+def test_a_directory_that_a_revision_lacks_is_empty_there(repository: Path) -> None:
+    (repository / "more").mkdir()
+    (repository / "more" / "web.yaml").write_text(web(1))
+    assert changes("more", base="one") == [("added", "Deployment shop/web")]
+
+
+def test_what_is_no_object_is_passed_over_in_revisions_too_and_places_name_the_revision(repository: Path) -> None:
+    (manifest,) = load_manifests(["one:"])
+    assert str(manifest.origin) == "one:apps/web.yaml"
+
+
+def test_a_path_that_exists_is_no_revision_and_neither_is_an_option(repository: Path) -> None:
+    (repository / "main").mkdir()
+    assert [is_revision(word) for word in ("one", "main", "--all", "nowhere", "")] == [True, False, False, False, False]
+
+
+def test_a_path_outside_of_the_repository_is_an_error(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "web.yaml").write_text(web(1))
+    with pytest.raises(InputError, match="not in the repository, so one has no such path"):
+        changes(str(elsewhere), base="one")
