@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 from kwhatif.admission.object_store import ObjectStore, plain
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node
-from kwhatif.api.decode import describe_value
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES
+from kwhatif.api.decode import convert, describe_value
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES, struct_for
 from kwhatif.errors import InputError
 from kwhatif.results.base import Gap
 from kwhatif.simulation.session import PodToSchedule
@@ -29,6 +29,7 @@ _BY_NAME = frozenset(
     {"Node", "PersistentVolume", "VolumeAttachment", "CSIDriver", "CSINode", "DeviceClass", "ResourceSlice"}
 )
 """Kinds of which there may be very many, and that admission does not look up."""
+_PARAMETERS = frozenset({"ConfigMap", "Secret"})
 _SHARES = ("maxSurge", "maxUnavailable")
 
 
@@ -60,7 +61,23 @@ def build_object_store(
             if whole["metadata"].get("namespace", "") in {"", *namespaces}:
                 _check(whole, snapshot.source)
                 world.put(whole)
+    _put_as_read(world, snapshot, namespaces, named)
     return world
+
+
+def _put_as_read(
+    world: ObjectStore, snapshot: Snapshot, namespaces: Collection[str], named: Collection[tuple[str, str]]
+) -> None:
+    """All fields of what a manifest changes, where files have them and no what-if edit has changed the object; and what
+    admission policies may ask for by name.
+    """
+    for (kind, home, name), obj in snapshot.as_read.items():
+        if (home and home not in namespaces) or ((kind, name) not in named and kind not in _PARAMETERS):
+            continue
+        there = world.get(kind, home, name)
+        struct = struct_for(obj["apiVersion"], kind)
+        if struct is None or (there is not None and plain(convert(obj, struct), kind) == there):
+            world.put(obj)
 
 
 def _check(whole: Object, source: str) -> None:
