@@ -174,7 +174,7 @@ class _Expansion:
         spec = section(obj, "spec")
         job = section(spec, "jobTemplate", "spec") or spec
         sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
-        known = [size for size in sizes if isinstance(size, int)]
+        known = [size for size in sizes if isinstance(size, int) and size < 1 << 31]  # More is no int32: refused.
         try:
             make_room(max(0, min(known, default=1)), display_name_of(obj))
         except InputError as error:
