@@ -114,7 +114,8 @@ VERDICTS ?= ../shared/verdicts/cases.jsonl.gz
 .PHONY: verdicts
 verdicts: $(INSTALLED_DEV) ## hold what expand refuses against a real API server's answers (VERDICTS=file)
 	@if [ -f '$(VERDICTS)' ]; then \
-		$(BIN)/python -m tests.admission.verdicts.judge '$(VERDICTS)' $(ARGS); \
+		$(BIN)/python -m tests.admission.verdicts.judge '$(VERDICTS)' $(ARGS); inside=$$?; \
+		$(BIN)/python -m tests.admission.verdicts.through_command '$(VERDICTS)' && exit $$inside; \
 	else \
 		echo 'no recorded verdicts in $(VERDICTS): name the file with VERDICTS=...'; \
 	fi

@@ -30,6 +30,7 @@ class ObjectStore:
         self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
         self._known: set[str] = set()
+        self._known_homes: set[tuple[str, str]] = set()
         self._sketches: set[tuple[str, str, str]] = set()
         self._watchers: list[Callable[[Object | None, Object | None], None]] = []
         for obj in objects:
@@ -50,6 +51,10 @@ class ObjectStore:
     def cover(self, kind: str) -> None:
         """All objects of this kind are known, though there may be none."""
         self._known.add(kind)
+
+    def cover_namespace(self, kind: str, namespace: str) -> None:
+        """All objects of this kind in one namespace are known, though others of it may not be."""
+        self._known_homes.add((kind, namespace))
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         before = self._by_kind.get(kind, {}).pop((namespace, name), None)
@@ -75,12 +80,12 @@ class ObjectStore:
         found = self._by_kind.get(kind, {}) if namespace is None else self._by_home.get((kind, namespace), {})
         yield from list(found.values())
 
-    def knows(self, kind: str) -> bool:
-        """Whether this kind was looked at: an object of it that is not here is not there either.
+    def knows(self, kind: str, namespace: str | None = None) -> bool:
+        """Whether this kind was looked at, in a namespace or in all of them: what is not here is not there either.
 
         What came later says nothing about the others of its kind.
         """
-        return kind in self._known
+        return kind in self._known or (namespace is not None and (kind, namespace) in self._known_homes)
 
 
 def sketch(obj: Object) -> Object:

@@ -8,7 +8,14 @@ from hashlib import sha256
 
 import msgspec
 
-from kwhatif.admission.custom.definition import Definition, SchemaTypes, definition_of, may_be_aggregated, read_custom
+from kwhatif.admission.custom.definition import (
+    Definition,
+    SchemaTypes,
+    definition_of,
+    is_defined,
+    may_be_aggregated,
+    read_custom,
+)
 from kwhatif.admission.defaulting.selectors import generate_selector, merge_label_keys
 from kwhatif.admission.kinds.custom_strategy import custom_strategy
 from kwhatif.admission.kinds.strategy import Strategy, strategy_of
@@ -76,7 +83,7 @@ class ApiServer:
         if kind in GROUPS:
             # Objects are looked up by their kinds: what is called as one of Kubernetes' own would be taken for that.
             return False
-        if self._definition(str(obj.get("apiVersion") or ""), kind) is not None:
+        if self._definition(str(obj.get("apiVersion") or ""), kind) is not None or is_defined(self.world, group, kind):
             return True
         return self.world.knows("CustomResourceDefinition") and not may_be_aggregated(group, self.world)
 

@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cli.options import option
-from kwhatif.cli.output import ColorMode, answer_is_always_good, remember
+from kwhatif.cli.output import ColorMode, answer_is_always_good, finish, remember
 from kwhatif.commands.spec import CommandSpec, commands_of, specs_by_name
 
 
@@ -86,7 +86,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("Workers", ("workers", "on", "out", "resume")),
-    ("Output", ("output", "everything", "report", "color", "exit_zero", "help")),
+    ("Output", ("output", "everything", "report", "color", "exit_zero", "brief_help", "help", "help_all")),
 )
 """Title -> parameters, in the order in which every command's help has them. A command's own options come before."""
 
@@ -95,7 +95,24 @@ def _remember_exit(wanted: bool) -> None:
     answer_is_always_good(wanted)
 
 
+def _print_brief_help(ctx: typer.Context, wanted: bool) -> None:
+    if wanted:
+        from kwhatif.cli.short_help import short_help
+
+        finish(short_help(ctx.command, ctx, sections(ctx.command, True, ctx)), 0)
+
+
 def _common_options(
+    brief_help: Annotated[
+        bool,
+        typer.Option(
+            "-h",
+            is_eager=True,
+            callback=_print_brief_help,
+            expose_value=False,
+            help="Show the command's own and the most used options and exit.",
+        ),
+    ] = False,
     color: Annotated[
         ColorMode,
         typer.Option("--color", callback=remember, expose_value=False, help="Colours in text; auto: on a terminal."),
@@ -122,7 +139,7 @@ def complete_command(command: Any, path: str) -> Any:
     shared = {each.name: each for each in typer.main.get_command(app).params}
     own = {each.name for each in command.params}
     spec = specs_by_name()[path]
-    wanted = ["color", *(["exit_zero"] if spec.may_be_no else [])]
+    wanted = ["brief_help", "color", *(["exit_zero"] if spec.may_be_no else [])]
     if spec.takes:
         offered = ("filename", "recursive") if spec.takes == "manifests" else ("filename",)
         added = [name for name in offered if name not in own]
@@ -133,6 +150,7 @@ def complete_command(command: Any, path: str) -> Any:
             needed, files.required = files.metavar or "FILE", False
         command.callback = partial(_with_files, command.callback, frozenset(added), needed)
     command.params += [shared[name] for name in wanted if name not in own]
+    command.context_settings = {**command.context_settings, "help_option_names": ["--help", "--help-all"]}
     command.get_params = partial(_plain_params, command.get_params)
     command.format_options = partial(_format_options, command, bool(spec.takes))
     command.format_epilog = partial(_format_examples, spec)

@@ -29,6 +29,10 @@ def diff(
     from kwhatif.snapshot.load import load_snapshot
 
     check_stdin(before, after)
-    result = ask(load_snapshot([before]), load_snapshot([after]))
+    old, new = load_snapshot([before]), load_snapshot([after])
+    if old.source == new.source and before != after:
+        # A snapshot that a question wrote keeps the source of the one it was asked about.
+        old.source, new.source = before, after
+    result = ask(old, new)
     text = render_result(result, output, lambda: diff_blocks(result), everything=everything)
     finish(text, result.exit_code)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
+from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.bounds import PODS
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.results.base import Result
@@ -101,6 +102,9 @@ class AutoscaledKeywords(ScenarioKeywords, AutoscalingKeywords, total=False):
     """Those of questions that autoscalers have a part in."""
 
 
+_KNOWN = frozenset(AutoscaledKeywords.__annotations__) | {"verb"}
+
+
 @dataclass(frozen=True)
 class _PlainEdits:
     edits: list[str]
@@ -141,6 +145,8 @@ def build_scenario(
     options: Mapping[str, Any],
     now: datetime | None = None,
 ) -> Scenario:
+    """The scenario that a Python function is asked about. Raises TypeError for an option that no function has."""
+    refuse_unknown(options)
     told = files_of(options.get("edits", ()))
     edits = _PlainEdits(
         [each for each in told if isinstance(each, str)], [each for each in told if not isinstance(each, str)]
@@ -174,6 +180,13 @@ def build_scenario(
         provision=options.get("provision_seconds", PROVISION_SECONDS),
     )
     return Scenario(inputs, engine)
+
+
+def refuse_unknown(options: Mapping[str, Any]) -> None:
+    """Raise TypeError for an option that nobody reads: taken in silence it would seem to have been followed."""
+    for name in options:
+        if name not in _KNOWN:
+            raise TypeError(f"unexpected keyword argument {name!r}{suggest_spelling(name, _KNOWN)}")
 
 
 def paths_of(given: Path | Sequence[Path]) -> list[str]:

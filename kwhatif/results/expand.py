@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from kwhatif.results.base import Gap, Result, ResultStruct
-from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
+from kwhatif.results.place import FailedCreate, Refusal, RequestWarning, RolloutPlan
 
 
 class ChangeRecord(ResultStruct, frozen=True, kw_only=True):
@@ -31,6 +31,8 @@ class ExpandedPod(ResultStruct, frozen=True, kw_only=True):
 class ExpandResult(Result, frozen=True, kw_only=True):
     """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
 
+    ``warnings`` are the API server's, also about what it refuses.
+
     ``edits`` are what-if edits of the cluster, in words, ``gaps`` what it stands on that is missing. The pods of an
     update are those of a rollout in which every new pod becomes ready.
     """
@@ -41,6 +43,7 @@ class ExpandResult(Result, frozen=True, kw_only=True):
     pods: tuple[ExpandedPod, ...]
     claims: tuple[dict[str, Any], ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    warnings: tuple[RequestWarning, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     rollouts: tuple[RolloutPlan, ...] = ()
     unknown: dict[str, int] = msgspec.field(default_factory=dict)

@@ -246,6 +246,14 @@ class Refusal(ResultStruct, frozen=True, kw_only=True):
     hint: str = ""
 
 
+class RequestWarning(ResultStruct, frozen=True, kw_only=True):
+    """What the API server warns of about an object: ``text`` is its Warning header, as kubectl prints it."""
+
+    object: str
+    origin: str
+    text: str
+
+
 class FailedCreate(ResultStruct, frozen=True, kw_only=True):
     """A controller's failure to make ``pods`` pods, in the words of its event."""
 

@@ -101,8 +101,8 @@ def expand(inquiry: PipelineState) -> PipelineState:
     for case in inquiry.cases:
         inquiry.question.expand(case)
         case.expanded.doubts += case.edited.doubts
-        for text in case.expanded.warnings:
-            inquiry.notes.warn(text)
+        for warning in case.expanded.warnings:
+            inquiry.notes.warn(f"{warning.object}: {warning.text}")
     return inquiry
 
 

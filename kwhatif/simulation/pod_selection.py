@@ -75,7 +75,10 @@ class PodReference:
         kind, slash, rest = self.text.partition("/")
         name = self.text.removeprefix("pod/")
         hint = suggest_spelling(name, [pod.key if "/" in name else pod.name for pod in among])
-        if not hint and slash:
+        workload = None if slash else _kind_called(name, among, owners)
+        if workload:
+            hint = f"; did you mean {workload.lower()}/{name}?"
+        elif not hint and slash:
             kinds = (each for known in ("Pod", *TEMPLATES) for each in parse_kind(known))
             hint = suggest_spelling(kind, kinds).replace("?", f"/{rest}?")
         return UsageError(f"{self.text} is neither a file nor a pod of {where}{hint}")
@@ -104,6 +107,13 @@ def _above(pod: Pod, owners: Owners) -> Iterator[tuple[str, str]]:
         yield pod.controller.kind or "", pod.controller.name or ""
         top = owners.workload_of(pod)
         yield top.kind, top.name
+
+
+def _kind_called(name: str, among: Sequence[Pod], owners: Owners) -> str:
+    """The kind of workload that is called so and has pods here; of several the one that makes the others."""
+    kinds = sorted(TEMPLATES, key=lambda kind: kind == "ReplicaSet")
+    there = (kind for kind in kinds if any(_workload_name_of(owners, pod, kind, name) == name for pod in among))
+    return next(there, "")
 
 
 def _workload_name_of(owners: Owners, pod: Pod, kind: str, name: str) -> str:

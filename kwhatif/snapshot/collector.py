@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import describe_value
-from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, is_kept_whole, struct_for
+from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, is_kept_whole, kind_of, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.progress import report_progress, report_start
@@ -45,6 +45,12 @@ _OF_NAMESPACE = re.compile(r".*/namespaces/([^/]+)/[^/]+")
 T = TypeVar("T")
 _OWN_NAMESPACE = "kube-system"
 """A cluster without workloads yet has pods here and nowhere else."""
+
+_NUMEROUS = frozenset(
+    {"Node", "CSINode", "PersistentVolume", "VolumeAttachment", "ResourceSlice", "Event", "Lease", "EndpointSlice"}
+    | {"Endpoints", "ControllerRevision", "PodMetrics", "NodeMetrics"}
+)
+"""Kinds of which clusters have very many, and that manifests hardly ever change."""
 
 
 class SnapshotCollector:
@@ -149,6 +155,7 @@ class SnapshotCollector:
             pods = len(self.snapshot.objects.list_all(Pod))
             for item in items_of(document, head):
                 self._add_item(item)
+                self._remember(item)
             if kind.endswith("List") and alone:
                 self._look_at_list(document, kind.removesuffix("List"), self.snapshot.objects.list_all(Pod)[pods:])
         elif export := simulator_export(document):
@@ -259,6 +266,19 @@ class SnapshotCollector:
             self._add(obj, f"{item.source} {item.place}")
         if whole:
             self._keep(plain_of(item, checked=True), item.kind, f"{item.source} {item.place}")
+
+    def _remember(self, item: Item) -> None:
+        """Keep all fields of an object that a manifest may change, of which scheduling reads few or none."""
+        if item.kind in _NUMEROUS or is_kept_whole(item.api_version, item.kind):
+            return
+        plain = plain_of(item)
+        metadata = plain.get("metadata")
+        if not isinstance(metadata, dict) or (item.kind == "Pod" and metadata.get("ownerReferences")):
+            return
+        known = kind_of(item.api_version, item.kind)
+        home = metadata.get("namespace") or (self._namespace if known is not None and known.namespaced else "")
+        kept = {**plain, "metadata": {**metadata, "namespace": home} if home else metadata}
+        self.snapshot.as_read[item.kind, home, str(metadata.get("name") or "")] = kept
 
     def _add(self, obj: Resource, place: str) -> None:
         """Keep an object as it is decoded; there is a list of its kind already."""

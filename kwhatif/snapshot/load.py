@@ -53,13 +53,16 @@ class Manifest:
     instead_of: Origin | None = None
 
 
-def load_snapshot(paths: Sequence[str], namespace: str = "default") -> Snapshot:
+def load_snapshot(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], namespace: str = "default"
+) -> Snapshot:
     """One snapshot of all that is in ``paths``: own snapshots, manifests, output of ``kubectl get``, others' dumps.
 
     Namespaced objects without a namespace get ``namespace``. Of an object that appears twice one is enough; if they
     differ, the last one counts, which is among the snapshot's inconsistencies; within one dump the first. Raises
     InputError.
     """
+    paths = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     found = SnapshotCollector(namespace)
     with _without_garbage_collection():
         for path in once(paths):

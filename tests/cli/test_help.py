@@ -206,3 +206,13 @@ def test_words_mean_the_same_with_and_without_adapters(
     monkeypatch.setattr("kwhatif.cli.common.plain", lambda params: params)
     assert run(*asked) == quick
     assert (quick.code != 2) == same
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_brief_help_fits_a_screen_and_says_where_the_rest_is(path: str) -> None:
+    ran = run(*path.split(), "-h")
+    assert ran.code == 0
+    assert len(ran.lines) <= 40
+    assert max(map(len, ran.lines)) <= 80
+    assert ran.lines[-1].endswith(f"more options and examples: kwhatif {path} --help-all")
+    assert run(*path.split(), "--help-all").out == run(*path.split(), "--help").out

@@ -78,6 +78,12 @@ def definition_of(world: ObjectStore, api_version: str, kind: str) -> Definition
     return None
 
 
+def is_defined(world: ObjectStore, group: str, kind: str) -> bool:
+    """Whether a kind has a definition, which then has all versions of it, served or not."""
+    specs = (crd.get("spec") or {} for crd in world.all("CustomResourceDefinition"))
+    return any(spec.get("group") == group and (spec.get("names") or {}).get("kind") == kind for spec in specs)
+
+
 def may_be_aggregated(group: str, world: ObjectStore) -> bool:
     """Whether another server may serve a group, as far as anybody can tell."""
     if world.knows("APIService"):

@@ -25,7 +25,7 @@ def admit(request: Request) -> RequestRefusal | None:
         return _mirror(request, spec)
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     spec["serviceAccountName"] = spec["serviceAccount"] = name
-    if not request.store.knows("ServiceAccount"):
+    if not request.store.knows("ServiceAccount", request.namespace):
         return None
     account = request.store.get("ServiceAccount", request.namespace, name)
     if account is None:

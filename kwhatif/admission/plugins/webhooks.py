@@ -89,6 +89,8 @@ def _call_webhook(step: str, configuration: Object, hook: Object, request: Reque
     policy = hook.get("failurePolicy") or "Fail"
     if request.offline:
         return None if policy == "Ignore" else _unreachable(hook, request.store)
+    if policy != "Ignore" and _lacks_port(hook, request.store):
+        return _unreachable(hook, request.store)
     told = "lets the request in" if policy == "Ignore" else "refuses the request"
     what = f"webhook {hook.get('name')} of {name_of(configuration)} would be asked: what it answers is not known"
     request.doubt(step, what, f"if it cannot be reached, its failure policy {policy} {told}")
@@ -139,6 +141,14 @@ def _unreachable(hook: Object, world: ObjectStore) -> RequestRefusal:
     call = f'failed to call webhook: Post "{address}?timeout={seconds}s": {why}'
     message = f'failed calling webhook "{hook.get("name")}": {call}'
     return RequestRefusal(500, "InternalError", f"Internal error occurred: {message}", (Cause("", message),))
+
+
+def _lacks_port(hook: Object, world: ObjectStore) -> bool:
+    """Whether the service of a webhook is there without the port that it is called at."""
+    called = (hook.get("clientConfig") or {}).get("service")
+    found = world.get("Service", str(called.get("namespace") or ""), str(called.get("name") or "")) if called else None
+    ports = each(found.get("spec") or {}, "ports") if found else []
+    return bool(found and called) and all(listed.get("port") != (called.get("port") or 443) for listed in ports)
 
 
 def _no_route(service: Object, port: int, world: ObjectStore) -> str:

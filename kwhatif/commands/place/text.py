@@ -58,6 +58,8 @@ def moment(seconds: float) -> str:
     return f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"
 
 
+_LEAST_SAMPLE = 100
+"""kube-scheduler never looks for fewer feasible nodes than these before it stops (``minFeasibleNodesToFind``)."""
 _HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
 _BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
 _SPARE = (6, 5)
@@ -140,7 +142,7 @@ def _row(placement: Placement, nodes: str, wide: bool) -> tuple[str, ...]:
         name,
         placement.node or NONE,
         "-" if placement.score is None else str(placement.score),
-        f"{placement.feasible}{nodes}" if looked else "-",
+        _format_feasible(placement, nodes) if looked else "-",
         str(placement.evaluated) if looked else "-",
         str(placement.ties) if placement.ties else "-",
     )
@@ -255,3 +257,10 @@ def names_of(result: PlaceResult) -> str:
 
 
 PAGE = PageSpec("place", answer_in_words("Every pod has a node", "Not every pod has a node"), place_blocks, "Pods")
+
+
+def _format_feasible(placement: Placement, nodes: str) -> str:
+    """``3/5``, or ``>=420/1000`` where the scheduler had seen enough nodes before it had looked at all of them."""
+    total = nodes.removeprefix("/")
+    sampled = placement.feasible >= _LEAST_SAMPLE and total.isdecimal() and placement.evaluated < int(total)
+    return f"{'>=' if sampled else ''}{placement.feasible}{nodes}"

@@ -26,7 +26,7 @@ from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
-from kwhatif.results.place import FailedCreate, Refusal, RefusedField
+from kwhatif.results.place import FailedCreate, Refusal, RefusedField, RequestWarning
 from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,
     drop_emptied_volumes,
@@ -87,7 +87,7 @@ class ExpandedManifests:
     failed: list[FailedCreate] = field(default_factory=list)
     rollouts: list[Rollout] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[RequestWarning] = field(default_factory=list)
     world: ObjectStore = field(default_factory=ObjectStore)
     plans: list[Plan] = field(default_factory=list)
     doubts: list[Doubts] = field(default_factory=list)
@@ -174,7 +174,7 @@ class _Expansion:
         spec = section(obj, "spec")
         job = section(spec, "jobTemplate", "spec") or spec
         sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
-        known = [size for size in sizes if isinstance(size, int)]
+        known = [size for size in sizes if isinstance(size, int) and size < 1 << 31]  # More is no int32: refused.
         try:
             make_room(max(0, min(known, default=1)), display_name_of(obj))
         except InputError as error:
@@ -215,10 +215,11 @@ class _Expansion:
         """Create an object, or update it if it is there; None if it is refused. Controllers' are not ``sent``."""
         there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         if sent and self._server.judges(obj):
-            answer = self._server.send(self._verb, obj)
+            answer = self._server.send(self._verb, obj, namespace=namespace_of(obj) or "default")
         else:
             answer = self._server.create(obj) if there is None else self._server.update(obj)
-        self._done.warnings += [f"{display_name_of(obj)}: {text}" for text in answer.warnings]
+        named = display_name_of(obj)
+        self._done.warnings += [RequestWarning(object=named, origin=origin, text=text) for text in answer.warnings]
         if isinstance(answer, RequestRefusal):
             self._record_refusal(obj, origin, answer)
             return None

@@ -135,6 +135,7 @@ def summarize_expansion(expanded: ExpandedManifests) -> ExpandResult:
         pods=tuple(_record(expanded, item) for item in expanded.pods),
         claims=tuple(expanded.claims),
         refusals=tuple(expanded.refusals),
+        warnings=tuple(expanded.warnings),
         failed=tuple(expanded.failed),
         rollouts=tuple(plans),
         unknown=dict(sorted(expanded.unknown.items())),

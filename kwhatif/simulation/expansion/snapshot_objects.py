@@ -13,8 +13,9 @@ from collections.abc import Collection, Sequence
 from kwhatif.admission.object_store import ObjectStore, plain
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node
-from kwhatif.api.decode import describe_value
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES
+from kwhatif.api.decode import convert, describe_value
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES, struct_for
+from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.results.base import Gap
 from kwhatif.simulation.session import PodToSchedule
@@ -29,6 +30,7 @@ _BY_NAME = frozenset(
     {"Node", "PersistentVolume", "VolumeAttachment", "CSIDriver", "CSINode", "DeviceClass", "ResourceSlice"}
 )
 """Kinds of which there may be very many, and that admission does not look up."""
+_PARAMETERS = frozenset({"ConfigMap", "Secret"})
 _SHARES = ("maxSurge", "maxUnavailable")
 
 
@@ -60,7 +62,34 @@ def build_object_store(
             if whole["metadata"].get("namespace", "") in {"", *namespaces}:
                 _check(whole, snapshot.source)
                 world.put(whole)
+    for account in snapshot.whole.get("ServiceAccount", ()):
+        if account["metadata"]["name"] == "default":
+            # Every namespace has this one: whoever lists it has listed the others beside it.
+            world.cover_namespace("ServiceAccount", account["metadata"].get("namespace", ""))
+    _put_as_read(world, snapshot, namespaces, named)
     return world
+
+
+def _put_as_read(
+    world: ObjectStore, snapshot: Snapshot, namespaces: Collection[str], named: Collection[tuple[str, str]]
+) -> None:
+    """All fields of what a manifest changes, where files have them and no what-if edit has changed the object; what
+    admission policies may ask for by name, and bare pods of a namespace whose own object is changed.
+    """
+    there: dict[str, dict[tuple[str, str], Resource]] = {}
+    for (kind, home, name), obj in snapshot.as_read.items():
+        changed = (kind, name) in named or (kind == "Pod" and ("Namespace", home) in named)
+        if not changed and (kind not in _PARAMETERS or home not in namespaces):
+            continue
+        struct = struct_for(obj["apiVersion"], kind)
+        if struct is None:
+            world.put(obj)
+            continue
+        if kind not in there:
+            there[kind] = {(one.namespace, one.name): one for one in snapshot.objects.list_kind(kind)}
+        read = there[kind].get((home, name))
+        if read is not None and plain(convert(obj, struct), kind) == plain(read, kind):
+            world.put(obj)
 
 
 def _check(whole: Object, source: str) -> None:

@@ -57,7 +57,8 @@ class Snapshot:
     ``taken_at`` is an RFC 3339 time. ``unreadable`` maps a kind that could not be read, or not in full, to the reason,
     ``ignored`` a kind that is not read, or a sort of file in a dump, to how many there were. ``whole`` has the
     objects of some kinds as plain values: what controllers and the API server read of them is more than scheduling
-    does.
+    does. ``as_read`` has what files hold of other kinds, by kind, namespace and name: a change is judged by all fields
+    of what is there. It is never written.
 
     ``resource_versions`` maps a kind to the version of the list it was read from, ``inconsistencies`` says what changed
     while the lists were read, ``dropped`` names the fields of pod templates that were left out ("env"), ``redacted``
@@ -68,6 +69,7 @@ class Snapshot:
 
     objects: Objects = field(default_factory=Objects)
     whole: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    as_read: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict, repr=False)
     source: str = ""
     kubernetes_version: str | None = None
     taken_at: str | None = None

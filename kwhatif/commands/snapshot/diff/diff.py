@@ -207,7 +207,10 @@ def _match_replacements(
         # Those that stayed on their node first: the others are shown by themselves.
         nodes = Counter(pod.spec.node_name for pod in was) & Counter(pod.spec.node_name for pod in now)
         counts[key[0]]["pods"] += pairs
-        counts[key[0]]["moved"] += max(pairs - nodes.total(), 0)
+        # Who waits for a node, before or after, has not moved.
+        stayed_bound = sum(number for node, number in nodes.items() if node)
+        bound = min(sum(bool(pod.spec.node_name) for pod in side) for side in (was, now))
+        counts[key[0]]["moved"] += max(min(pairs - nodes.total(), bound - stayed_bound), 0)
         for side in (was, now):
             rest = Counter(nodes)
             stayed = [pod for pod in side if _take(rest, pod.spec.node_name)]

@@ -227,3 +227,10 @@ def test_of_lists_only_the_middle_is_compared() -> None:
 @given(st.permutations([node("a"), node("b"), pod("p", on="a"), pod("q", containers=[container(cpu="1")])]))
 def test_the_order_of_objects_is_no_difference(objects: list[Resource]) -> None:
     assert changed(sorted(objects, key=lambda obj: obj.name), objects).exit_code == 0
+
+
+def test_a_pod_that_waits_for_a_node_has_not_moved() -> None:
+    before = [pod("web-a", on="n1", cpu="1", owner=WEB), pod("web-b", on="n2", cpu="1", owner=WEB)]
+    after = [pod("web-c", on="n1", cpu="1", owner=WEB), pod("web-d", cpu="1", owner=WEB)]
+    (replaced,) = changed(before, after).replaced
+    assert (replaced.pods, replaced.moved) == (2, 0)
