@@ -13,7 +13,6 @@ from kwhatif.api import kinds, times
 from kwhatif.api.decode import decode_json
 from kwhatif.commands.conformance.autoscaler_replay import AutoscalerScenario
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
-from kwhatif.commands.gate.gate_policy import GatePolicy
 from kwhatif.commands.gate.rule import in_tree
 from kwhatif.commands.sweep.space_document import SweepSpace
 from kwhatif.errors import InputError
@@ -21,6 +20,7 @@ from kwhatif.redaction import translation
 from kwhatif.simulation.autoscalers.instance_types_document import InstanceTypesFile
 from kwhatif.simulation.autoscalers.node_groups_document import NodeGroupsFile
 from kwhatif.simulation.edits import document
+from kwhatif.simulation.repository_policy import GatePolicy
 from kwhatif.snapshot.format.model import Metadata
 from kwhatif.snapshot.recording_lines import Line
 

@@ -14,13 +14,13 @@ from unittest import mock
 
 import pytest
 
-from kwhatif.commands.gate.gate_policy import find_policy, read_policy
 from kwhatif.errors import InputError, UsageError
 from kwhatif.fleet.dispatch import run as answers_of
 from kwhatif.fleet.executors import LocalExecutor
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.rows_parquet import read_lines
 from kwhatif.fleet.study import Study
+from kwhatif.simulation.repository_policy import find_policy, read_policy
 from kwhatif.snapshot import live_cache
 from kwhatif.snapshot.format.atomic_files import AppendOnlyFile, draft_of
 from tests.cli.running import CLUSTER, refused, run

@@ -7,7 +7,8 @@ with itself as it was, and ``REVISION:PATH`` names a part of a revision as git d
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Files
@@ -25,7 +26,7 @@ def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
     return [one for each in base for one in _base_of(each, heads)], heads
 
 
-def _base_of(each: object, heads: Files) -> Sequence[object]:
+def _base_of(each: str | Mapping[str, Any], heads: Files) -> Sequence[str | Mapping[str, Any]]:
     if not isinstance(each, str) or not is_revision(each):
         return [each]
     found: list[str] = []

@@ -118,7 +118,7 @@ class Gate(Question[GateResult]):
         paths = gather_directories(
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=may_be_empty
         )
-        given = [*paths, *(each for each in files if not isinstance(each, str))]
+        given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
         return read_manifests(
             case.inputs, given, case.reading_notes, may_be_empty=may_be_empty, recursive=self.recursive
         )
