@@ -42,14 +42,18 @@ def redacted_scenario(scenario: SchedulerScenario) -> tuple[SchedulerScenario, T
     config = redacted.pop(0) if configuration else None
     raws = [msgspec.Raw(msgspec.json.encode(document)) for document in redacted]
     assert len(raws) == len(objects) + len(pods)
-    return SchedulerScenario(scenario.name, raws[: len(objects)], raws[len(objects) :], config), translation
+    made = SchedulerScenario(scenario.name, raws[: len(objects)], raws[len(objects) :], config)
+    made.ties, made.gates = scenario.ties, scenario.gates
+    return made, translation
 
 
 def redacted_answer(answer: dict[str, Any], translation: Translation) -> dict[str, Any]:
     """The answer with each name in it replaced by its pseudonym, field by field."""
     names = Pseudonyms(translation)
+    queue = {"queueOrder": [names.name(key) for key in answer["queueOrder"]]} if "queueOrder" in answer else {}
     return {
         **answer,
+        **queue,
         "nodeOrder": [names.node(name) for name in answer["nodeOrder"]],
         "pods": [
             {"pod": names.name(pod["pod"]), "attempts": [_attempt(one, names) for one in pod["attempts"]]}
@@ -63,7 +67,7 @@ def _attempt(attempt: dict[str, Any], names: Pseudonyms) -> dict[str, Any]:
     for field in ("feasible", "sampled", "winners", "preFilterNodes"):
         if field in made:
             made[field] = [names.node(name) for name in made[field]]
-    for field in ("selected", "nominated"):
+    for field in ("selected", "nominated", "hint"):
         if made.get(field):
             made[field] = names.node(made[field])
     for field in ("scores", "totals"):

@@ -19,7 +19,6 @@ PRE_FILTER = RuleGroup("PreFilter", folder="framework/runtime")
 POST_FILTER = RuleGroup("PostFilter", folder="framework/runtime")
 SCORE = RuleGroup("Score")
 FILTER = RuleGroup("Filter")
-FIT = RuleGroup("NodeResourcesFit", "NodeResourcesBalancedAllocation")
 
 
 class CycleRules:
@@ -53,9 +52,9 @@ class CycleRules:
         "OpportunisticBatching",
         "a pod that looks like the one before, whose node is full now, is tried first on the node that came next then",
     )
-    extended_resources_end_signatures = FIT.until(
+    extended_resources_end_signatures = FILTER.until(
         "1.36",
-        "plugins/noderesources/fit.go (SignPod)",
+        "framework/plugins/noderesources/fit.go (SignPod)",
         "where device classes may serve extended resources no pod has a signature; since then those that ask for such",
     )
     one_node_is_enough_without_scores = SCORE.since(
