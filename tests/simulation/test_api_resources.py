@@ -106,7 +106,7 @@ def test_objects_that_a_server_has_stored_show_what_it_serves(tmp_path: Path) ->
 
 
 def test_where_nothing_is_told_the_minor_speaks() -> None:
-    assert cluster_types("1.36") is types_of("1.36")
+    assert cluster_types("1.36") is types_of("1.36", frozenset())
     assert not isinstance(cluster_types("1.36"), ClusterTypes)
 
 
