@@ -19,7 +19,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.upgrade.run import PlanOptions, Upgrade
-from kwhatif.descheduling.descheduler import Descheduler, World
+from kwhatif.descheduling.descheduler import ClusterObjects, Descheduler
 from kwhatif.descheduling.policy_reading import read_policy
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
@@ -137,7 +137,7 @@ def main() -> None:
     asked = parser.parse_args()
     snapshot = cluster_of(asked.nodes, asked.pods)
     start = time.process_time()
-    world = World(
+    world = ClusterObjects(
         nodes=snapshot.objects.list_all(Node),
         pods=snapshot.objects.list_all(Pod),
         now=1_767_312_000 * 10**9,

@@ -97,7 +97,11 @@ class Types:
 
     def __init__(self, minor: str, gates: frozenset[str] = frozenset()) -> None:
         self.minor = minor
-        known = (_gated()[gate] for gate in sorted(gates) if minor in _gated().get(gate, {}).get("minors", ()))
+        known = (
+            _read_gated_types()[gate]
+            for gate in sorted(gates)
+            if minor in _read_gated_types().get(gate, {}).get("minors", ())
+        )
         self._behind_gates = tuple(known)
         self._place = _table()["minors"].index(minor)
         self._fields: dict[str, Mapping[str, FieldType]] = {}
@@ -184,7 +188,7 @@ def _number(minor: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1)
-def _gated() -> Any:
+def _read_gated_types() -> Any:
     """Kinds and types that are known only with a feature gate that is off by default."""
     return msgspec.json.decode(files(__package__).joinpath("gated_kinds.json").read_bytes())
 

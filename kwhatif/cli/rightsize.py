@@ -117,7 +117,7 @@ def rightsize(
     from kwhatif.commands.rightsize.policy_document import read_rightsizing_policy
     from kwhatif.commands.rightsize.run import Rightsize
     from kwhatif.commands.rightsize.text import rightsize_blocks
-    from kwhatif.commands.rightsize.usage_given import PrometheusAsked, UsageGiven
+    from kwhatif.commands.rightsize.usage_given import PrometheusOptions, UsageOptions
     from kwhatif.commands.sweep.measures import read_prices
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
@@ -129,11 +129,11 @@ def rightsize(
         raise UsageError("--prometheus-token-file is about --prometheus URL")
     asked = None
     if prometheus:
-        asked = PrometheusAsked(
+        asked = PrometheusOptions(
             prometheus, prometheus_step, prometheus_timeout, prometheus_retries, prometheus_token_file
         )
     question = Rightsize(
-        usage=UsageGiven(files, asked),
+        usage=UsageOptions(files, asked),
         policy=read_rightsizing_policy(sizing) if sizing else None,
         prices=None if prices is None else read_prices(prices),
         steps=steps,

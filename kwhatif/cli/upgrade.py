@@ -119,7 +119,7 @@ def upgrade(
     Exit codes: 0 all nodes are replaced in time, nothing is forced and every pod has a node, 1 not so, 2 usage or
     input error.
     """
-    from kwhatif.commands.upgrade.evictions import Times
+    from kwhatif.commands.upgrade.evictions import EvictionTimes
     from kwhatif.commands.upgrade.run import PlanOptions, Upgrade
     from kwhatif.commands.upgrade.text import upgrade_blocks
     from kwhatif.simulation.pipeline import ask
@@ -139,7 +139,7 @@ def upgrade(
             _seconds(node_soak, "--node-soak"),
             _seconds(pool_soak, "--pool-soak"),
         ),
-        Times(_seconds(grace, "--grace"), dict(_readiness(ready_after or ()))),
+        EvictionTimes(_seconds(grace, "--grace"), dict(_readiness(ready_after or ()))),
         _changes(new_version, new_label or (), new_taint or (), new_size or ()),
         seconds(provision_time, "--provision-time"),
         _seconds(within, "--within"),

@@ -71,7 +71,7 @@ class PodGroupStates:
         """All members that were ever there, by uid."""
         return self._members.get(key, {})
 
-    def known(self) -> Iterator[GroupKey]:
+    def list_groups(self) -> Iterator[GroupKey]:
         """The groups that pods name."""
         return iter(self._members)
 
@@ -85,7 +85,7 @@ class PodGroupStates:
 
     # --- who has a node
 
-    def scheduled(self, key: GroupKey, find: Find) -> Mapping[str, int]:
+    def scheduled_pods(self, key: GroupKey, find: Find) -> Mapping[str, int]:
         """The row of each member that has a node, or is assumed to have one."""
         snapshot = self._snapshots.get(key)
         if snapshot is not None:
@@ -96,7 +96,7 @@ class PodGroupStates:
     def take_snapshot(self, key: GroupKey, find: Find) -> None:
         """A cycle of the group begins."""
         self._snapshots.pop(key, None)
-        self._snapshots[key] = dict(self.scheduled(key, find))
+        self._snapshots[key] = dict(self.scheduled_pods(key, find))
 
     def drop_snapshot(self, key: GroupKey) -> None:
         """The decision about the group is made; from now on what is bound counts."""

@@ -31,7 +31,7 @@ class UnboundPods:
             for label, by_value in self._by_label.items():
                 by_value.get(_key(label, pod), {}).pop(uid, None)
 
-    def called(self, label: str, key: str) -> Mapping[str, Pod]:
+    def pods_with_label(self, label: str, key: str) -> Mapping[str, Pod]:
         """The pods of one namespace with one value of a label, by uid; ``key`` is ``namespace/value``."""
         by_value = self._by_label.get(label)
         if by_value is None:

@@ -28,7 +28,7 @@ LEAST_NODES = 2
 
 
 @dataclass(frozen=True)
-class World:
+class ClusterObjects:
     """The cluster as the API server has it, which may ``review`` evictions. ``now`` is in nanoseconds since 1970."""
 
     nodes: Sequence[Node]
@@ -85,7 +85,7 @@ class Cycle:
 class Descheduler:
     """A policy on a cluster. One of these is good for one cycle, since evictions change its pods."""
 
-    def __init__(self, policy: RunnablePolicy, world: World) -> None:
+    def __init__(self, policy: RunnablePolicy, world: ClusterObjects) -> None:
         self._policy, self._world = policy, world
         self._pods = AssignedPods(world.nodes, world.pods, world.features)
         self._fit = NodeFit(self._pods)

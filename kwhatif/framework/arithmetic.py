@@ -52,7 +52,7 @@ def broken_linear(points: Sequence[tuple[int, int]], at: Int64Array) -> Int64Arr
     return np.where(at <= points[0][0], points[0][1], result)
 
 
-def stretched(scores: Int64Array) -> Int64Array:
+def stretch_scores(scores: Int64Array) -> Int64Array:
     """int64[n]: from the lowest to the highest brought to 0..100; all 0 where they are equal."""
     if not len(scores):
         return scores
@@ -61,7 +61,7 @@ def stretched(scores: Int64Array) -> Int64Array:
     return (scores - lowest) * MAX_SCORE // run if run else np.zeros(len(scores), np.int64)
 
 
-def inverted(costs: Int64Array) -> Int64Array:
+def invert_costs(costs: Int64Array) -> Int64Array:
     """int64[n]: the dearest is worth 0 and the cheapest 100; all 100 where they are equal and not 0, else all 0."""
     if not len(costs) or not costs.any():
         return costs

@@ -75,7 +75,7 @@ class Status:
     def error(cls, *reasons: str) -> Status:
         return cls(Code.ERROR, reasons)
 
-    def explained(self, detail: str) -> Status:
+    def with_detail(self, detail: str) -> Status:
         """The same with the arithmetic behind it."""
         return replace(self, detail=detail)
 

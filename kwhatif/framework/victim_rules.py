@@ -27,7 +27,7 @@ class Account:
         return ""
 
     @property
-    def exceeded(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Whether the pod that was put back last has to go after all."""
         return False
 

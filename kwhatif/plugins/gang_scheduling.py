@@ -79,7 +79,7 @@ class GangScheduling(Plugin[None, None]):
             return Status.error(f"failed to get podGroup {'/'.join(key)}: {missing}")
         if group.min_count is None:
             return None
-        scheduled = cluster.pod_groups.scheduled(key, cluster.find)
+        scheduled = cluster.pod_groups.scheduled_pods(key, cluster.find)
         if len(scheduled) < group.min_count:
             self.handle.activated.update(cluster.pod_groups.members(key).keys() - scheduled.keys())
             return PermitWait(PERMIT_SECONDS, NO_QUORUM)

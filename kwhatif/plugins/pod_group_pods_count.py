@@ -34,7 +34,7 @@ class PodGroupPodsCount(Plugin[None, None]):
         return DefaultPlugin(270, weight=1) if features.topology_aware_workload_scheduling else None
 
     def score_placement(self, assignments: PodGroupAssignments, cluster: Cluster) -> int:
-        return len(cluster.pod_groups.scheduled(assignments.group, cluster.find)) + len(assignments.pods)
+        return len(cluster.pod_groups.scheduled_pods(assignments.group, cluster.find)) + len(assignments.pods)
 
     def normalize_placement_scores(self, scores: Sequence[int]) -> list[int] | Status:
         most = max(scores, default=0)

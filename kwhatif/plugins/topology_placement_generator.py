@@ -51,7 +51,7 @@ class TopologyPlacementGenerator(Plugin[None, None]):
             return [parent]
         column = cluster.columns.label(group.topology_key)
         domain = -1
-        running = cluster.pod_groups.scheduled(key, cluster.find)
+        running = cluster.pod_groups.scheduled_pods(key, cluster.find)
         for uid, row in running.items():
             code = int(column.codes[row])
             pod = cluster.pod_groups.members(key)[uid]

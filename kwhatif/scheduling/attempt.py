@@ -93,7 +93,7 @@ class Attempt:
         return self.row is not None
 
     @property
-    def hinted(self) -> bool:
+    def is_hinted(self) -> bool:
         """Whether the pod got the node that batching hinted at, without a look at the others."""
         return self.batching is not None and self.batching.used
 

@@ -79,7 +79,7 @@ def victims_of(attempt: Attempt, budgets: Budgets) -> tuple[Victim, ...]:
 
 def choice_of(attempt: Attempt) -> str:
     """What decided between equal nodes, as a placement has it."""
-    if attempt.hinted:
+    if attempt.is_hinted:
         return "hint"
     return attempt.choice.value if attempt.is_placed and len(attempt.best) > 1 else ""
 

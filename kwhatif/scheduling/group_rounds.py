@@ -29,17 +29,17 @@ class ScheduledEntity:
     def came_to(self, is_bound: bool) -> None:
         """A single pod was tried: it has a node, or goes back to the queue."""
         if is_bound:
-            self.queue.bound(self.pods)
+            self.queue.mark_bound(self.pods)
         else:
-            self.queue.failed(self.pods)
+            self.queue.requeue_failed(self.pods)
 
     def run(self) -> list[PodGroupCycle]:
         """The cycles of a group, tried again at once after it has evicted pods."""
         assert self.key is not None
         cycles = pod_group_at_once(self.driver, self.key, self.pods, MOST_ATTEMPTS)
         failed = cycles[-1].failed
-        self.queue.bound(pod for pod in self.pods if pod.key not in failed)
-        self.queue.failed(failure.pod for failure in failed.values())
+        self.queue.mark_bound(pod for pod in self.pods if pod.key not in failed)
+        self.queue.requeue_failed(failure.pod for failure in failed.values())
         for cycle in cycles:
             self.queue.activate(cycle.activated)
         return cycles

@@ -121,7 +121,7 @@ class PodGroupScheduler:
     def _recall(self, placements: Sequence[Placement]) -> tuple[RememberedDomains | None, Hashable]:
         """What is known of groups like this one, and what this one is known by; None where that may not hold."""
         group = self._states.objects.get(self._key)
-        running = self._states.scheduled(self._key, self._cluster.find)
+        running = self._states.scheduled_pods(self._key, self._cluster.find)
         if group is None or group.topology_key is None or running or not self._is_watched or len(placements) < 2:
             return None, None
         remembered = RememberedDomains.of(self._scheduler)

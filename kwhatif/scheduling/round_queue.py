@@ -79,7 +79,7 @@ class RoundQueue:
             pending.is_active = False
         self._groups.remove(info)
 
-    def bound(self, infos: Iterable[PodInfo]) -> None:
+    def mark_bound(self, infos: Iterable[PodInfo]) -> None:
         """These pods have nodes now."""
         for info in infos:
             pending = self._pods.pop(info.uid, None)
@@ -87,7 +87,7 @@ class RoundQueue:
                 pending.is_active = False
             self._groups.pending.pop(info.uid, None)
 
-    def failed(self, infos: Iterable[PodInfo]) -> None:
+    def requeue_failed(self, infos: Iterable[PodInfo]) -> None:
         """These pods come back to the queue in this order, and wait for their time; a plugin may gate them again."""
         for info in infos:
             pending = self._pods[info.uid]
@@ -116,7 +116,7 @@ class RoundQueue:
         return next((pending.info for pending in self._pods.values() if pending.info.key == key), None)
 
     @property
-    def gated(self) -> list[str]:
+    def gated_pods(self) -> list[str]:
         """The pods that plugins keep out of the queue, by name."""
         return sorted(pending.info.key for pending in self._pods.values() if pending.gate is not None)
 

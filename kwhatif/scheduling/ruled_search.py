@@ -75,7 +75,7 @@ class RuledSearch:
             account.add(info)
             if not fits[k]:
                 account.remove(info)
-            if not account.exceeded:
+            if not account.is_exceeded:
                 continue
             if fits[k]:
                 account.remove(info)

@@ -307,7 +307,7 @@ class Scheduler:
                     failed_first = row
                 elif asking is None:
                     only = np.array([row], np.intp)
-                    return self._stored(Attempt(pod, row, None, only, 1, only, batching=batching))
+                    return self._store_for_batching(Attempt(pod, row, None, only, 1, only, batching=batching))
                 elif len(only := asking.evaluate_nominated_node(row)):
                     return self._choose(
                         Attempt(pod, None, None, only, asking.evaluated_count, extender_cycle=asking), evaluation
@@ -355,12 +355,12 @@ class Scheduler:
                     rows,
                     best,
                     self.shared.prefers,
-                    None if asking is None else asking.randomized,
+                    None if asking is None else asking.is_randomized,
                     in_any_order=evaluation.narrowed is not None,
                 )
-        return attempt if attempt.batching is None else self._stored(attempt, scored)
+        return attempt if attempt.batching is None else self._store_for_batching(attempt, scored)
 
-    def _stored(self, attempt: Attempt, scored: tuple[IntpArray, Int64Array] | None = None) -> Attempt:
+    def _store_for_batching(self, attempt: Attempt, scored: tuple[IntpArray, Int64Array] | None = None) -> Attempt:
         """The attempt, and batching knows of it: by which totals int64[n] of which rows intp[n], if by any."""
         if attempt.batching is not None and attempt.row is not None:
             assert self.batch is not None

@@ -46,7 +46,7 @@ class ReplacementPlan:
         if self.surge <= 0 and self.unavailable <= 0:
             raise UsageError("with no surge and no unavailable node, no node can ever be replaced")
 
-    def changed(self, **given: object) -> ReplacementPlan:
+    def with_values(self, **given: object) -> ReplacementPlan:
         """The plan with other values, those that are None left as they are."""
         known = {field.name for field in fields(self)}
         return replace(self, **{name: value for name, value in given.items() if value is not None and name in known})  # type: ignore[arg-type]

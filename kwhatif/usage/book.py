@@ -157,7 +157,7 @@ class UsageBook:
         return self.histograms.get((workload, container, resource))
 
     @property
-    def matched(self) -> int:
+    def matched_pods(self) -> int:
         """How many of the pods that were named the cluster knows."""
         return len(self.complaints.pods) - len(self.complaints.strangers)
 

@@ -52,7 +52,7 @@ class PrometheusServer:
         """Add the usage of these namespaces. Raises ClusterError where the server cannot be asked."""
         for query, start, stop in track(list(self._ranges(namespaces)), "Asking Prometheus", "ranges"):
             ask = {"query": query, "start": f"{start:.3f}", "end": f"{stop:.3f}", "step": str(self.step)}
-            self._retried(ask, book)
+            self._ask_with_retries(ask, book)
 
     def _ranges(self, namespaces: Sequence[str]) -> Iterator[tuple[str, float, float]]:
         stretch = MOST_STEPS * self.step
@@ -67,7 +67,7 @@ class PrometheusServer:
                     yield query, start, stop
                     start = stop + self.step
 
-    def _retried(self, ask: dict[str, str], book: UsageBook) -> None:
+    def _ask_with_retries(self, ask: dict[str, str], book: UsageBook) -> None:
         for left in range(self.retries, -1, -1):
             try:
                 self._ask(ask, book)

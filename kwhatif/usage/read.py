@@ -33,7 +33,7 @@ _HEAD = 64 * 1024
 
 
 @dataclass
-class ReadUsage:
+class UsageInputs:
     """What files say: samples in a ``book``, recommendations beside them. ``sorts`` says what was recognised."""
 
     book: UsageBook
@@ -41,7 +41,7 @@ class ReadUsage:
     sorts: list[str] = field(default_factory=list)
 
 
-def read_usage(paths: Sequence[str], into: ReadUsage, namespace: str = "default") -> None:
+def read_usage(paths: Sequence[str], into: UsageInputs, namespace: str = "default") -> None:
     """Read files, directories and standard input; objects without a namespace are of this one. Raises InputError."""
     for path in chain.from_iterable(map(_files, paths)):
         report_start(f"Reading usage of {display_path(path)}")
@@ -80,7 +80,7 @@ def _pieces(path: str) -> Iterator[bytes]:
     yield from decompress_chunks(raw(), bounds.RECORDING_BYTES)
 
 
-def _read(pieces: Iterator[bytes], into: ReadUsage, source: str, namespace: str) -> None:
+def _read(pieces: Iterator[bytes], into: UsageInputs, source: str, namespace: str) -> None:
     head = b""
     while len(head) < _HEAD and (piece := next(pieces, None)) is not None:
         head += piece
@@ -108,7 +108,7 @@ def _whole(head: bytes, pieces: Iterable[bytes]) -> bytes:
     return bytes(whole)
 
 
-def _read_objects(text: Text, into: ReadUsage, namespace: str) -> None:
+def _read_objects(text: Text, into: UsageInputs, namespace: str) -> None:
     nothing = True
     for document in read_documents(text):
         if head_of(document)[1] == SNAPSHOT:
@@ -131,7 +131,7 @@ def _read_objects(text: Text, into: ReadUsage, namespace: str) -> None:
         raise InputError("holds no usage: it has no PodMetrics and no VerticalPodAutoscaler", source=text.name)
 
 
-def add_objects(kept: Mapping[str, Sequence[Mapping[str, Any]]], into: ReadUsage, source: str) -> int:
+def add_objects(kept: Mapping[str, Sequence[Mapping[str, Any]]], into: UsageInputs, source: str) -> int:
     """What a snapshot holds of usage, by kind; how many objects there were. Raises InputError."""
     number = 0
     for kind in (METRICS, RECOMMENDER):
@@ -144,7 +144,7 @@ def add_objects(kept: Mapping[str, Sequence[Mapping[str, Any]]], into: ReadUsage
     return number
 
 
-def add_object(kind: str, value: Mapping[str, Any], into: ReadUsage, namespace: str) -> None:
+def add_object(kind: str, value: Mapping[str, Any], into: UsageInputs, namespace: str) -> None:
     """One PodMetrics or VerticalPodAutoscaler. Raises InputError with the place within it."""
     if kind not in into.sorts:
         into.sorts.append(kind)

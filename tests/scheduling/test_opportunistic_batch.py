@@ -47,7 +47,7 @@ def test_pods_that_fill_a_node_each_follow_the_heap_without_a_look_at_the_others
     attempts = [place(driver, f"p{i}", **ONE_EACH) for i in range(5)]
     # The last of the heap comes up when its top is taken off.
     assert homes(driver, attempts) == ["a", "e", "d", "c", "b"]
-    assert [attempt.hinted for attempt in attempts] == [False, True, True, True, True]
+    assert [attempt.is_hinted for attempt in attempts] == [False, True, True, True, True]
     assert [attempt.evaluated for attempt in attempts] == [5, 1, 1, 1, 1]
     assert [attempt.score is None for attempt in attempts] == [False, True, True, True, True]
 
@@ -65,7 +65,7 @@ def test_nobody_is_hinted_at_a_node(config: Json | None, minor: str) -> None:
     driver = batching_driver(config, minor)
     attempts = [place(driver, f"p{i}", **ONE_EACH) for i in range(5)]
     assert homes(driver, attempts) == list("abcde")
-    assert not any(attempt.hinted for attempt in attempts)
+    assert not any(attempt.is_hinted for attempt in attempts)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_list_is_good_for_half_a_second() -> None:
     driver = batching_driver()
     place(driver, "p0", **ONE_EACH)
     driver.shared.now += 0.6
-    assert not place(driver, "p1", **ONE_EACH).hinted
+    assert not place(driver, "p1", **ONE_EACH).is_hinted
 
 
 def test_what_is_only_asked_takes_nothing_off_the_list() -> None:
@@ -124,9 +124,9 @@ def test_what_is_only_asked_takes_nothing_off_the_list() -> None:
     apart = driver.sandbox()
     tried = apart.attempt(apart.cluster.shapes.info(pod("p1", **ONE_EACH)))
     placed = place(driver, "p1", **ONE_EACH)
-    assert asked.hinted
-    assert tried.hinted
-    assert placed.hinted
+    assert asked.is_hinted
+    assert tried.is_hinted
+    assert placed.is_hinted
     assert homes(driver, [asked, tried, placed]) == ["e", "e", "e"]
 
 
@@ -134,4 +134,4 @@ def test_a_cluster_that_is_another_one_has_no_list() -> None:
     driver = batching_driver()
     place(driver, "p0", **ONE_EACH)
     driver.begin_anew()
-    assert not place(driver, "p1", **ONE_EACH).hinted
+    assert not place(driver, "p1", **ONE_EACH).is_hinted

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kwhatif.usage.book import KnownPod, UsageBook
-from kwhatif.usage.read import ReadUsage, read_usage
+from kwhatif.usage.read import UsageInputs, read_usage
 
 RATE = "namespace:container_cpu_usage_seconds_total:rate"
 COUNTER = "container_cpu_usage_seconds_total"
@@ -41,13 +41,13 @@ def every(seconds: float, values: Iterable[object]) -> list[tuple[float, Any]]:
     return [(START + seconds * number, value) for number, value in enumerate(values)]
 
 
-def read(folder: Path, *texts: str, window: float | None = None, names: Sequence[str] = ()) -> ReadUsage:
+def read(folder: Path, *texts: str, window: float | None = None, names: Sequence[str] = ()) -> UsageInputs:
     """What is known after files with these texts have been read."""
     paths = []
     for number, text in enumerate(texts):
         path = folder / (names[number] if names else f"usage-{number}")
         path.write_text(text)
         paths.append(str(path))
-    found = ReadUsage(UsageBook(known, window))
+    found = UsageInputs(UsageBook(known, window))
     read_usage(paths, found)
     return found

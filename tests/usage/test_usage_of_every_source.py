@@ -10,7 +10,7 @@ import pytest
 
 from kwhatif.errors import InputError
 from kwhatif.usage.book import UsageBook
-from kwhatif.usage.read import ReadUsage, read_usage
+from kwhatif.usage.read import UsageInputs, read_usage
 from tests.usage.given import COUNTER, MEMORY, RATE, START, Samples, answer, every, known, read, series
 
 WEB = "Deployment/shop/web"
@@ -18,7 +18,7 @@ CPU = [120, 340, 90, 500, 1100, 290, 570, 230, 110, 410]
 """Millicores; nine out of ten are no more than 570."""
 
 
-def cpu_of(found: ReadUsage) -> tuple[int, int, int]:
+def cpu_of(found: UsageInputs) -> tuple[int, int, int]:
     histogram = found.book.of(WEB, "main", "cpu")
     assert histogram is not None
     return histogram.number, histogram.percentile(90), histogram.peak
@@ -90,7 +90,7 @@ def test_a_source_is_told_by_what_it_holds_also_packed_and_mixed_in_a_directory(
     (folder / "top.txt").write_text(TOP)
     (folder / "answer.json.gz").write_bytes(gzip.compress(answer(series(RATE, every(60, [0.2]))).encode()))
     (folder / "notes.md").write_text("no usage")
-    found = ReadUsage(UsageBook(known))
+    found = UsageInputs(UsageBook(known))
     read_usage([str(folder)], found)
     assert found.sorts == ["Prometheus", "kubectl top"]
     assert cpu_of(found)[0] == 11
@@ -161,7 +161,7 @@ def test_strangers_are_counted(tmp_path: Path) -> None:
     found = read(
         tmp_path, answer(series(RATE, every(60, [0.1])), series(RATE, every(60, [0.2]), pod="x", namespace="other"))
     )
-    assert found.book.matched == 1
+    assert found.book.matched_pods == 1
     assert list(found.book.notes()) == ["1 of 2 pods with usage are not of this cluster, such as other/x"]
 
 

@@ -14,7 +14,7 @@ from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget, PriorityClass
 from kwhatif.cluster.shapes import start_time
 from kwhatif.commands.conformance.scenario import read_objects
-from kwhatif.descheduling.descheduler import Cycle, Descheduler, World
+from kwhatif.descheduling.descheduler import ClusterObjects, Cycle, Descheduler
 from kwhatif.descheduling.framework.classified_nodes import Utilization
 from kwhatif.descheduling.framework.measured_usage import usage_data
 from kwhatif.descheduling.framework.pod_evictor import Eviction
@@ -59,7 +59,7 @@ def descheduler_answer(scenario: DeschedulerScenario) -> dict[str, Any]:
         policy = read_policy(scenario.policy, classes)
     except DeschedulerPolicyError as error:
         return {"name": scenario.name, "error": error.problem}
-    world = World(
+    world = ClusterObjects(
         nodes=list(objects.list_all(Node)),
         pods=objects.list_all(Pod),
         now=start_time(scenario.now),

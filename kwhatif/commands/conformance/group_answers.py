@@ -90,7 +90,7 @@ class _Replay:
         return {
             "cycles": cycles,
             "nodeOrder": self._cluster.columns.names,
-            "gated": self._pending.gated,
+            "gated": self._pending.gated_pods,
             "pending": self._pending.all,
             "podGroups": {"/".join(key): _conditions(group) for key, group in sorted(groups.items())},
         }
@@ -141,8 +141,8 @@ class _Replay:
             before = self._claims()
             self._everywhere.records.clear()
             cycle = attempt_pod_group(self._driver, entity.key, pods)
-            self._pending.bound(pod for pod in cycle.members if pod.key in cycle.bound)
-            self._pending.failed(failure.pod for failure in cycle.failed.values())
+            self._pending.mark_bound(pod for pod in cycle.members if pod.key in cycle.bound)
+            self._pending.requeue_failed(failure.pod for failure in cycle.failed.values())
             self._pending.activate(cycle.activated)
             answer = _group_record(self._driver, cycle, self._everywhere.records, self._claims_since(before))
             if attempt > 1:
@@ -165,12 +165,12 @@ class _Replay:
             answer["attempts"] = [_attempt_record(self._driver, attempt, self._everywhere.records[0])]
             if attempt.is_placed:
                 answer["bound"] = {pod.key: self._cluster.columns.names[attempt.row or 0]}
-                self._pending.bound([pod])
+                self._pending.mark_bound([pod])
             else:
                 self._driver.handle_failure(attempt)
                 evicted = sorted(victim.key for victim in attempt.victims_to_evict)
                 self._driver.evict(attempt, to_the_end=False)
-                self._pending.failed([pod])
+                self._pending.requeue_failed([pod])
                 accident = attempt.lost or (attempt.refused is not None and not attempt.refused.is_rejected)
                 failure: dict[str, Any] = {
                     "reason": "SchedulerError" if accident else "Unschedulable",

@@ -72,7 +72,7 @@ def _record(driver: Driver, attempt: Attempt, seen: _Start) -> Mapping[str, Any]
         record["preFilterNodes"] = list(seen.narrowed)
     if (batching := attempt.batching) is not None:
         record |= {"signed": True} if batching.signed else {}
-        record |= {"hint": batching.hint, "hinted": attempt.hinted} if batching.hint else {}
+        record |= {"hint": batching.hint, "hinted": attempt.is_hinted} if batching.hint else {}
         record |= {"flushed": list(batching.flushed)} if batching.flushed else {}
         record |= {"kept": batching.kept} if batching.kept is not None else {}
     if attempt.refused is not None:

@@ -16,7 +16,7 @@ from kwhatif.api.core import Namespace
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
 from kwhatif.cluster.shapes import start_time
 from kwhatif.commands.deschedule.moves import Move, Moves, owner_of
-from kwhatif.descheduling.descheduler import Cycle, Descheduler, World
+from kwhatif.descheduling.descheduler import ClusterObjects, Cycle, Descheduler
 from kwhatif.descheduling.framework.plugin import UsageData
 from kwhatif.descheduling.framework.pod_evictor import Eviction
 from kwhatif.descheduling.policy_reading import RunnablePolicy
@@ -62,12 +62,12 @@ class Cycles:
         """What a cycle would do now. No pod has left yet, and no budget has allowed an eviction."""
         return Descheduler(self.policy, self.world()).cycle(with_protected=with_protected)
 
-    def world(self) -> World:
+    def world(self) -> ClusterObjects:
         """The cluster as the descheduler finds it now."""
         snapshot = self.moves.session.snapshot
         objects = snapshot.objects
         budgets = copy.deepcopy(self.moves.budgets)
-        return World(
+        return ClusterObjects(
             nodes=list(self.moves.session.cluster.columns.given),
             pods=self.moves.pods.values(),
             now=start_time(self._moment()),

@@ -51,12 +51,12 @@ class ExplainDescheduling(Question[DescheduleExplained]):
         descheduler = Descheduler(policy, world)
         skipped = descheduler.cycle(with_protected=False).skipped
         chosen = {pod.key: pod for word in self.words for pod in chosen_pods(word, snapshot.objects.list_all(Pod))}
-        pods = tuple(_told(descheduler, pod, skipped=skipped) for pod in chosen.values())
+        pods = tuple(_explain(descheduler, pod, skipped=skipped) for pod in chosen.values())
         result = partial(DescheduleExplained, policy=source, pods=pods)
         return PendingResult([RunRecord(session)], lambda fidelity: result(fidelity=fidelity))
 
 
-def _told(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDescheduled:
+def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDescheduled:
     outside = ""
     if skipped:
         outside = "the cycle is skipped: it wants two ready nodes"

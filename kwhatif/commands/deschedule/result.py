@@ -78,7 +78,7 @@ class NodeBalance(ResultStruct, frozen=True, kw_only=True):
     category_after: str = ""
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         before = self.pods_before, self.cpu_before, self.memory_before
         return before != (self.pods_after, self.cpu_after, self.memory_after)
 

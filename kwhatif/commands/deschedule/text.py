@@ -30,7 +30,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     if result.helped:
         blocks.append(Lines((f"Pods that waited before and have a node now: {format_some(result.helped)}",)))
     blocks += scale_up_blocks(result.scale_up)
-    plugins = [(p.cycle, p.profile, p.plugin, p.evicted, _said(p)) for p in result.plugins]
+    plugins = [(p.cycle, p.profile, p.plugin, p.evicted, _stop_reason(p)) for p in result.plugins]
     blocks += build_table("PLUGINS", ("cycle", "profile", "plugin", "evicted", "remarks"), plugins)
     blocks += _node_blocks(result)
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
@@ -65,12 +65,12 @@ def _way(thrash: Thrash) -> str:
     return f"{thrash.pod} moves between {between} for ever, {every} (by {by})"
 
 
-def _said(plugin: PluginOutcome) -> str:
+def _stop_reason(plugin: PluginOutcome) -> str:
     return plugin.error or _STOPS.get(plugin.stopped, plugin.stopped) or NONE
 
 
 def _node_blocks(result: DescheduleResult) -> list[Block]:
-    nodes = [node for node in result.nodes if node.changed or node.category_before != node.category_after]
+    nodes = [node for node in result.nodes if node.has_changed or node.category_before != node.category_after]
     classed = any(node.category_before or node.category_after for node in nodes)
     headers: tuple[str, ...] = ("node", "pods", "cpu requested", "memory requested")
     rows = [_node_row(node) for node in nodes]

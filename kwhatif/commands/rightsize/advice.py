@@ -47,13 +47,13 @@ class Advice:
         return self.advised != self.request or self.new_limit != self.limit
 
     @property
-    def freed(self) -> int:
+    def total_reduction(self) -> int:
         """What all pods of the workload ask for less."""
         return ((self.request or 0) - self.advised) * len(self.workload.pods)
 
 
 @dataclass
-class Advised:
+class AdviceSet:
     """All advice, workloads by name, and which workloads stay as they are: reason -> names."""
 
     advice: list[Advice] = field(default_factory=list)
@@ -74,9 +74,9 @@ def advise(
     recommendations: Recommendations,
     policy: RightsizingPolicy,
     ranges: LimitRanges,
-) -> Advised:
+) -> AdviceSet:
     """Advice for each container of each workload of which anybody knows what it uses."""
-    found = Advised()
+    found = AdviceSet()
     for workload in pods.in_order():
         if workload.pods[0].is_mirror:
             found.unchanged[STATIC].append(workload.name)
@@ -113,10 +113,10 @@ def _of_workload(
             recommended = (target.target or {}).get(resource) if target is not None else None
             if used is None and recommended is None:
                 continue
-            wanted, percentile = _wanted(used, recommended, policy.rules[resource], resource)
+            wanted, percentile = _compute_target(used, recommended, policy.rules[resource], resource)
             least = policy.floor_of(resource, workload.labels)
             wanted = _within(wanted, policy.rules[resource], least)
-            wanted = _allowed(wanted, allowed, resource)
+            wanted = _clamp_to_policy(wanted, allowed, resource)
             values = allowed.controlled_values if allowed is not None else None
             with_limits = policy.with_limits if values is None else values == "RequestsAndLimits"
             request, limit = amounts_of(container, resource)
@@ -140,7 +140,9 @@ def _of_workload(
     return reason, advice
 
 
-def _wanted(used: Histogram | None, recommended: Quantity | None, rule: Rule, resource: str) -> tuple[int, int | None]:
+def _compute_target(
+    used: Histogram | None, recommended: Quantity | None, rule: Rule, resource: str
+) -> tuple[int, int | None]:
     """What to ask for, and the percentile that it follows from; samples count before others' recommendations."""
     if used is None:
         assert recommended is not None
@@ -155,7 +157,7 @@ def _within(wanted: int, rule: Rule, floor: int) -> int:
     return wanted if rule.ceiling is None else min(wanted, max(rule.ceiling, floor))
 
 
-def _allowed(wanted: int, policy: ContainerPolicy | None, resource: str) -> int:
+def _clamp_to_policy(wanted: int, policy: ContainerPolicy | None, resource: str) -> int:
     """What the policy of a VerticalPodAutoscaler allows."""
     if policy is None:
         return wanted

@@ -9,7 +9,7 @@ from typing import Any
 
 from kwhatif.api.kinds import TEMPLATES, kind_named
 from kwhatif.commands.rightsize.advice import Advice
-from kwhatif.commands.rightsize.consequence import spelt
+from kwhatif.commands.rightsize.consequence import format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.errors import UsageError
 from kwhatif.policy.render import yaml_text
@@ -60,9 +60,9 @@ def _containers(mine: Sequence[Advice]) -> dict[str, dict[str, dict[str, str]]]:
     found: dict[str, dict[str, dict[str, str]]] = {}
     for each in mine:
         resources = found.setdefault(each.container, {})
-        resources.setdefault("requests", {})[each.resource] = spelt(each.resource, each.advised)
+        resources.setdefault("requests", {})[each.resource] = format_quantity(each.resource, each.advised)
         if each.new_limit is not None:
-            resources.setdefault("limits", {})[each.resource] = spelt(each.resource, each.new_limit)
+            resources.setdefault("limits", {})[each.resource] = format_quantity(each.resource, each.new_limit)
     return found
 
 

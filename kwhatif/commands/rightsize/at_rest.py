@@ -58,7 +58,7 @@ class Rest:
 
 def come_to_rest(case: Scenario, snapshot: Snapshot, asked: Sequence[PodToSchedule]) -> Rest:
     """The cluster of a case with other objects, once nothing moves; ``asked`` are its pods that wait."""
-    session = _opened(case, snapshot)
+    session = _open_session(case, snapshot)
     scaler = case.scaler
     before = set(session.cluster.columns.names)
     run = PlacementRun(session, scaler)
@@ -75,7 +75,7 @@ def come_to_rest(case: Scenario, snapshot: Snapshot, asked: Sequence[PodToSchedu
     return rest
 
 
-def _opened(case: Scenario, snapshot: Snapshot) -> Session:
+def _open_session(case: Scenario, snapshot: Snapshot) -> Session:
     """A session of the case with other objects."""
     other = copy.copy(case)
     other.edited = replaced(case.edited, snapshot=snapshot)
@@ -108,7 +108,7 @@ def _take_away(rest: Rest, scaler: Scaler) -> None:
         for taker in takers:
             gone = next((each for each in taker.going(rest) if each and _go_on(rest, each, taker.helper)), None)
             if gone:
-                taker.gone(gone)
+                taker.forget_nodes(gone)
                 break
         else:
             return
@@ -122,7 +122,7 @@ class _Taker(Protocol):
     def going(self, rest: Rest) -> Iterator[set[str]]:
         """The nodes that go next, at once; fewer each time, should those before not be able to."""
 
-    def gone(self, names: Collection[str]) -> None:
+    def forget_nodes(self, names: Collection[str]) -> None:
         """They are gone."""
 
 
@@ -153,7 +153,7 @@ class _ByGroups:
             yield _removable(world, wait)
         yield removed_together(world, wait)
 
-    def gone(self, names: Collection[str]) -> None:
+    def forget_nodes(self, names: Collection[str]) -> None:
         self._known = without_nodes(self._known, names)
 
 
@@ -189,7 +189,7 @@ class _ByPools:
             if command is not None:
                 yield {each.name for each in command.nodes}
 
-    def gone(self, names: Collection[str]) -> None:
+    def forget_nodes(self, names: Collection[str]) -> None:
         """What Karpenter knows of its nodes is in the cluster itself."""
 
 

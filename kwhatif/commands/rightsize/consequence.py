@@ -48,7 +48,7 @@ class Consequence:
 
 
 @dataclass
-class Asking:
+class SizingTrial:
     """Asks what comes of requests, of one case; answers are kept, since steps come by the same ones again."""
 
     case: Scenario
@@ -100,7 +100,9 @@ def _side(rest: Rest, price: Price) -> tuple[Side, list[str]]:
     busy = {row for info, row in cluster.pods() if not info.pod.is_mirror and not is_of_daemon_set(info.pod)}
     found = {node.name: price(node, rest.groups) for node in cluster.columns.given}
     resources = cluster.shapes.resources
-    requested = {name: spelt(name, int(resources.amounts(cluster.requested, name).sum())) for name in ("cpu", "memory")}
+    requested = {
+        name: format_quantity(name, int(resources.amounts(cluster.requested, name).sum())) for name in ("cpu", "memory")
+    }
     side = Side(
         pods=len(list(cluster.pods())) + len(rest.waiting),
         pending=len(rest.waiting),
@@ -143,8 +145,8 @@ def largest_slot(cluster: Cluster) -> LargestSlot | None:
         return None
     return LargestSlot(
         node=columns.names[row],
-        cpu=spelt("cpu", int(cpu[row])),
-        memory=spelt("memory", int(memory[row])),
+        cpu=format_quantity("cpu", int(cpu[row])),
+        memory=format_quantity("memory", int(memory[row])),
         pods=int(pods[row]),
     )
 
@@ -209,7 +211,7 @@ def nodes_by_group(names: Sequence[str], groups: Mapping[str, str]) -> list[tupl
     return sorted(Counter(groups.get(name, "") for name in names).items())
 
 
-def spelt(resource: str, amount: int) -> str:
+def format_quantity(resource: str, amount: int) -> str:
     """An amount as Kubernetes writes it: millicores, or bytes."""
     return (
         Quantity.from_milli(amount).canonical

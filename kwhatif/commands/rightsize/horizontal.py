@@ -102,7 +102,7 @@ def _scaling(
     spec = obj.get("spec") or {}
     now = _replicas(workload.pods)
     least, most = int(spec.get("minReplicas") or 1), int(spec.get("maxReplicas") or now)
-    wanted = _wanted(use, metric.target, new_request, now)
+    wanted = _desired_replicas(use, metric.target, new_request, now)
     then = min(max(wanted, least), most)
     return Scaling(
         name=f"{workload.namespace}/{obj['metadata']['name']}",
@@ -113,13 +113,13 @@ def _scaling(
         request=request,
         new_request=new_request,
         now=now,
-        without=min(max(_wanted(use, metric.target, request, now), least), most),
+        without=min(max(_desired_replicas(use, metric.target, request, now), least), most),
         then=then,
         bounded="maxReplicas" if wanted > most else "minReplicas" if wanted < least else "",
     )
 
 
-def _wanted(use: float, target: float, request: int, replicas: int) -> int:
+def _desired_replicas(use: float, target: float, request: int, replicas: int) -> int:
     """Replicas for so much use a pod: as they are where the ratio to the target is near enough to one."""
     ratio = use / request * 100 / target
     return replicas if abs(1 - ratio) <= TOLERANCE else math.ceil(round(ratio * replicas, 6))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node, Pod
 from kwhatif.commands.rightsize.advice import amounts_of
 from kwhatif.commands.rightsize.policy_document import default_policy
-from kwhatif.commands.rightsize.usage_given import UsageGiven
+from kwhatif.commands.rightsize.usage_given import UsageOptions
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.commands.snapshot.info.result import InfoResult, PoolUsage, Reserved
 from kwhatif.simulation.inputs import Notes
@@ -41,7 +41,7 @@ def with_usage(
     if not files and not snapshot.whole.get(METRICS):
         return result
     pods = WorkloadPods(snapshot)
-    read = UsageGiven(files).read(snapshot, pods, default_policy().window, "default", now, notes)
+    read = UsageOptions(files).read(snapshot, pods, default_policy().window, "default", now, notes)
     found = replace(
         result,
         usage=tuple(_by_pool(snapshot, read.book, features, by)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.rightsize.advice import Advice, totals
-from kwhatif.commands.rightsize.consequence import Consequence, binding, nodes_by_group, spelt
+from kwhatif.commands.rightsize.consequence import Consequence, binding, format_quantity, nodes_by_group
 from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
@@ -51,7 +51,7 @@ def rightsize_result(
         before=before.side,
         after=after.side,
         binds=binds,
-        rescaled=tuple(_rescaled(each) for each in findings.scalings),
+        rescaled=tuple(_build_rescaled(each) for each in findings.scalings),
         risks=tuple(risks_of(advice, book, after.rest.session.cluster, after.rest.session.snapshot)),
         steps=tuple(steps),
         outcome=_outcome(case, findings, before, after, binds, fidelity),
@@ -61,14 +61,14 @@ def rightsize_result(
 
 def _row(each: Advice, resize: str) -> SizedContainer:
     def text(amount: int | None) -> str | None:
-        return None if amount is None else spelt(each.resource, amount)
+        return None if amount is None else format_quantity(each.resource, amount)
 
     return SizedContainer(
         workload=each.workload.name,
         container=each.container,
         resource=each.resource,
         request=text(each.request),
-        advised=spelt(each.resource, each.advised),
+        advised=format_quantity(each.resource, each.advised),
         percentile=text(each.percentile),
         peak=text(each.peak),
         limit=text(each.limit),
@@ -78,15 +78,15 @@ def _row(each: Advice, resize: str) -> SizedContainer:
     )
 
 
-def _rescaled(each: Scaling) -> Rescaled:
+def _build_rescaled(each: Scaling) -> Rescaled:
     return Rescaled(
         autoscaler=each.name,
         workload=each.workload,
         resource=each.resource,
         target=each.target,
-        use=spelt(each.resource, round(each.use)),
-        request=spelt(each.resource, each.request),
-        advised=spelt(each.resource, each.new_request),
+        use=format_quantity(each.resource, round(each.use)),
+        request=format_quantity(each.resource, each.request),
+        advised=format_quantity(each.resource, each.new_request),
         replicas=each.now,
         then=each.then,
         unchanged_would=each.without,

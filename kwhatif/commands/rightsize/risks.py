@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.rightsize.advice import Advice
-from kwhatif.commands.rightsize.consequence import spelt
+from kwhatif.commands.rightsize.consequence import format_quantity
 from kwhatif.commands.rightsize.limit_ranges import quota_bounds
 from kwhatif.commands.rightsize.result import Risk
 from kwhatif.snapshot.format.model import Snapshot
@@ -20,14 +20,14 @@ HOT = 99.0
 def risks_of(advice: Sequence[Advice], book: UsageBook, cluster: Cluster, snapshot: Snapshot) -> list[Risk]:
     """The risks, the gravest first: containers that would be killed, hot nodes, full quotas, peaks above requests."""
     return [
-        *_killed(advice),
+        *_find_oom_kills(advice),
         *_hot_nodes(book, cluster),
         *_full_quotas(cluster, snapshot),
         *_peaks(advice, book),
     ]
 
 
-def _killed(advice: Sequence[Advice]) -> Iterator[Risk]:
+def _find_oom_kills(advice: Sequence[Advice]) -> Iterator[Risk]:
     for each in advice:
         if each.resource == "memory" and each.new_limit is not None and (each.peak or 0) > each.new_limit:
             yield _risk("oom", each, each.peak or 0, each.new_limit, len(each.workload.pods))
@@ -51,8 +51,8 @@ def _risk(kind: str, advice: Advice, amount: int, bound: int, pods: int) -> Risk
         subject=advice.workload.name,
         container=advice.container,
         resource=resource,
-        amount=spelt(resource, amount),
-        bound=spelt(resource, bound),
+        amount=format_quantity(resource, amount),
+        bound=format_quantity(resource, bound),
         pods=pods,
     )
 
@@ -71,8 +71,8 @@ def _hot_nodes(book: UsageBook, cluster: Cluster) -> Iterator[Risk]:
                     kind="node",
                     subject=cluster.columns.names[row],
                     resource=resource,
-                    amount=spelt(resource, used),
-                    bound=spelt(resource, int(room[row])),
+                    amount=format_quantity(resource, used),
+                    bound=format_quantity(resource, int(room[row])),
                     pods=len(pods.get(row, ())),
                 )
 
@@ -91,6 +91,8 @@ def _full_quotas(cluster: Cluster, snapshot: Snapshot) -> Iterator[Risk]:
         wanted = sums.get(namespace, Counter())[resource]
         if wanted > hard:
             written = (
-                (str(wanted), str(hard)) if resource == "pods" else (spelt(resource, wanted), spelt(resource, hard))
+                (str(wanted), str(hard))
+                if resource == "pods"
+                else (format_quantity(resource, wanted), format_quantity(resource, hard))
             )
             yield Risk(kind="quota", subject=quota, resource=resource, amount=written[0], bound=written[1])

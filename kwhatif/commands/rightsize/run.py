@@ -14,7 +14,7 @@ from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path
 from kwhatif.commands.rightsize.advice import advise
 from kwhatif.commands.rightsize.advice_files import FORMS, PATCHES, write_advice
 from kwhatif.commands.rightsize.at_rest import LARGE
-from kwhatif.commands.rightsize.consequence import Asking, Consequence
+from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial
 from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import scalings
 from kwhatif.commands.rightsize.limit_ranges import LimitRanges
@@ -24,7 +24,7 @@ from kwhatif.commands.rightsize.prices import price_by
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import rightsize_result
 from kwhatif.commands.rightsize.steps import steps_of
-from kwhatif.commands.rightsize.usage_given import PrometheusAsked, UsageGiven
+from kwhatif.commands.rightsize.usage_given import PrometheusOptions, UsageOptions
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.commands.sweep.measures import Prices, read_prices
 from kwhatif.errors import UsageError
@@ -48,7 +48,7 @@ class Rightsize(Question[RightsizeResult]):
     with_pending = True
     several_runs: ClassVar[bool] = True
 
-    usage: UsageGiven
+    usage: UsageOptions
     policy: RightsizingPolicy | None = None
     prices: Prices | None = None
     steps: bool = False
@@ -69,7 +69,7 @@ class Rightsize(Question[RightsizeResult]):
         (case,) = cases
         policy = self.policy or default_policy()
         findings = self._findings(case, policy, notes)
-        asking = Asking(case, price_by(self.prices, case.scaler))
+        asking = SizingTrial(case, price_by(self.prices, case.scaler))
         before = asking.ask({})
         after = asking.ask(findings.new, findings.scalings)
         _tell(before, after, notes)
@@ -141,11 +141,11 @@ def rightsize(
     """
     asked = None
     if prometheus:
-        asked = PrometheusAsked(
+        asked = PrometheusOptions(
             prometheus, prometheus_step, prometheus_timeout, prometheus_retries, os.fspath(prometheus_token_file)
         )
     question = Rightsize(
-        usage=UsageGiven(paths_of(usage), asked),
+        usage=UsageOptions(paths_of(usage), asked),
         policy=None if sizing is None else read_rightsizing_policy(os.fspath(sizing)),
         prices=None if prices is None else read_prices(os.fspath(prices)),
         steps=steps,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.api.quantity import Quantity
 from kwhatif.commands.rightsize.advice import Advice
-from kwhatif.commands.rightsize.consequence import Asking, Consequence, spelt
+from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial, format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.result import Side, Step
 from kwhatif.progress import report_progress
@@ -17,7 +17,7 @@ LOOKED_AT = 5
 
 
 def steps_of(
-    asking: Asking,
+    asking: SizingTrial,
     new: NewResources,
     advice: Mapping[str, Sequence[Advice]],
     scalings: Sequence[Scaling],
@@ -50,12 +50,12 @@ def _by_what_they_free(new: NewResources, advice: Mapping[str, Sequence[Advice]]
 
     def share(name: str) -> float:
         units = {"cpu": 1000.0, "memory": 1.0}
-        return sum(each.freed / units[each.resource] / sums[each.resource] for each in advice[name])
+        return sum(each.total_reduction / units[each.resource] / sums[each.resource] for each in advice[name])
 
     return sorted(new, key=lambda name: (-share(name), name))
 
 
-def _with(asking: Asking, new: NewResources, scalings: Sequence[Scaling], names: Sequence[str]) -> Consequence:
+def _with(asking: SizingTrial, new: NewResources, scalings: Sequence[Scaling], names: Sequence[str]) -> Consequence:
     return asking.ask({name: new[name] for name in names}, [each for each in scalings if each.workload in names])
 
 
@@ -71,7 +71,7 @@ def _step(workload: str, workloads: int, before: Side, after: Side) -> Step:
     for resource in ("cpu", "memory"):
         was, now = Quantity.parse(before.requested[resource]), Quantity.parse(after.requested[resource])
         amount = was.milli_value() - now.milli_value() if resource == "cpu" else was.value() - now.value()
-        freed[resource] = spelt(resource, amount)
+        freed[resource] = format_quantity(resource, amount)
     cost = None if before.cost is None or after.cost is None else round(before.cost - after.cost, 2)
     return Step(
         workload=workload,

@@ -15,14 +15,14 @@ from kwhatif.simulation.inputs import Notes
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.usage.book import UsageBook
 from kwhatif.usage.prometheus_client import PrometheusServer, read_token
-from kwhatif.usage.read import METRICS, RECOMMENDER, ReadUsage, add_objects, read_usage
+from kwhatif.usage.read import METRICS, RECOMMENDER, UsageInputs, add_objects, read_usage
 
 CLOCKS_APART = 3600.0
 """So many seconds may lie between the last sample and the snapshot before that is worth a warning."""
 
 
 @dataclass(frozen=True)
-class PrometheusAsked:
+class PrometheusOptions:
     """A Prometheus and how it is asked: ``step`` in seconds, ``timeout`` for each answer, a token from a file."""
 
     url: str
@@ -33,17 +33,17 @@ class PrometheusAsked:
 
 
 @dataclass(frozen=True)
-class UsageGiven:
+class UsageOptions:
     """Files with usage, and a Prometheus. What the snapshot itself holds counts where nothing else is named."""
 
     files: Sequence[str] = ()
-    prometheus: PrometheusAsked | None = None
+    prometheus: PrometheusOptions | None = None
 
     def read(
         self, snapshot: Snapshot, pods: WorkloadPods, window: float, namespace: str, now: datetime | None, notes: Notes
-    ) -> ReadUsage:
+    ) -> UsageInputs:
         """All of it. Raises InputError where there is none, or none of this cluster, and ClusterError."""
-        found = ReadUsage(UsageBook(pods.known, window))
+        found = UsageInputs(UsageBook(pods.find_pod, window))
         if self.files:
             read_usage(self.files, found, namespace)
         if self.prometheus is not None:
@@ -61,7 +61,9 @@ class UsageGiven:
         return found
 
     @staticmethod
-    def _ask(asked: PrometheusAsked, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None) -> None:
+    def _ask(
+        asked: PrometheusOptions, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None
+    ) -> None:
         taken = now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
         server = PrometheusServer(
             asked.url,
@@ -76,13 +78,13 @@ class UsageGiven:
         server.read(sorted({pod.namespace for pod in snapshot.objects.list_all(Pod)}), book)
 
 
-def _check(found: ReadUsage, snapshot: Snapshot) -> None:
+def _check(found: UsageInputs, snapshot: Snapshot) -> None:
     book, told = found.book, found.book.complaints
     if not found.sorts:
         raise InputError(
             f"{snapshot.source or 'the snapshot'} holds no usage: name some with --usage FILE or --prometheus URL"
         )
-    if told.pods and not book.matched:
+    if told.pods and not book.matched_pods:
         some = ", ".join(sorted(told.strangers)[:3])
         raise InputError(
             f"none of the {len(told.pods)} pods with usage is of this cluster, such as {some}: it is of another one"
@@ -106,7 +108,7 @@ def _check_clocks(book: UsageBook, snapshot: Snapshot, now: datetime | None, not
         notes.warn(f"the last sample of usage is {format_age(int(abs(apart)))} {side} the snapshot")
 
 
-def usage_read(found: ReadUsage) -> UsageRead:
+def usage_read(found: UsageInputs) -> UsageRead:
     """What was read, for the answer."""
     book, told = found.book, found.book.complaints
     return UsageRead(

@@ -87,7 +87,7 @@ class WorkloadPods:
                 found = found.get(step) or {}
             workload.template = (found.get("template") or {}).get("spec")
 
-    def known(self, namespace: str, pod: str) -> KnownPod | None:
+    def find_pod(self, namespace: str, pod: str) -> KnownPod | None:
         """What the cluster knows of a pod by its name: it runs, or its workload does."""
         name = self.of_pod.get(f"{namespace}/{pod}")
         if name is not None:

@@ -38,15 +38,15 @@ def _with_status(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> PodDisrupt
     expected, healthy = len(selected), sum(bool(pod.spec.node_name) for pod in selected)
     spec = budget.spec
     if spec.max_unavailable is not None:
-        desired = max(expected - _scaled(spec.max_unavailable, expected), 0)
+        desired = max(expected - _resolve_share(spec.max_unavailable, expected), 0)
     else:
-        desired = _scaled(spec.min_available if spec.min_available is not None else 1, expected)
+        desired = _resolve_share(spec.min_available if spec.min_available is not None else 1, expected)
     allowed = max(healthy - desired, 0) if expected else 0
     status = PodDisruptionBudgetStatus(current_healthy=healthy, desired_healthy=desired, disruptions_allowed=allowed)
     return replace(budget, status=status)
 
 
-def _scaled(value: str | int, whole: int) -> int:
+def _resolve_share(value: str | int, whole: int) -> int:
     """A number, or a share of the whole that is rounded up."""
     if isinstance(value, int):
         return value

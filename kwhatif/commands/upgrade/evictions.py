@@ -20,7 +20,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 
 
 @dataclass(frozen=True)
-class Times:
+class EvictionTimes:
     """``grace`` replaces what pods say of it; ``ready_after`` is how long a pod takes to become ready, by workload.
 
     The workload ``""`` is all others.
@@ -51,7 +51,7 @@ class Evictions:
     budgets: EvictionBudgets
     workloads: Workloads
     clock: Clock
-    times: Times
+    times: EvictionTimes
     changed: Callable[[], None]
     asked: list[PodToSchedule] = field(default_factory=list)
     evicted: list[str] = field(default_factory=list)

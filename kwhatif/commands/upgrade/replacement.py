@@ -184,11 +184,11 @@ class Replacement:
     def _send(self, drain: _Drain, info: PodInfo) -> None:
         drain.going += 1
 
-        def gone() -> None:
+        def confirm_gone() -> None:
             drain.going -= 1
             self._check_drained(drain)
 
-        self.evictions.go(info, gone)
+        self.evictions.go(info, confirm_gone)
 
     def budgets_changed(self) -> None:
         """Some budget may allow more: drains ask again when it is their time to."""

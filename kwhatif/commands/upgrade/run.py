@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from kwhatif.api.core import Node
 from kwhatif.commands.deschedule.edited_first import after_edits
-from kwhatif.commands.upgrade.evictions import Times
+from kwhatif.commands.upgrade.evictions import EvictionTimes
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
 from kwhatif.commands.upgrade.result import UpgradeResult
 from kwhatif.commands.upgrade.simulation import PROVISION, replace_pool
@@ -48,7 +48,7 @@ class PlanOptions:
     def plan(self, strategy: str, size: int, zones: int) -> ReplacementPlan:
         """Raises UsageError."""
         surge, unavailable = self.surge, self.unavailable
-        plan = plan_of(strategy, size, zones).changed(
+        plan = plan_of(strategy, size, zones).with_values(
             surge=None if surge is None else nodes_of(surge, size, up=True, option="--surge"),
             unavailable=None if unavailable is None else nodes_of(unavailable, size, up=False, option="--unavailable"),
             parallel=self.parallel,
@@ -79,7 +79,7 @@ class Upgrade(Question[UpgradeResult]):
     pool: str = ""
     strategy: str = "surge"
     plan_options: PlanOptions = field(default_factory=PlanOptions)
-    times: Times = field(default_factory=Times)
+    times: EvictionTimes = field(default_factory=EvictionTimes)
     changes: NodeChanges = field(default_factory=NodeChanges)
     provision: float = PROVISION
     within: float | None = None
@@ -153,13 +153,13 @@ def upgrade(
 
     The pool is a label selector, or the name of a node. ``strategy`` is one of those of the command, with its defaults.
     """
-    from kwhatif.commands.upgrade.evictions import Times
+    from kwhatif.commands.upgrade.evictions import EvictionTimes
 
     plan = PlanOptions(
         None if surge is None else str(surge),
         None if unavailable is None else str(unavailable),
         drain_timeout=drain_timeout_seconds,
     )
-    times = Times(grace_seconds, {"": ready_after_seconds})
+    times = EvictionTimes(grace_seconds, {"": ready_after_seconds})
     question = Upgrade(pool, strategy, plan, times, provision=provision_seconds, within=within_seconds)
     return ask(question, build_scenario((), snapshot, options))

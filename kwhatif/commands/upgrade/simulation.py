@@ -10,7 +10,7 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.drain.eviction import EvictionBudgets
 from kwhatif.commands.upgrade.budget_status import with_statuses
 from kwhatif.commands.upgrade.clock import Clock
-from kwhatif.commands.upgrade.evictions import Evictions, Times
+from kwhatif.commands.upgrade.evictions import Evictions, EvictionTimes
 from kwhatif.commands.upgrade.pool import Pool
 from kwhatif.commands.upgrade.ready_replicas import Workloads
 from kwhatif.commands.upgrade.replacement import Replacement
@@ -25,7 +25,7 @@ def replace_pool(
     session: Session,
     names: Mapping[str, str],
     plan: ReplacementPlan,
-    times: Times | None = None,
+    times: EvictionTimes | None = None,
     provision: float = PROVISION,
 ) -> Replacement:
     """Replace the nodes of a session's own cluster, old name -> new name, from the first new node to the end."""
@@ -33,7 +33,7 @@ def replace_pool(
     budgets = EvictionBudgets(with_statuses(session.snapshot.objects.list_all(PodDisruptionBudget), pods))
     running = (pod for pod in pods if pod.spec.node_name and (pod.status.phase or "") not in FINISHED)
     clock = Clock()
-    evictions = Evictions(session, budgets, Workloads(running), clock, times or Times(), lambda: None)
+    evictions = Evictions(session, budgets, Workloads(running), clock, times or EvictionTimes(), lambda: None)
     found = Replacement(plan, Pool(session, names), evictions, clock, provision)
     evictions.changed = found.budgets_changed
     found.run()

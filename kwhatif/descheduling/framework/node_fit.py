@@ -110,7 +110,7 @@ class NodeFit:
         """``bool[N]``: the nodes that the pod fits on. On its own, resources are not looked at."""
         fits = self._suiting(pod) & self._has_room(pod)
         for term in anti_affinity_terms(pod):
-            fits = fits & ~self._excluded(pod, term)
+            fits = fits & ~self._find_excluded(pod, term)
         return fits
 
     def _suiting(self, pod: Pod) -> BoolArray:
@@ -161,7 +161,7 @@ class NodeFit:
             milli_value(has) - milli_value(used) if resource == "cpu" else (unit_value(has) - unit_value(used)) * 1000
         )
 
-    def _excluded(self, pod: Pod, term: PodAffinityTerm) -> BoolArray:
+    def _find_excluded(self, pod: Pod, term: PodAffinityTerm) -> BoolArray:
         """``bool[N]``: nodes with the term's topology key on which a pod runs that the term selects."""
         try:
             selector = Selector.from_label_selector(term.label_selector)
@@ -172,7 +172,7 @@ class NodeFit:
         if matching is None:
             matching = self._matching[look] = _Matching(self._pods, self._row, *look)
         has_key = np.array([term.topology_key in (node.metadata.labels or {}) for node in self._pods.all_nodes])
-        return has_key & (matching.counts - matching.named(pod.name) > 0)
+        return has_key & (matching.counts - matching.count_named(pod.name) > 0)
 
     def _hear(self, pod: Pod) -> None:
         row = self._row.get(pod.spec.node_name or "")
@@ -207,7 +207,7 @@ class _Matching:
     def _selects(self, pod: Pod) -> bool:
         return pod.namespace in self._namespaces and self._selector.matches(pod.metadata.labels or {})
 
-    def named(self, name: str) -> Int64Array:
+    def count_named(self, name: str) -> Int64Array:
         """``int64[N]``: those with this name."""
         found = np.zeros(len(self.counts), np.int64)
         for row in self._rows.get(name, ()):

@@ -69,7 +69,7 @@ class PodEvictor:
     def evict(self, pod: Pod, profile: str, plugin: str, reason: str) -> Outcome:
         """Evict a pod unless a limit is reached: the total is looked at first, then the node, then the namespace."""
         node = pod.spec.node_name or ""
-        reached = self._reached(node, pod.namespace)
+        reached = self._find_reached_limit(node, pod.namespace)
         if reached is not None:
             self.refused.append(Eviction(pod, node, profile, plugin, reason, reached.value))
             return reached
@@ -85,7 +85,7 @@ class PodEvictor:
         self.by_namespace[pod.namespace] += 1
         return Outcome.EVICTED
 
-    def _reached(self, node: str, namespace: str) -> Outcome | None:
+    def _find_reached_limit(self, node: str, namespace: str) -> Outcome | None:
         counts = (
             (Outcome.TOTAL, self._limits.total, self.total),
             (Outcome.NODE, self._limits.node, self.by_node[node]),

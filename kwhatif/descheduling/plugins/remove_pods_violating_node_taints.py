@@ -43,7 +43,7 @@ class RemovePodsViolatingNodeTaints(Plugin[RemovePodsViolatingNodeTaintsArgs]):
                 continue
             pods = [pod for pod in self.handle.pods.running(node.name) if scope.holds(pod) and self.handle.may_go(pod)]
             for pod in pods:
-                taint = _untolerated(pod, taints)
+                taint = _find_untolerated(pod, taints)
                 if taint is None:
                     continue
                 outcome = self.evict(pod, f"it does not tolerate the taint {taint.text} of {node.name}")
@@ -73,7 +73,7 @@ def _is_named(taint: Taint, names: Collection[str]) -> bool:
     return taint.key in names or bool(taint.value and f"{taint.key}={taint.value}" in names)
 
 
-def _untolerated(pod: Pod, taints: list[Taint]) -> Taint | None:
+def _find_untolerated(pod: Pod, taints: list[Taint]) -> Taint | None:
     """The first taint that no toleration of the pod tolerates."""
     tolerations = pod.spec.tolerations or ()
     return next(

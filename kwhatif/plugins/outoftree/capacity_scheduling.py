@@ -48,9 +48,9 @@ class _QuotaAccount(Account):
     def _move(self, info: PodInfo, sign: int) -> None:
         namespace = info.shape.namespace
         if self.quotas.of(namespace) is not None:
-            add(self._moved, self.quotas.asked(info), sign)
+            add(self._moved, self.quotas.requests_of(info), sign)
             if namespace == self.own.namespace:
-                add(self._of_own, self.quotas.asked(info), sign)
+                add(self._of_own, self.quotas.requests_of(info), sign)
 
     def _is_beyond(self, in_quota: Amounts, overall: Amounts) -> bool:
         own = Quota(self.own.namespace, self.own.min, self.own.max, dict(self.own.used))
@@ -64,7 +64,7 @@ class _QuotaAccount(Account):
         return _EXCEEDED if self._is_beyond(self.claims.own, self.claims.own) else ""
 
     @property
-    def exceeded(self) -> bool:
+    def is_exceeded(self) -> bool:
         return self._is_beyond(self.claims.in_quota, self.claims.overall)
 
 
@@ -87,15 +87,15 @@ class CapacityScheduling(Plugin[Claims, None]):
         if too_much := quota.beyond_max(claims.in_quota):
             return Status.unschedulable(
                 f"Pod {pod.key} is rejected in PreFilter because ElasticQuota {quota.namespace} is more than Max"
-            ).explained(_sums(too_much, claims.in_quota, quota.used, quota.max, "max"))
+            ).with_detail(_sums(too_much, claims.in_quota, quota.used, quota.max, "max"))
         if too_much := quotas.beyond_all(claims.overall):
             return Status.unschedulable(
                 f"Pod {pod.key} is rejected in PreFilter because total ElasticQuota used is more than min"
-            ).explained(_lent(too_much, quotas))
+            ).with_detail(_describe_borrowers(too_much, quotas))
         return claims
 
     def _claims(self, pod: PodInfo, cluster: Cluster, quotas: Quotas) -> Claims:
-        own = quotas.asked(pod)
+        own = quotas.requests_of(pod)
         in_quota, overall = dict(own), dict(own)
         for node, infos in cluster.nominated.items():
             if cluster.columns.row(node) is None:
@@ -106,10 +106,10 @@ class CapacityScheduling(Plugin[Claims, None]):
                     continue
                 same = other.shape.namespace == pod.shape.namespace
                 if same and other.priority >= pod.priority:
-                    add(in_quota, quotas.asked(other))
-                    add(overall, quotas.asked(other))
+                    add(in_quota, quotas.requests_of(other))
+                    add(overall, quotas.requests_of(other))
                 elif not same and not quota.borrows:
-                    add(overall, quotas.asked(other))
+                    add(overall, quotas.requests_of(other))
         return Claims(own, in_quota, overall)
 
     # --- preemption
@@ -159,7 +159,7 @@ class CapacityScheduling(Plugin[Claims, None]):
             left = gone.setdefault(namespace, dict(of_other.used))
             if beyond(left, {}, of_other.min, 0):
                 may_go[place] = True
-                add(left, quotas.asked(others[place]), -1)
+                add(left, quotas.requests_of(others[place]), -1)
         return may_go
 
     def nobody(self, pod: PodInfo, node: str) -> str:
@@ -184,7 +184,7 @@ def _sums(names: Sequence[str], asked: Amounts, used: Amounts, limit: Amounts, w
     )
 
 
-def _lent(names: Sequence[str], quotas: Quotas) -> str:
+def _describe_borrowers(names: Sequence[str], quotas: Quotas) -> str:
     """Who uses more than its min of what is short."""
     unit = {"cpu": "m"}
     parts = []

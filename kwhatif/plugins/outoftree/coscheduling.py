@@ -18,7 +18,7 @@ from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Dependency, Handle, Plugin, PostFilterResult
 from kwhatif.framework.status import SKIP, Diagnosis, PermitWait, Skip, Status
 from kwhatif.golang.field_validation import Path
-from kwhatif.plugins.shared.followed_pods import followed_by_label, labelled
+from kwhatif.plugins.shared.followed_pods import followed_by_label, label_key_of
 from kwhatif.plugins.shared.group_resources import resource_gap
 from kwhatif.versions import Features
 
@@ -143,7 +143,7 @@ class Coscheduling(Plugin[None, None]):
             return Status.unresolvable(why)
         if group.spec.min_resources is None or self._roomy.get(name, 0.0) > self.handle.clock():
             return None
-        members = followed_by_label(cluster, POD_GROUP_LABEL, in_namespace=True).called(name)
+        members = followed_by_label(cluster, POD_GROUP_LABEL, in_namespace=True).pods_of(name)
         missing = resource_gap(cluster, group.spec.min_resources, least, list(members.values()))
         if missing:
             return Status.unresolvable(f"resource gap: {missing}")
@@ -155,7 +155,7 @@ class Coscheduling(Plugin[None, None]):
         name, group = _group_of(pod, cluster)
         if group is None:
             return PostFilterResult(Status.unschedulable("can not find pod group"))
-        least, assigned = group.spec.min_member, len(_assigned(cluster, name))
+        least, assigned = group.spec.min_member, len(_assigned_pods_of(cluster, name))
         if assigned >= least or (least - assigned) / least <= self._tolerated:
             return PostFilterResult(Status.unschedulable())
         self._reject(name, "optimistic rejection in PostFilter")
@@ -176,7 +176,7 @@ class Coscheduling(Plugin[None, None]):
         name, group = _group_of(pod, cluster)
         if group is None:
             return Status.unschedulable("PodGroup not found")
-        assigned = _assigned(cluster, name)
+        assigned = _assigned_pods_of(cluster, name)
         if len(assigned) >= group.spec.min_member:
             self._failed.pop(name, None)
             for waiting in self.handle.waiting.values():
@@ -211,7 +211,7 @@ class Coscheduling(Plugin[None, None]):
 
 def _label(pod: PodInfo) -> str:
     """``namespace/name`` of the pod's group; nothing of a pod without one."""
-    return labelled(pod, POD_GROUP_LABEL, in_namespace=True)
+    return label_key_of(pod, POD_GROUP_LABEL, in_namespace=True)
 
 
 @cached_per_cluster
@@ -233,14 +233,14 @@ def _group_of(pod: PodInfo, cluster: Cluster) -> tuple[str, CoschedulingPodGroup
 
 def _siblings(cluster: Cluster, group: str) -> dict[str, bool]:
     """All pods of a group by uid, and whether each is gated; those on nodes and on their way out count."""
-    pending = cluster.pending.called(POD_GROUP_LABEL, group)
+    pending = cluster.pending.pods_with_label(POD_GROUP_LABEL, group)
     found = {uid: bool(pod.spec.scheduling_gates) for uid, pod in pending.items()}
-    for uid, (info, _) in followed_by_label(cluster, POD_GROUP_LABEL, in_namespace=True).called(group).items():
+    for uid, (info, _) in followed_by_label(cluster, POD_GROUP_LABEL, in_namespace=True).pods_of(group).items():
         found[uid] = bool(info.shape.spec.scheduling_gates)
     return found
 
 
-def _assigned(cluster: Cluster, group: str) -> set[str]:
+def _assigned_pods_of(cluster: Cluster, group: str) -> set[str]:
     """Names of a group's pods that have a node."""
-    members = followed_by_label(cluster, POD_GROUP_LABEL, in_namespace=True).called(group)
+    members = followed_by_label(cluster, POD_GROUP_LABEL, in_namespace=True).pods_of(group)
     return {info.pod.name for info, _ in members.values()}

@@ -32,7 +32,7 @@ from kwhatif.plugins.shared.watched_load import (
     metrics_of,
     source_problems,
     stats_of,
-    watched,
+    watcher_metrics_of,
 )
 from kwhatif.versions import Features
 
@@ -67,7 +67,7 @@ class LoadVariationRiskBalancing(Plugin[None, None]):
         return asked_by(pod.shape.spec)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        served, asked = watched(nodes.cluster), asked_by(pod.shape.spec)
+        served, asked = watcher_metrics_of(nodes.cluster), asked_by(pod.shape.spec)
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         of = nodes.cluster.columns.nodes
         return np.array([self._score(of[row], metrics_of(served, of[row].name), asked) for row in rows], np.int64)

@@ -34,7 +34,7 @@ from kwhatif.plugins.shared.watched_load import (
     metrics_of,
     source_problems,
     stats_of,
-    watched,
+    watcher_metrics_of,
 )
 from kwhatif.versions import Features
 
@@ -83,7 +83,7 @@ class LowRiskOverCommitment(Plugin[None, None]):
         requests, limits = _requests_and_limits(pod.shape)
         if requests == limits == Amount():
             return np.zeros(nodes.size, np.int64)
-        cluster, served = nodes.cluster, watched(nodes.cluster)
+        cluster, served = nodes.cluster, watcher_metrics_of(nodes.cluster)
         self._amounts = {} if len(self._amounts) > len(cluster.shapes) else self._amounts
         found = []
         for row in range(nodes.size) if nodes.rows is None else nodes.rows.tolist():

@@ -27,7 +27,7 @@ from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array, IntpArray
-from kwhatif.framework.arithmetic import inverted
+from kwhatif.framework.arithmetic import invert_costs
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Dependency, Plugin
 from kwhatif.framework.status import SKIP, Rejection, Skip, Status
@@ -117,7 +117,7 @@ class NetworkOverhead(Plugin[Overhead, None]):
         pods: FollowedPods = followed_by_label(cluster, APP_GROUP_LABEL)
         found: dict[str, Counter[int]] = {}
         some = False
-        for info, row in pods.called(group).values():
+        for info, row in pods.pods_of(group).values():
             if info.uid in self.handle.waiting:
                 continue
             some = True
@@ -190,7 +190,7 @@ class NetworkOverhead(Plugin[Overhead, None]):
         return costs
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: Overhead | None, scores: Int64Array) -> Int64Array:
-        return inverted(scores)
+        return invert_costs(scores)
 
 
 @dataclass(frozen=True, slots=True)

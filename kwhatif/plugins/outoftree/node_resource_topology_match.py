@@ -157,7 +157,7 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         search = CellSearch(cells, self._available(nodes.cluster, cells, rows[places]), rows[places], qos)
         open_to: BoolArray = np.ones(len(places), np.bool_)
         for what, requests, keeps in _steps(spec, as_whole=as_whole):
-            has = {name: _listed(nodes.cluster, name)[rows[places]] for name in requests}
+            has = {name: _has_resource(nodes.cluster, name)[rows[places]] for name in requests}
             before = search.left.copy() if keeps else search.left
             suits, fits = search.suiting(requests, has)
             refused = open_to & ~fits
@@ -271,7 +271,7 @@ def _kind_of(container: Container) -> str:
 
 
 @cached_per_cluster
-def _listed(cluster: Cluster, name: str) -> BoolArray:
+def _has_resource(cluster: Cluster, name: str) -> BoolArray:
     """bool[N]: nodes that have a resource at all, were it none of it."""
     if name in ("cpu", "memory", "pods", "ephemeral-storage"):
         return np.ones(len(cluster), np.bool_)

@@ -16,7 +16,7 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.pod_requests import is_scalar
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.framework.arithmetic import divide, stretched
+from kwhatif.framework.arithmetic import divide, stretch_scores
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.golang.field_validation import Path
@@ -66,4 +66,4 @@ class NodeResourcesAllocatable(Plugin[None, None]):
         return divide(total, np.full(nodes.size, sum(weights.values()), np.int64))
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
-        return stretched(scores)
+        return stretch_scores(scores)

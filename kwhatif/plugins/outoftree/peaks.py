@@ -16,11 +16,11 @@ from kwhatif.api.core import Node
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.framework.arithmetic import inverted
+from kwhatif.framework.arithmetic import invert_costs
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.golang.field_validation import Path
-from kwhatif.plugins.shared.watched_load import AVERAGE, CPU, LATEST, READS_LOAD, metrics_of, watched
+from kwhatif.plugins.shared.watched_load import AVERAGE, CPU, LATEST, READS_LOAD, metrics_of, watcher_metrics_of
 from kwhatif.versions import Features
 
 _SCALE = 10.0**15
@@ -56,10 +56,10 @@ class Peaks(Plugin[None, None]):
             yield path.child("NodePowerModel").invalid(model, "must have the numbers k0, k1 and k2 by node")
 
     def cache_key(self, pod: PodInfo) -> Hashable:
-        return _asked(pod)
+        return _request_of(pod)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        served, asked = watched(nodes.cluster), _asked(pod)
+        served, asked = watcher_metrics_of(nodes.cluster), _request_of(pod)
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         of = nodes.cluster.columns.nodes
         found = [self._rise(of[row], metrics_of(served, of[row].name) or [], asked) for row in rows]
@@ -79,10 +79,10 @@ class Peaks(Plugin[None, None]):
         return _cut(k1 * (math.exp(k2 * predicted) - math.exp(k2 * use)) * _SCALE)
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
-        return inverted(scores)
+        return invert_costs(scores)
 
 
-def _asked(pod: PodInfo) -> int:
+def _request_of(pod: PodInfo) -> int:
     """Millicores that the pod asks for."""
     return pod.shape.requests.get("cpu", 0)
 

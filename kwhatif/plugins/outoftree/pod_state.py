@@ -10,7 +10,7 @@ import numpy as np
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.framework.arithmetic import stretched
+from kwhatif.framework.arithmetic import stretch_scores
 from kwhatif.framework.interface import Plugin
 
 
@@ -27,4 +27,4 @@ class PodState(Plugin[None, None]):
         return np.array(leaving, np.int64) - np.array(nominated, np.int64)
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
-        return stretched(scores)
+        return stretch_scores(scores)

@@ -36,7 +36,7 @@ from kwhatif.plugins.shared.watched_load import (
     go_round_one,
     metrics_of,
     source_problems,
-    watched,
+    watcher_metrics_of,
 )
 from kwhatif.versions import Features
 
@@ -88,8 +88,8 @@ class TargetLoadPacking(Plugin[None, None]):
         self._multiplier = parse_float(args.default_requests_multiplier or "1.5") or 0.0
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        cluster, served = nodes.cluster, watched(nodes.cluster)
-        asked = self._predicted(pod.shape.spec)
+        cluster, served = nodes.cluster, watcher_metrics_of(nodes.cluster)
+        asked = self._predict_utilisation(pod.shape.spec)
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         return np.array([self._score(cluster, row, served, asked) for row in rows], np.int64)
 
@@ -100,14 +100,14 @@ class TargetLoadPacking(Plugin[None, None]):
             return 0
         capacity = (cluster.columns.nodes[row].status.capacity or {}).get("cpu")
         has = float(capacity.milli_value()) if capacity is not None else 0.0
-        unreported = sum(self._predicted(spec) for spec in _unreported(cluster, row, served.window.end))
+        unreported = sum(self._predict_utilisation(spec) for spec in _list_unreported(cluster, row, served.window.end))
         share = 100 * (last[-1] / 100 * has + float(asked) + float(unreported)) / has if has else 0.0
         target = self._target
         if share > target:
             return 0 if share > 100 else go_round_one(target * (100 - share) / (100 - target))
         return go_round_one((100 - target) * share / target + target)
 
-    def _predicted(self, spec: PodSpec) -> int:
+    def _predict_utilisation(self, spec: PodSpec) -> int:
         """Millicores that a pod is expected to use; init containers do not count."""
         overhead = (spec.overhead or {}).get("cpu")
         return sum(map(self._predicted_of, spec.containers or ())) + (overhead.milli_value() if overhead else 0)
@@ -145,7 +145,7 @@ def _moments(cluster: Cluster) -> tuple[float, float]:
     )
 
 
-def _unreported(cluster: Cluster, row: int, end: int) -> Iterator[PodSpec]:
+def _list_unreported(cluster: Cluster, row: int, end: int) -> Iterator[PodSpec]:
     """Pods of a node that the figures do not have yet: those placed here, and those seen shortly before they end."""
     known = bound_before(cluster)
     before, since = (moment > end or end - moment < _REPORTED_AFTER for moment in _moments(cluster))

@@ -32,14 +32,14 @@ def best_cells(
     columns = [left[:, :, names[name]] if name in names else np.zeros(left.shape[:2], np.int64) for name in requests]
     amounts = list(requests.values())
     if strategy == "BalancedAllocation":
-        scores = _balanced(amounts, columns)
+        scores = _score_balanced(amounts, columns)
     else:
         total = np.zeros(left.shape[:2], np.int64)
         weight_sum = 0
         for name, amount, has in zip(requests, amounts, columns, strict=True):
             weight = weights.get(name, 1)
             weight = weight if weight >= 1 else 1
-            total += weight * _allocated(amount, has, least=strategy == "LeastAllocated")
+            total += weight * _score_allocated(amount, has, least=strategy == "LeastAllocated")
             weight_sum += weight
         scores = total // weight_sum
     worth = np.where(present & (scores != 0), scores, np.iinfo(np.int64).max)
@@ -52,14 +52,14 @@ def _units(thousandths: Int64Array) -> Int64Array:
     return -(-thousandths // 1000)
 
 
-def _allocated(amount: int, has: Int64Array, *, least: bool) -> Int64Array:
+def _score_allocated(amount: int, has: Int64Array, *, least: bool) -> Int64Array:
     """int64[n, Z]: the share that is left, or taken, in percent of whole units; 0 where there is not enough."""
     there, wanted = _units(has), -(-amount // 1000)
     share = ((there - wanted) if least else np.full_like(there, wanted)) * MAX_SCORE // np.maximum(there, 1)
     return np.where((has == 0) | (amount > has), 0, share)
 
 
-def _balanced(amounts: Sequence[int], columns: Sequence[Int64Array]) -> Int64Array:
+def _score_balanced(amounts: Sequence[int], columns: Sequence[Int64Array]) -> Int64Array:
     """int64[n, Z]: 100 less the sample variance of the shares taken; 0 where one is above 1."""
     shares: list[Float64Array] = []
     beyond = np.zeros(columns[0].shape, np.bool_)

@@ -107,7 +107,7 @@ class Quotas:
     def __iter__(self) -> Iterator[Quota]:
         return iter(self._by_namespace.values())
 
-    def asked(self, info: PodInfo) -> Amounts:
+    def requests_of(self, info: PodInfo) -> Amounts:
         """What a pod asks for, worked out once a shape."""
         found = self._asked.get(info.shape.index)
         if found is None:
@@ -117,12 +117,12 @@ class Quotas:
     def come(self, info: PodInfo, row: int) -> None:
         quota = self._by_namespace.get(info.shape.namespace)
         if quota is not None:
-            add(quota.used, self.asked(info))
+            add(quota.used, self.requests_of(info))
 
     def leave(self, info: PodInfo, row: int) -> None:
         quota = self._by_namespace.get(info.shape.namespace)
         if quota is not None:
-            add(quota.used, self.asked(info), -1)
+            add(quota.used, self.requests_of(info), -1)
 
     def beyond_all(self, asked: Mapping[str, int]) -> list[str]:
         """The resources of which all quotas together use more than all are entitled to, with what is asked for."""

@@ -67,7 +67,7 @@ class FollowedPods:
         self._pods: dict[str, dict[str, tuple[PodInfo, int]]] = {}
         self._following = Following(cluster, self)
 
-    def called(self, key: str) -> Mapping[str, tuple[PodInfo, int]]:
+    def pods_of(self, key: str) -> Mapping[str, tuple[PodInfo, int]]:
         """The pods of this key, by uid."""
         self._following.catch_up()
         return self._pods.get(key, _NOBODY)
@@ -89,10 +89,10 @@ class FollowedPods:
 @cached_per_cluster
 def followed_by_label(cluster: Cluster, label: str, *, in_namespace: bool = False) -> FollowedPods:
     """Pods by the value of a label, or by ``namespace/value``."""
-    return FollowedPods(cluster, lambda info: labelled(info, label, in_namespace=in_namespace))
+    return FollowedPods(cluster, lambda info: label_key_of(info, label, in_namespace=in_namespace))
 
 
-def labelled(info: PodInfo, label: str, *, in_namespace: bool) -> str:
+def label_key_of(info: PodInfo, label: str, *, in_namespace: bool) -> str:
     """What the label says of a pod, or ``namespace/`` and that; nothing of a pod without it."""
     value = info.shape.labels.get(label, "")
     return f"{info.shape.namespace}/{value}" if value and in_namespace else value

@@ -60,7 +60,7 @@ def source_problems(args: Any) -> Iterator[str]:
         yield f"invalid MetricProvider.Type, got {provider}"
 
 
-def watched(cluster: Cluster) -> WatcherMetrics | None:
+def watcher_metrics_of(cluster: Cluster) -> WatcherMetrics | None:
     """What load-watcher serves; None where there is no answer."""
     return next(iter(cluster.objects.list_all(WatcherMetrics)), None)
 

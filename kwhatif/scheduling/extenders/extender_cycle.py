@@ -288,7 +288,7 @@ class ExtenderCycle:
         return totals
 
     @property
-    def randomized(self) -> BoolArray:
+    def is_randomized(self) -> BoolArray:
         """bool[n]: which of ``rows`` have a random number as second key, since an extender scored them."""
         return np.array([node.name in self.scored for node in self.nodes], np.bool_)
 

@@ -37,7 +37,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
     requests, grown = RequestSums(features), list[Pod]()
     specs: dict[tuple[int, str], PodSpec] = {}
 
-    def changed(pod: Pod) -> Pod:
+    def change(pod: Pod) -> Pod:
         subject = owners.workload_of(pod)
         name = f"{subject.kind}/{subject.namespace}/{subject.name}"
         amounts = new.get(name)
@@ -55,7 +55,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
                 grown.append(later)
         return later
 
-    draft.change(Pod, changed)
+    draft.change(Pod, change)
     for kind in TEMPLATES:
         _change_templates(draft, kind, new)
     _make_wait(draft, grown, requests, origin)
@@ -93,7 +93,7 @@ def _make_wait(draft: Draft, grown: Sequence[Pod], requests: RequestSums, origin
 
 
 def _spec(spec: PodSpec, amounts: Mapping[str, Amounts]) -> PodSpec:
-    def resized(container: Container) -> Container:
+    def resize(container: Container) -> Container:
         given = amounts.get(container.name)
         if given is None:
             return container
@@ -104,8 +104,8 @@ def _spec(spec: PodSpec, amounts: Mapping[str, Amounts]) -> PodSpec:
     inits = spec.init_containers
     return replace(
         spec,
-        containers=[resized(each) for each in spec.containers or ()],
-        init_containers=None if inits is None else [resized(each) for each in inits],
+        containers=[resize(each) for each in spec.containers or ()],
+        init_containers=None if inits is None else [resize(each) for each in inits],
     )
 
 
@@ -113,7 +113,7 @@ def _status(status: PodStatus, amounts: Mapping[str, Amounts]) -> PodStatus:
     if status.container_statuses is None and status.init_container_statuses is None and status.resources is None:
         return status
 
-    def forgotten(statuses: list[ContainerStatus] | None) -> list[ContainerStatus] | None:
+    def forget(statuses: list[ContainerStatus] | None) -> list[ContainerStatus] | None:
         if statuses is None:
             return None
         return [
@@ -123,8 +123,8 @@ def _status(status: PodStatus, amounts: Mapping[str, Amounts]) -> PodStatus:
 
     return replace(
         status,
-        container_statuses=forgotten(status.container_statuses),
-        init_container_statuses=forgotten(status.init_container_statuses),
+        container_statuses=forget(status.container_statuses),
+        init_container_statuses=forget(status.init_container_statuses),
         resources=None,
         allocated_resources=None,
         resize=None,

@@ -28,16 +28,16 @@ def edits_of_patch(value: Mapping[str, Any], kind: str) -> list[Plain]:
         return []
     metadata = value.get("metadata") or {}
     if kind == AUTOSCALER:
-        target, containers = (value.get("spec") or {}).get("targetRef") or {}, _allowed(value)
+        target, containers = (value.get("spec") or {}).get("targetRef") or {}, _read_policy(value)
         kind, name = str(target.get("kind") or ""), str(target.get("name") or "")
     else:
-        containers, name = _patched(value, kind), str(metadata.get("name") or "")
+        containers, name = _read_patch(value, kind), str(metadata.get("name") or "")
     namespace = str(metadata.get("namespace") or "default")
     workload = {"kind": kind, "name": name, "namespace": namespace, "containers": containers}
     return [{"setResources": {"workloads": [workload]}}]
 
 
-def _patched(value: Mapping[str, Any], kind: str) -> Plain:
+def _read_patch(value: Mapping[str, Any], kind: str) -> Plain:
     part: Any = value
     for step in (*TEMPLATES[kind], "template", "spec"):
         part = part.get(step) if isinstance(part, Mapping) else None
@@ -54,7 +54,7 @@ def _patched(value: Mapping[str, Any], kind: str) -> Plain:
     return found
 
 
-def _allowed(value: Mapping[str, Any]) -> Plain:
+def _read_policy(value: Mapping[str, Any]) -> Plain:
     policies = ((value.get("spec") or {}).get("resourcePolicy") or {}).get("containerPolicies") or ()
     found: Plain = {}
     for number, policy in enumerate(policies):

@@ -242,7 +242,7 @@ class _Expansion:
             return
         operator = None if (group_of(obj), obj["kind"]) in WORKLOADS else kind_for(obj, self._templates)
         if operator is not None:
-            self._operated(obj, operator, origin, anew=anew)
+            self._expand_operated(obj, operator, origin, anew=anew)
             return
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         stored = self._apply(obj, origin)
@@ -291,7 +291,7 @@ class _Expansion:
             for failed in made.refusals
         ]
 
-    def _operated(self, obj: Object, kind: WorkloadKind, origin: str, *, anew: bool) -> None:
+    def _expand_operated(self, obj: Object, kind: WorkloadKind, origin: str, *, anew: bool) -> None:
         """An object whose pods an operator makes. Snapshots hold no such objects: it is there if pods of it are."""
         if self._server.judges(obj):
             stored = self._apply(obj, origin)

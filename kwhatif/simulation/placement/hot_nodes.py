@@ -24,7 +24,7 @@ def hot_nodes(snapshot: Snapshot, cluster: Cluster, placements: Sequence[Placeme
     if not metrics:
         return
     took = Counter(each.node for each in placements if each.good and each.node)
-    used = _used(snapshot)
+    used = _sum_usage(snapshot)
     for name, pods in sorted(took.items()):
         row = cluster.columns.row(name)
         for resource in ("cpu", "memory") if row is not None else ():
@@ -36,7 +36,7 @@ def hot_nodes(snapshot: Snapshot, cluster: Cluster, placements: Sequence[Placeme
                 yield f"{takes}, and {of} is used already, at which kube-scheduler does not look"
 
 
-def _used(snapshot: Snapshot) -> dict[tuple[str, str], int]:
+def _sum_usage(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     """What the pods of each node use, by node and resource: millicores and bytes."""
     homes = {pod.key: pod.spec.node_name for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name}
     found: Counter[tuple[str, str]] = Counter()

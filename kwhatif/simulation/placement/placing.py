@@ -118,7 +118,7 @@ class PlacementRun:
                 entity.came_to(self.schedule(items[info.uid], info).placement.good)
                 continue
             cluster = self._session.cluster
-            running = len(cluster.pod_groups.scheduled(entity.key, cluster.find))
+            running = len(cluster.pod_groups.scheduled_pods(entity.key, cluster.find))
             cycles = entity.run()
             self.groups.append(outcome_of(cluster, cycles, running))
             self.evicted += [pod for cycle in cycles for pod in cycle.evicted]

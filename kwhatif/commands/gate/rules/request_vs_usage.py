@@ -12,12 +12,12 @@ from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit
 from kwhatif.commands.rightsize.advice import amounts_of
-from kwhatif.commands.rightsize.consequence import spelt
+from kwhatif.commands.rightsize.consequence import format_quantity
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods, sized_containers
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
 from kwhatif.usage.book import RESOURCES, UsageBook
-from kwhatif.usage.read import METRICS, ReadUsage, add_objects, read_usage
+from kwhatif.usage.read import METRICS, UsageInputs, add_objects, read_usage
 
 
 class RequestVsUsageParameters(Parameters, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class RequestVsUsage(Rule[RequestVsUsageParameters]):
 
     def check(self, context: Context) -> Iterator[Finding]:
         pods = WorkloadPods(context.snapshot)
-        read = ReadUsage(UsageBook(pods.known))
+        read = UsageInputs(UsageBook(pods.find_pod))
         if self.given.usage:
             read_usage(self.given.usage, read)
         else:
@@ -74,7 +74,7 @@ class RequestVsUsage(Rule[RequestVsUsageParameters]):
         ratio = request / peak
         if self.given.least <= ratio <= self.given.most:
             return None
-        asked, used = spelt(resource, request), spelt(resource, peak)
+        asked, used = format_quantity(resource, request), format_quantity(resource, peak)
         return self.finding_about(
             unit,
             f"container {container.name} asks for {asked} of {resource}, and used {used} at its peak",
