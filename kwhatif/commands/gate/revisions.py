@@ -7,12 +7,18 @@ with itself as it was, and ``REVISION:PATH`` names a part of a revision as git d
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Files
 from kwhatif.snapshot.read.files import STDIN
 from kwhatif.snapshot.read.git_revisions import is_revision, tree_named, tree_of_path
+
+
+def is_of_revision(each: str | Mapping[str, Any]) -> bool:
+    """Whether manifests are those of a revision."""
+    return isinstance(each, str) and not os.path.exists(each) and tree_named(each) is not None
 
 
 def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
@@ -25,7 +31,7 @@ def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
     return [one for each in base for one in _base_of(each, heads)], heads
 
 
-def _base_of(each: object, heads: Files) -> Sequence[object]:
+def _base_of(each: str | Mapping[str, Any], heads: Files) -> Files:
     if not isinstance(each, str) or not is_revision(each):
         return [each]
     found: list[str] = []
