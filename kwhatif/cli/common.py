@@ -61,7 +61,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Files",
         (
             *("filename", "recursive", "exclude", "namespace", "verb", "templates", "admission_plugins"),
-            *("ignore_unknown", "variables"),
+            *("ignore_unknown", "variables", "render"),
         ),
     ),
     (

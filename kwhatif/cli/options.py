@@ -288,6 +288,23 @@ Variables = Annotated[
 ]
 
 
+class Rendering(StrEnum):
+    """Whether kustomizations of directories are built."""
+
+    never = "never"
+    auto = "auto"
+    always = "always"
+
+
+Render = Annotated[
+    Rendering,
+    typer.Option(
+        "--render",
+        help="Have kustomize (or kubectl) build kustomizations of directories: those that need no network, or all.",
+    ),
+]
+
+
 Autoscale = Annotated[
     list[str] | None,
     option(
@@ -331,6 +348,7 @@ class ManifestFlags(ManifestOptions):
     api_resources: ApiResources = ""
     exclude: Excluded = None
     variables: Variables = None
+    render: Render = Rendering.never
 
     def with_rules_file(self) -> Self:
         """These, with what the nearest rules file leaves out of directories. Raises InputError for the file."""

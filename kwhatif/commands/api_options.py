@@ -63,7 +63,7 @@ class ManifestKeywords(EditKeywords, total=False):
     (``example.com/Job=$.spec.template``), ``admission_plugins`` which are on besides those that are by default.
     ``ignore_unknown`` kinds are no gap in the answer. ``api_resources`` is a file of what the API server serves.
     ``exclude`` are patterns of files and directories that are left out of directories,
-    ``variables`` what Flux substitutes.
+    ``variables`` what Flux substitutes; ``render`` (``never``, ``auto``, ``always``) has kustomizations built.
     """
 
     namespace: str
@@ -73,6 +73,7 @@ class ManifestKeywords(EditKeywords, total=False):
     api_resources: Path
     exclude: Sequence[str]
     variables: Mapping[str, str]
+    render: str
 
 
 class SchedulerKeywords(EditKeywords, total=False):
@@ -160,6 +161,7 @@ def build_scenario(
         str(options.get("api_resources") or ""),
         options.get("exclude"),
         [f"{name}={value}" for name, value in (options.get("variables") or {}).items()],
+        options.get("render", "never"),
     )
     gates = options.get("feature_gates") or {}
     named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")

@@ -64,6 +64,8 @@ class ManifestOptions:
     """Patterns of files and directories that are left out of directories."""
     variables: Sequence[str] | None = None
     """What Flux substitutes, as ``NAME=VALUE``."""
+    render: str = "never"
+    """Whether kustomizations of directories are built: ``never``, ``auto`` or ``always``."""
 
 
 @dataclass(frozen=True)

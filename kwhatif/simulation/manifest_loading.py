@@ -36,7 +36,9 @@ def read_manifests(
     """
     report = ReadingReport()
     told = inputs.manifest_options
-    options = ReadingOptions(tuple(told.exclude or ()), may_be_empty, recursive, variables_of(told.variables or ()))
+    options = ReadingOptions(
+        tuple(told.exclude or ()), may_be_empty, recursive, variables_of(told.variables or ()), told.render
+    )
     manifests = load_manifests(files, namespace or inputs.namespace, options, report)
     notes += (f"note: {note}" for note in report.notes())
     notes += (f"warning: {what}: {effect}" for what, effect in report.gaps())

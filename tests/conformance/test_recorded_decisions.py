@@ -111,4 +111,6 @@ def test_every_field_agrees_with_the_recording_of_groups_of_pods(path: Path) -> 
 def test_every_recording_is_replayed() -> None:
     names = [f"{DEFAULT_MINOR}-{family}" for family in FAMILIES] + [f"{minor}-selected" for minor in OLDER]
     names += [f"{minor}-dra" for minor in OLDER_DEVICES] + [f"{LEGACY_MINOR}-selected"]
-    assert sorted(path.name.removesuffix(".jsonl.gz") for path in HERE.glob("*.gz")) == sorted(names)
+    # Those of scheduler-plugins, of groups and of the descheduler have tests of their own.
+    found = [path.name.removesuffix(".jsonl.gz") for path in HERE.glob("*.gz") if "-schedplugins-" not in path.name]
+    assert sorted(found) == sorted(names)

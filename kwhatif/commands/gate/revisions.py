@@ -7,13 +7,22 @@ with itself as it was, and ``REVISION:PATH`` names a part of a revision as git d
 from __future__ import annotations
 
 import os
+<<<<<<< HEAD
 from collections.abc import Mapping, Sequence
+=======
+from collections.abc import Mapping
+>>>>>>> gitops
 from typing import Any
 
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Files
 from kwhatif.snapshot.read.files import STDIN
 from kwhatif.snapshot.read.git_revisions import is_revision, tree_named, tree_of_path
+
+
+def is_of_revision(each: str | Mapping[str, Any]) -> bool:
+    """Whether manifests are those of a revision."""
+    return isinstance(each, str) and not os.path.exists(each) and tree_named(each) is not None
 
 
 def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
@@ -26,7 +35,11 @@ def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
     return [one for each in base for one in _base_of(each, heads)], heads
 
 
+<<<<<<< HEAD
 def _base_of(each: str | Mapping[str, Any], heads: Files) -> Sequence[str | Mapping[str, Any]]:
+=======
+def _base_of(each: str | Mapping[str, Any], heads: Files) -> Files:
+>>>>>>> gitops
     if not isinstance(each, str) or not is_revision(each):
         return [each]
     found: list[str] = []

@@ -29,7 +29,7 @@ from typing import cast
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
-from kwhatif.commands.gate.revisions import sides_of
+from kwhatif.commands.gate.revisions import is_of_revision, sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
@@ -108,6 +108,8 @@ class Gate(Question[GateResult]):
     def load(self, case: Scenario) -> None:
         """Read the manifests as they are to be, and as they were."""
         base, head = sides_of(self.base, case.inputs.manifests)
+        if case.inputs.manifest_options.render != "never" and any(map(is_of_revision, (*(base or ()), *head))):
+            raise UsageError("--render builds directories, not revisions of git: check them out, or leave it away")
         # With a base, a head without manifests is a change, too: all of them go.
         case.manifests = self._read_side(case, head, may_be_empty=base is not None)
         if base is not None:

@@ -17,6 +17,12 @@ from kwhatif.progress import report_start
 from kwhatif.snapshot.read.directories import list_manifests
 from kwhatif.snapshot.read.files import STDIN, Text, display_path, once, read_paths, text_of
 from kwhatif.snapshot.read.git_revisions import read_tree, tree_named
+from kwhatif.snapshot.read.kustomize_builds import (
+    KustomizeBuilds,
+    build_kustomization,
+    plan_builds,
+    program_of_kustomize,
+)
 from kwhatif.snapshot.read.objects import (
     Document,
     Item,
@@ -37,6 +43,7 @@ from kwhatif.snapshot.read.other_documents import (
     sort_of_document,
     sort_of_kind,
 )
+from kwhatif.snapshot.read.path_patterns import is_excluded
 from kwhatif.snapshot.read.substitutions import Substitution, is_encrypted, without_encryption
 
 _SNAPSHOT = ("kwhatif.dev/v1", "ClusterSnapshot")
@@ -48,13 +55,15 @@ class ReadingOptions:
     """How manifests are read: what of directories is left out (``exclude``, patterns), and whether that may be all.
 
     Directories of git's revisions are read with those below them, unless not ``recursive``; others are named each.
-    ``variables`` are those that Flux substitutes.
+    ``variables`` are those that Flux substitutes. ``render``: kustomizations are built ``never``, ``always``, or where
+    that needs nothing that is not there (``auto``).
     """
 
     exclude: Sequence[str] = ()
     may_be_empty: bool = False
     recursive: bool = True
     variables: Mapping[str, str] = field(default_factory=dict)
+    render: str = "never"
 
 
 @dataclass
@@ -71,10 +80,13 @@ class ReadingReport:
     """What is worth knowing of manifests that were read.
 
     ``passed_over`` has the places of documents that are no objects, by sort, ``encrypted`` those of Secrets that SOPS
-    has encrypted, ``missing`` the variables of Flux's that have no value, by file.
+    has encrypted, ``missing`` the variables of Flux's that have no value, by file. ``built`` kustomizations were, and
+    ``not_built`` says why others were not.
     """
 
     passed_over: dict[DocumentSort, list[str]] = field(default_factory=dict)
+    built: int = 0
+    not_built: dict[str, str] = field(default_factory=dict)
     encrypted: list[str] = field(default_factory=list)
     missing: dict[str, MissingVariables] = field(default_factory=dict)
 
@@ -88,6 +100,10 @@ class ReadingReport:
             sorts = sorted(self.passed_over.items(), key=lambda entry: (-len(entry[1]), entry[0].name))
             counts = ", ".join(sort.count(len(places)) for sort, places in sorts)
             yield f"passed over in directories, as no objects of a cluster: {counts}"
+        if self.built:
+            yield f"{self.built} {'kustomization was' if self.built == 1 else 'kustomizations were'} built by kustomize"
+        for folder, problem in self.not_built.items():
+            yield f"{display_path(folder)} was not built by kustomize: {problem}"
         if self.encrypted:
             number = len(self.encrypted)
             what = "Secret is encrypted" if number == 1 else "Secrets are encrypted"
@@ -124,10 +140,11 @@ def read_items(
     """
     nothing = True
     paths = once([each for each in given if isinstance(each, str)])
+    builds = _builds_of(paths, options, report)
     for number, each in enumerate(given, 1):
         if isinstance(each, str):
             report_start(f"Loading {display_path(each)}")
-            for entry in _texts_of(each, options, report):
+            for entry in _texts_of(each, options, report, builds):
                 for document in _documents_of(entry, report):
                     nothing = nothing and not entry.is_named
                     for item in _items_of(document, entry, report):
@@ -148,7 +165,29 @@ def read_items(
         raise InputError(f"no objects of a cluster in here, only {counts}", source=names)
 
 
-def _texts_of(path: str, options: ReadingOptions, report: ReadingReport) -> Iterator[GivenText]:
+def _builds_of(paths: Sequence[str], options: ReadingOptions, report: ReadingReport) -> KustomizeBuilds:
+    """What kustomize is to build of the directories; nothing unless that was asked for."""
+    if options.render == "never":
+        return KustomizeBuilds()
+    folders = [path for path in paths if os.path.isdir(path) and not is_excluded(path, options.exclude)]
+    builds = plan_builds(folders)
+    if builds.roots and not program_of_kustomize():
+        if options.render == "always":
+            raise InputError(
+                "neither kustomize nor kubectl is installed, one of which builds this", source=builds.roots[0]
+            )
+        builds = KustomizeBuilds(not_built=dict.fromkeys(builds.roots, "neither kustomize nor kubectl is installed"))
+    if options.render == "always":
+        for folder, problem in builds.not_built.items():
+            raise InputError(f"cannot be built without more: {problem}", source=display_path(folder))
+    report.built += len(builds.roots)
+    report.not_built |= builds.not_built
+    return builds
+
+
+def _texts_of(
+    path: str, options: ReadingOptions, report: ReadingReport, builds: KustomizeBuilds
+) -> Iterator[GivenText]:
     tree = tree_named(path)
     if tree is not None:
         for file, data in read_tree(tree, options.exclude, recursive=options.recursive):
@@ -166,7 +205,11 @@ def _texts_of(path: str, options: ReadingOptions, report: ReadingReport) -> Iter
         for text in read_paths([path], max_bytes=bounds.MANIFEST_BYTES):
             yield GivenText(text, is_named=True)
         return
+    if os.path.normpath(path) in builds.roots:
+        yield GivenText(build_kustomization(path), is_named=False)
     for file in list_manifests(path, options.exclude):
+        if os.path.normpath(file) in builds.covered:
+            continue
         try:
             texts = list(read_paths([file], max_bytes=bounds.MANIFEST_BYTES))
         except OtherDocumentError as error:

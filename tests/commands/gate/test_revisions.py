@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.commands.gate.run import gate
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, UsageError
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.git_revisions import is_revision
 
@@ -85,6 +85,12 @@ def test_a_directory_that_a_revision_lacks_is_empty_there(repository: Path) -> N
 def test_what_is_no_object_is_passed_over_in_revisions_too_and_places_name_the_revision(repository: Path) -> None:
     (manifest,) = load_manifests(["one:"])
     assert str(manifest.origin) == "one:apps/web.yaml"
+
+
+@pytest.mark.usefixtures("repository")
+def test_of_revisions_nothing_is_built() -> None:
+    with pytest.raises(UsageError, match="--render builds directories, not revisions of git"):
+        gate("apps", snapshot=SNAPSHOT, base="one", render="auto")
 
 
 def test_a_path_that_exists_is_no_revision_and_neither_is_an_option(repository: Path) -> None:
