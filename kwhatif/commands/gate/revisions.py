@@ -7,11 +7,7 @@ with itself as it was, and ``REVISION:PATH`` names a part of a revision as git d
 from __future__ import annotations
 
 import os
-<<<<<<< HEAD
-from collections.abc import Mapping, Sequence
-=======
 from collections.abc import Mapping
->>>>>>> gitops
 from typing import Any
 
 from kwhatif.errors import UsageError
@@ -35,11 +31,7 @@ def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
     return [one for each in base for one in _base_of(each, heads)], heads
 
 
-<<<<<<< HEAD
-def _base_of(each: str | Mapping[str, Any], heads: Files) -> Sequence[str | Mapping[str, Any]]:
-=======
 def _base_of(each: str | Mapping[str, Any], heads: Files) -> Files:
->>>>>>> gitops
     if not isinstance(each, str) or not is_revision(each):
         return [each]
     found: list[str] = []
