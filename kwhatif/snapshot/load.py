@@ -64,10 +64,10 @@ def load_snapshot(
     differ, the last one counts, which is among the snapshot's inconsistencies; within one dump the first. Raises
     InputError.
     """
-    paths = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    named = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     found = SnapshotCollector(namespace)
     with _without_garbage_collection():
-        for path in once(paths):
+        for path in once(named):
             if recorded := recording_in(path):
                 found.begin(path, None)
                 found.add_moment(state_at(*recorded))
@@ -76,8 +76,8 @@ def load_snapshot(
             found.begin(path, tree)
             for text, head in texts_of(path, tree):
                 found.add_text(text, head)
-    if found.nothing and paths:
-        raise _nothing(paths)
+    if found.nothing and named:
+        raise _nothing(named)
     snapshot = found.finish()
     if snapshot.ignored and not (snapshot.objects.known_kinds() or snapshot.whole or snapshot.scheduler):
         there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))

@@ -1,4 +1,4 @@
-"""What `kwhatif expand` prints agrees with a real API server's answers, where a snapshot file has what it decides by."""
+"""What `kwhatif expand` prints agrees with a real API server, where a snapshot file has what it decides by."""
 
 from __future__ import annotations
 

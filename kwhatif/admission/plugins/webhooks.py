@@ -146,9 +146,11 @@ def _unreachable(hook: Object, world: ObjectStore) -> RequestRefusal:
 def _lacks_port(hook: Object, world: ObjectStore) -> bool:
     """Whether the service of a webhook is there without the port that it is called at."""
     called = (hook.get("clientConfig") or {}).get("service")
-    found = world.get("Service", str(called.get("namespace") or ""), str(called.get("name") or "")) if called else None
+    if not called:
+        return False
+    found = world.get("Service", str(called.get("namespace") or ""), str(called.get("name") or ""))
     ports = each(found.get("spec") or {}, "ports") if found else []
-    return bool(found and called) and all(listed.get("port") != (called.get("port") or 443) for listed in ports)
+    return found is not None and all(listed.get("port") != (called.get("port") or 443) for listed in ports)
 
 
 def _no_route(service: Object, port: int, world: ObjectStore) -> str:
