@@ -62,17 +62,10 @@ def load_snapshot(
     differ, the last one counts, which is among the snapshot's inconsistencies; within one dump the first. Raises
     InputError.
     """
-<<<<<<< HEAD
-    names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    found = SnapshotCollector(namespace)
-    with _without_garbage_collection():
-        for path in once(names):
-=======
     named = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     found = SnapshotCollector(namespace)
     with _without_garbage_collection():
         for path in once(named):
->>>>>>> surface
             if recorded := recording_in(path):
                 found.begin(path, None)
                 found.add_moment(state_at(*recorded))
@@ -81,13 +74,8 @@ def load_snapshot(
             found.begin(path, tree)
             for text, head in texts_of(path, tree):
                 found.add_text(text, head)
-<<<<<<< HEAD
-    if found.nothing and names:
-        raise _nothing(names)
-=======
     if found.nothing and named:
         raise _nothing(named)
->>>>>>> surface
     snapshot = found.finish()
     if snapshot.ignored and not (snapshot.objects.known_kinds() or snapshot.whole or snapshot.scheduler):
         there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))

@@ -150,11 +150,7 @@ def _lacks_port(hook: Object, world: ObjectStore) -> bool:
         return False
     found = world.get("Service", str(called.get("namespace") or ""), str(called.get("name") or ""))
     ports = each(found.get("spec") or {}, "ports") if found else []
-<<<<<<< HEAD
-    return bool(found) and all(listed.get("port") != (called.get("port") or 443) for listed in ports)
-=======
     return found is not None and all(listed.get("port") != (called.get("port") or 443) for listed in ports)
->>>>>>> surface
 
 
 def _no_route(service: Object, port: int, world: ObjectStore) -> str:

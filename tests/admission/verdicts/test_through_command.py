@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/admission/verdicts/test_through_command.py
-"""What `kwhatif expand` prints agrees with a real API server's answers, where a snapshot has what it decides by."""
-=======
 """What `kwhatif expand` prints agrees with a real API server, where a snapshot file has what it decides by."""
->>>>>>> surface:tests/verdicts/test_through_command.py
 
 from __future__ import annotations
 
