@@ -165,18 +165,18 @@ def capacity(
     manifests: Manifests,
     *,
     snapshot: Source,
-    release: bool = False,
+    pod: bool = False,
     at_least: int = 1,
     limit: int | None = None,
     **options: Unpack[AutoscaledKeywords],
 ) -> CapacityResult:
-    """How many more of a pod fit, or with ``release`` of all pods of the manifests together?
+    """How many more of all pods of the manifests together fit, or with ``pod`` of the pods of their one workload?
 
     ``limit`` ends the count; fewer than ``at_least`` make the exit code 1.
     """
     from kwhatif.commands.capacity.run import Capacity
 
-    question = Capacity(release=release, at_least=at_least, limit=limit)
+    question = Capacity(single=pod, at_least=at_least, limit=limit)
     return ask(question, build_scenario(manifests, snapshot, options))
 
 

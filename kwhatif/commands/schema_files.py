@@ -187,7 +187,7 @@ def scenario_schema() -> Schema:
     return document_schema(
         "scenario",
         "",
-        "SchedulerScenario",
+        "Scenario",
         "A cluster, a policy, pods that arrive one at a time, and what a scheduler did with them: a line of a file of "
         "recorded decisions.",
         scenario["properties"],

@@ -224,6 +224,14 @@ class Driver:
         other.shared.next_start = self.shared.next_start
         return other
 
+    def restart(self) -> None:
+        """Be as a process that has done nothing yet: no pod is held, and searches begin where the first one began."""
+        self.shared = SharedState(prefers=self.shared.prefers, observer=self.shared.observer)
+        self._schedulers.clear()
+        self._hints.clear()
+        self._failed_at = 0, {}
+        self.shared.observer.start_over()
+
     def reread(self, kinds: Collection[str]) -> None:
         """The cluster's objects of these kinds are others from now on; schedulers are set up anew when asked for."""
         self.cluster.invalidate_kinds(kinds)

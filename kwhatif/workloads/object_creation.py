@@ -170,7 +170,7 @@ class ObjectCreator:
     def pods_of(self, owner: Object, number: int, body_of: Callable[[int], Object]) -> None:
         """So many pods that are alike but for their names: once one is refused, so would be the rest."""
         make_room(number, f"{owner.get('kind')} {name_of(owner)}")
-        for place in track(range(number), "ObjectCreator", "pods"):
+        for place in track(range(number), "Making", "pods"):
             refused = self.pod(body_of(place))
             if refused:
                 self.record_failure(owner, f"Error creating: {refused.message}", number - place)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kwhatif.commands.capacity.capacity import capacity
 from kwhatif.commands.capacity.result import CapacityResult
+from kwhatif.commands.rest.conclusion import NeverMade
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import PendingResult, Question, Scenario
@@ -14,11 +15,13 @@ from kwhatif.simulation.question import PendingResult, Question, Scenario
 
 @dataclass(frozen=True)
 class Capacity(Question[CapacityResult]):
-    """How many more of a pod, or of a ``release``, fit? Fewer than ``at_least`` is a "no"; ``limit`` ends the count."""
+    """How many more of all that is in the manifests fit, or of a ``single`` pod?
+
+    Fewer than ``at_least`` is a "no"; ``limit`` ends the count."""
 
     anew = True
 
-    release: bool = False
+    single: bool = False
     at_least: int = 1
     limit: int | None = None
 
@@ -31,10 +34,11 @@ class Capacity(Question[CapacityResult]):
         return capacity(
             case.session,
             case.expanded,
-            release=self.release,
+            single=self.single,
             at_least=self.at_least,
             limit=self.limit,
             others=case.unknown_kinds,
             first=case.edited.waiting_pods,
             scaler=case.scaler,
+            never_made=NeverMade(**case.refusal_fields),
         )

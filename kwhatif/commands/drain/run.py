@@ -9,6 +9,7 @@ from typing import ClassVar
 from kwhatif.api.core import Node
 from kwhatif.commands.drain.drain import drain_nodes
 from kwhatif.commands.drain.eviction import Filters
+from kwhatif.commands.rest.conclusion import NeverMade
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.edits.cordon import cordon_node
 from kwhatif.simulation.edits.draft import Draft
@@ -54,7 +55,7 @@ class Drain(Question[DrainResult]):
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(case))
-        earlier = () if before is None else before.placements
         case.session = case.new_session()
-        answer, case.session_after = drain_nodes(case.session, list(names), filters, scaler, earlier)
+        never_made = NeverMade(**case.refusal_fields)
+        answer, case.session_after = drain_nodes(case.session, list(names), filters, scaler, before, never_made)
         return merge_placed(before, answer)

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.commands.rest.conclusion import NeverMade
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity, Gap
@@ -28,6 +29,7 @@ from kwhatif.simulation.explanation.explain import DEFAULT_OPTIONS, ExplainOptio
 from kwhatif.simulation.explanation.observer import AttemptRecorder, reports_of
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, distinct_pods, find_pods, split_words
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.session import PodToSchedule
@@ -53,7 +55,17 @@ class Explain(PodQuestion[ExplainResult]):
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExplainResult]:
         (case,) = cases
-        return explain(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
+        found = explain(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
+        change = case.change
+        if change is None:
+            return found
+        run = place_pods(case.session.fork(), change.pods, rollouts=change.rollouts, others=case.unknown_kinds)
+        never_made = NeverMade(change.refusals, change.failed)
+
+        def result(fidelity: Fidelity) -> ExplainResult:
+            return replace(found.result(fidelity), outcome=run.outcome(fidelity, never_made))
+
+        return dataclasses.replace(found, result=result)
 
 
 @dataclass(eq=False)

@@ -36,6 +36,7 @@ from kwhatif.cluster.types import BoolArray
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.units import Unit
 from kwhatif.commands.outage.failures import FailingCluster, PodRecreator
+from kwhatif.commands.rest.rested import Rested
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Subject
@@ -100,7 +101,7 @@ class Context:
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
     the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
     node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
-    scheduler does, of which autoscalers know nothing.
+    scheduler does, of which autoscalers know nothing. ``rested`` is who waits when nobody would move any more.
     """
 
     units: Sequence[Unit]
@@ -111,6 +112,7 @@ class Context:
     now: datetime
     make_before: Callable[[], Cluster]
     scale_up: ScaleUp | None = None
+    rested: Rested = field(default_factory=Rested)
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
     throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()

@@ -102,6 +102,11 @@ class Gate(Question[GateResult]):
         apply_change(proposal)
         version = case.scheduler_options.kubernetes_version
         case.expanded = expand_manifests(case.snapshot, proposal.found.apply, case.inputs.manifest_options, version)
+        if case.expanded.rollouts:
+            before = case.snapshot.copy()
+            case.expand_anew = lambda: expand_manifests(
+                before, proposal.found.apply, case.inputs.manifest_options, version
+            )
         if proposal.base is None and not case.expanded.refusals:
             require_pods(case.inputs.manifests, case.manifests, case.inputs.manifest_options)
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwhatif.api.core import Pod
+from kwhatif.commands.place.run_result import Placed
+from kwhatif.commands.rest.conclusion import NeverMade
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
@@ -13,7 +15,7 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
-from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.session import PodToSchedule
@@ -85,11 +87,11 @@ class Place(Question[PlaceResult]):
         def result(fidelity: Fidelity) -> PlaceResult:
             if self.write:
                 self._write(case, run, notes)
-            return run.result(fidelity)
+            return run.result(fidelity, NeverMade(**case.refusal_fields))
 
         return PendingResult([run.basis], result, [*run.replacements, *run.placements])
 
-    def _write(self, case: Scenario, run: PlacementOutcome, notes: Notes) -> None:
+    def _write(self, case: Scenario, run: Placed, notes: Notes) -> None:
         """Write the cluster afterwards."""
         files = [display_path(file) for file in case.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in run.placements)

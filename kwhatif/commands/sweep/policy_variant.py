@@ -16,6 +16,7 @@ import msgspec
 from kwhatif.api.decode import step
 from kwhatif.bounds import pods_to_make
 from kwhatif.commands.capacity.capacity import room_for
+from kwhatif.commands.rest.going_on import Settled, go_on
 from kwhatif.commands.sweep.measures import measure_cluster
 from kwhatif.commands.sweep.result import Level, Measures
 from kwhatif.commands.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, WEIGHT, Space
@@ -198,11 +199,11 @@ class PolicyRun:
     session: Session
     asked: Sequence[PodToSchedule]
     rollouts: Sequence[Rollout]
-    run: PlacementRun
+    end: Settled
 
     @property
     def placements(self) -> Sequence[Placement]:
-        return self.run.placements
+        return self.end.placements
 
 
 @dataclass(frozen=True)
@@ -233,12 +234,12 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
         for rollout in rollouts:
             roll_out(rollout, run, asked)
         run.wait()
-    return PolicyRun(session, asked, rollouts, run)
+        return PolicyRun(session, asked, rollouts, go_on(session, run, asked))
 
 
 def measures_of(site: SweepCluster, end: PolicyRun) -> Measures:
     """What a run came to. Afterwards the cluster may be full of probes."""
-    found = measure_cluster(end.session.cluster, end.placements, len(end.run.evicted), site.today, site.prices)
+    found = measure_cluster(end.session.cluster, end.placements, len(end.end.rested.victims), site.today, site.prices)
     if site.probe is None:
         return found
     with pods_to_make(site.most_pods):

@@ -175,6 +175,16 @@ class PlacementRun:
         if taken.placement.outcome != "unschedulable":
             self._without.pop(taken.index, None)
 
+    @property
+    def without_node(self) -> list[AttemptedPod]:
+        """The pods that found no node."""
+        return list(self._without.values())
+
+    def tried_too_early(self) -> list[AttemptedPod]:
+        """The pods that found no node, and after whose last attempt something has changed."""
+        placed = max((index for index, each in enumerate(self.placements) if each.outcome == "placed"), default=-1)
+        return [taken for taken in self._without.values() if taken.index < placed or taken.departed < self.left]
+
     def homes(self) -> dict[str, str]:
         """The nodes of the pods that have found one: pod -> node."""
         return {placement.pod: placement.node for placement in self.placements if placement.good and placement.node}
@@ -201,6 +211,8 @@ class PlacementRun:
     def _came_to(self, asked: PodToSchedule, info: PodInfo, attempts: list[Attempt]) -> AttemptedPod:
         index = len(self.placements)
         self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
+        # It may have the name of one that had to go.
+        self.removed.discard(info.key)
         self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
         if attempts[-1].waiting:
             self._waiting.append((index, asked, attempts))
@@ -230,7 +242,7 @@ def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
     pod = asked.pod
     return Placement(
         pod=pod.key,
-        outcome="unclaimed" if session.driver.scheduler(pod.spec.scheduler_name) is None else "skip_pod",
+        outcome="unclaimed" if session.driver.scheduler(pod.spec.scheduler_name) is None else "skipped",
         priority=pod.spec.priority or 0,
         scheduler=pod.spec.scheduler_name or "",
         message=reason,
