@@ -39,12 +39,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def capacity(
     files: ManifestFiles,
     namespace: Namespace = "default",
+    pod: Annotated[
+        bool,
+        typer.Option("--pod", help="Count pods of the one workload of the manifests one by one."),
+    ] = False,
     release: Annotated[
         bool,
-        typer.Option(
-            "--release",
-            help="Count whole releases: all pods of the manifests together. Several workloads are always counted so.",
-        ),
+        option("--release", hidden=True, help="Count whole releases, which is what is done anyway."),
     ] = False,
     at_least: Annotated[
         int, typer.Option("--at-least", metavar="N", min=0, help="Exit with 1 if fewer than N fit.")
@@ -62,7 +63,8 @@ def capacity(
 ) -> None:
     """Count how many more of a pod, or of a release, fit beside what runs: per node, in all, and what ends it.
 
-    Nobody is evicted for them. Pods of one Deployment, Job or StatefulSet are counted one by one.
+    What is counted is all pods of the manifests together, or with --pod those of one workload one by one. Nobody is
+    evicted for them.
 
     Exit codes: 0 as many fit as --at-least says, 1 fewer do, 2 usage or input error.
     """
@@ -74,7 +76,7 @@ def capacity(
     reports = reports_of(report)
     source = cluster.require_source()
     check_stdin(*files, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
-    question = Capacity(release=release, at_least=at_least, limit=limit)
+    question = Capacity(single=pod and not release, at_least=at_least, limit=limit)
     mapped = is_mapped(reports)
     asked = Inputs(source, files, namespace, edits or None, reading, with_map=mapped, **scaling.inputs)
     result = ask(question, Scenario(asked, engine))

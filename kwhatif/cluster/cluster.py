@@ -257,6 +257,9 @@ class Cluster(NodeInfos):
                 info.nominated = nominated
         self.storage.go_back(to.storage)
         self.journal.extend(changed)
+        while self._undone and self._undone[-1][0] >= to.journal:
+            # What was undone since is a part of this.
+            self._undone.pop()
         self._undone.append((to.journal, len(self.journal)))
 
     # --- nodes and copies

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import RolloutPlan, ScaleUp
 
 
@@ -14,6 +15,7 @@ class Side(ResultStruct, frozen=True, kw_only=True):
     """
 
     label: str
+    outcome: Outcome
     placed: int
     unplaced: int
     rollouts: tuple[RolloutPlan, ...] = ()

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
-from kwhatif.results.base import Fidelity, ManifestResult, Result, ResultStruct
+from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.outcome import Concluded
+from kwhatif.results.outcome import Outcome as AtRest
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, ScaleUp, Victim, homeless_victims
 
 Requirement = Literal["back", "replicas", "quorum", "budgets"]
@@ -81,11 +83,13 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
     """What is gone together: a ``kind`` (``node``, ``zone``, ``pool``, ``pair`` or the key of a label), its ``name``
     and its ``nodes``; and what happens to the ``pods`` that ran there.
 
-    The numbers count pods by what becomes of them, as ``hits`` do by workload.
+    The ``outcome`` is how it leaves the cluster. The numbers count pods by what becomes of them, as ``hits`` do by
+    workload.
     """
 
     kind: str
     name: str
+    outcome: AtRest
     nodes: tuple[str, ...]
     pods: int
     back: int = 0
@@ -246,7 +250,7 @@ class Remaining(ResultStruct, frozen=True, kw_only=True):
     requested_after: int
 
 
-class DrainResult(ManifestResult, frozen=True, kw_only=True):
+class DrainResult(Concluded, frozen=True, kw_only=True):
     """Nodes in the order they are drained, pods in the order they go, placements of those made in their place.
 
     ``before`` are the placements of pods that came with manifests or edits, ``rollouts`` the updates among them.
@@ -276,18 +280,9 @@ class DrainResult(ManifestResult, frozen=True, kw_only=True):
     @property
     def pending(self) -> tuple[Placement, ...]:
         """Replacements that find no node."""
-        return tuple(placement for placement in self.placements if not placement.good)
+        return tuple(each for each in self.placements if not each.good and each.outcome != "preempted")
 
     @property
     def homeless(self) -> tuple[Victim, ...]:
         """Pods evicted by replacements, or before, that find no other node when they are made again."""
         return homeless_victims((*self.before, *self.placements))
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every node is drained and every pod finds a node: those made anew, those evicted on the way, and those
-        placed before.
-        """
-        stuck = any(rollout.unfinished for rollout in self.rollouts)
-        good = all(node.drained for node in self.nodes) and all(placement.good for placement in self.before)
-        return 1 if self.pending or self.homeless or self.refusals or self.failed or stuck or not good else 0

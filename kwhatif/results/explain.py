@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
 
 
@@ -93,11 +96,12 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
 
 
 class ExplainResult(ManifestResult, frozen=True, kw_only=True):
-    """The explanation of each pod asked about."""
+    """The explanation of each pod asked about, and the ``outcome`` of placing those of manifests together."""
 
     rows: ClassVar[str] = "pods"
 
     kind: str = "ExplainResult"
+    outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
     nodes: int
     pods: tuple[PodReport, ...]
     fidelity: Fidelity
@@ -106,5 +110,14 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     failed: tuple[FailedCreate, ...] = ()
 
     @property
+    def good(self) -> bool:
+        """Whether the pods of manifests all have a node once they are placed together; of other pods, whether each gets
+        one.
+        """
+        return not self.exit_code
+
+    @property
     def exit_code(self) -> int:
+        if isinstance(self.outcome, Outcome):
+            return self.outcome.exit_code
         return 0 if all(report.good for report in self.pods) and not (self.refusals or self.failed) else 1

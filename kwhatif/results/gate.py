@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement, ScaleUp
 
 Excerpt = tuple[tuple[int, str], ...]
@@ -102,6 +103,7 @@ class GateResult(Result, frozen=True, kw_only=True):
     rows: ClassVar[str] = "findings"
 
     kind: str = "GateReport"
+    outcome: Outcome
     verdict: Literal["pass", "warn", "fail"]
     judged: Literal["change", "everything"]
     note: str = ""
@@ -152,5 +154,10 @@ class GateResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """1 if the gate fails."""
-        return 1 if self.verdict == "fail" else 0
+        """0 if the outcome is good, else 1: the gate fails."""
+        return self.outcome.exit_code
+
+    @property
+    def good(self) -> bool:
+        """Whether the change may go in."""
+        return self.outcome.good

@@ -10,8 +10,9 @@ from typing import ClassVar
 
 import msgspec
 
-from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.outcome import Concluded
 
 HOURS_A_MONTH = 730
 
@@ -325,7 +326,7 @@ class Totals(ResultStruct, frozen=True, kw_only=True):
     pools: tuple[Pool, ...] = ()
 
 
-class PlaceResult(ManifestResult, frozen=True, kw_only=True):
+class PlaceResult(Concluded, frozen=True, kw_only=True):
     """Where pods would go, in the order in which the scheduler takes them up.
 
     ``replacements`` are pods that controllers made for victims while time was simulated; ``timeline`` and
@@ -358,9 +359,3 @@ class PlaceResult(ManifestResult, frozen=True, kw_only=True):
     def homeless(self) -> tuple[Victim, ...]:
         """Victims that stay pending when they are made again."""
         return homeless_victims(self.placements)
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every pod has a node in the end, the victims that are made again included."""
-        bad = self.refusals or self.failed or any(rollout.unfinished for rollout in self.rollouts) or self.homeless
-        return 1 if bad or not all(placement.good for placement in (*self.placements, *self.replacements)) else 0

@@ -69,9 +69,7 @@ class Driver:
         self._schedulers: dict[str, Scheduler | None] = {}
         self._hints: dict[tuple[str, str], Hints] = {}
         self._failed_at = 0, dict[int, Attempt]()
-        seed = options.get("seed")
-        if seed is not None and cluster.shapes.features.best_node_is_top_of_a_heap:
-            self._race(Random(seed))
+        self._race_by_seed()
         self.activated: dict[str, None] = {}
 
     # --- profiles
@@ -154,6 +152,17 @@ class Driver:
             if scheduler.batch is not None:
                 scheduler.batch.forget()
 
+    def restart(self) -> None:
+        """Be as a process that has done nothing yet: no pod is held, and searches begin where the first one began."""
+        self.shared = SharedState(prefers=self.shared.prefers)
+        self._schedulers.clear()
+        self._hints.clear()
+        self._failed_at = 0, {}
+        self._race_by_seed()
+        observer = self._options.get("observer")
+        if observer is not None:
+            observer.start_over()
+
     def reread(self, kinds: Collection[str]) -> None:
         """The cluster's objects of these kinds are others from now on; schedulers are set up anew when asked for."""
         self.cluster.invalidate_kinds(kinds)
@@ -182,6 +191,11 @@ class Driver:
             scheduler.reseed(random)
         self._race(random)
         self.begin_anew(random.randrange(max(len(self.cluster.node_order), 1)))
+
+    def _race_by_seed(self) -> None:
+        seed = self._options.get("seed")
+        if seed is not None and self.cluster.shapes.features.best_node_is_top_of_a_heap:
+            self._race(Random(seed))
 
     def _race(self, random: Random) -> None:
         """Let the workers of a search race from now on."""

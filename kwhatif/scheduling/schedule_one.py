@@ -39,6 +39,9 @@ _MEMORY = 8_000_000
 class Observer:
     """Looks on while pods are scheduled. This one does nothing; others override what they want to see."""
 
+    def start_over(self) -> None:
+        """The run begins again, from its beginning."""
+
     def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
         """A cycle begins."""
 

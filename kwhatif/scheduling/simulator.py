@@ -57,6 +57,8 @@ class Simulator:
     leaves_after: Callable[[PodInfo], float] = grace_of
     works_for: Callable[[PodInfo], float | None] = lambda pod: None
     begins: float | None = None
+    taken: Callable[[str], bool] = lambda key: False
+    given_up: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.now = 0.0
@@ -67,7 +69,7 @@ class Simulator:
         self._patience, self._cycles = RetryLimit(), 0
         self._told_claims: set[tuple[str, str]] = set()
         self._unwanted: set[str] = set()
-        self._replacements = Replacements()
+        self._replacements = Replacements(taken=self.taken)
         self.queue = SchedulingQueue(
             lambda queued: self.driver.queue_key(queued.info, queued.order),
             lambda queued: self.driver.scheduler_for(queued.info).framework.pre_enqueue(queued.info),
@@ -329,6 +331,7 @@ class Simulator:
         self.diary.warning(pod.key, "FailedScheduling", attempt.message)
         given_up = self._patience.count_failure(attempt)
         if given_up:
+            self.given_up.add(pod.uid)
             self._say(pod, "given up", f"it failed {MAX_FAILURES} times after it had a node, or by an error")
         else:
             self.queue.add_unschedulable(queued, rejectors_of(attempt), meanwhile)
@@ -350,7 +353,7 @@ class Simulator:
     def _preempt(self, attempt: Attempt, lesser: Sequence[PodInfo]) -> None:
         """Victims are told to go and stay for their grace period; ``lesser`` pods have no claim to their place now."""
         node, pod = attempt.nominated, attempt.pod
-        if attempt.victims_to_evict:
+        if attempt.victims:
             self.preemptions.setdefault(pod.uid, []).append(attempt)
         victims = "1 victim" if len(attempt.victims) == 1 else f"{len(attempt.victims)} victims"
         self._say(pod, "nominated", f"{victims}: {attempt.criterion}", node)

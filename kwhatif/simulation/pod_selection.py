@@ -5,6 +5,7 @@ What a word that is no file means: one pod, or the pods of a workload, by name, 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 from abc import abstractmethod
@@ -157,7 +158,17 @@ class PodQuestion(Question[R_co]):
             )
             for manifests in (case.manifests, case.supporting_manifests)
         )
+        case.change = case.expanded if case.manifests else None
+        if case.expanded.rollouts:
+            # An update is begun but once.
+            case.change = expand_manifests(
+                case.snapshot, case.manifests, case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+            )
+        whole = None if case.change is None else copy.copy(case.change)
         own, choice = list(case.expanded.all_pods()), list(more.all_pods())
+        if whole is not None and not case.expanded.rollouts:
+            whole.pods, whole.refusals, whole.failed = [*whole.pods], [*whole.refusals], [*whole.failed]
+            case.change = whole
         case.expanded.add(more)
         if self.words or self.offered:
             case.pods_to_schedule = self._select_own(own, choice, case)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwhatif.simulation.autoscalers.scaler import Scaler
     from kwhatif.simulation.cluster_map import ClusterObservation
     from kwhatif.simulation.edits.edited import EditedSnapshot
-    from kwhatif.simulation.expansion.expand import ExpandedManifests
+    from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
     from kwhatif.simulation.fidelity.assess import RunRecord
     from kwhatif.simulation.session import PodToSchedule, Session
     from kwhatif.snapshot.format.model import Snapshot
@@ -33,7 +33,10 @@ class Scenario:
     ``supporting_manifests`` are not asked about by themselves, but beside the others. ``unknown_kinds`` are those of
     the manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where
     that places pods. ``initial_state`` is who was where before anything was asked, if the cluster is to be mapped.
-    ``make_scaler`` makes autoscalers for another run. ``reading_notes`` are what is worth knowing of the manifests.
+    ``make_scaler`` makes autoscalers for another run.
+    ``reading_notes`` are what is worth knowing of the manifests. ``change`` is what becomes of manifests that are
+    explained, to be placed as a whole. ``expand_anew`` expands manifests with updates once more, as the cluster was
+    before any of it.
     """
 
     inputs: Inputs
@@ -47,6 +50,8 @@ class Scenario:
     unknown_kinds: list[str] = field(init=False)
     session: Session = field(init=False)
     session_after: Session | None = field(init=False, default=None)
+    change: ExpandedManifests | None = field(init=False, default=None)
+    expand_anew: Callable[[], ExpandedManifests] | None = field(init=False, default=None)
     initial_state: ClusterObservation | None = None
     make_scaler: Callable[[], Scaler] | None = None
     reading_notes: list[str] = field(default_factory=list)
@@ -55,6 +60,10 @@ class Scenario:
     def scaler(self) -> Scaler | None:
         """Autoscalers as they are before anything has happened, if any are to help."""
         return None if self.make_scaler is None else self.make_scaler()
+
+    def new_rollouts(self) -> Sequence[Rollout]:
+        """The updates for one more run: each is begun but once."""
+        return () if self.expand_anew is None else self.expand_anew().rollouts
 
     @property
     def snapshot(self) -> Snapshot:
@@ -144,6 +153,11 @@ class Question(ABC, Generic[R_co]):
         case.expanded = expand_manifests(
             case.snapshot, case.manifests, reading, version, anew=self.anew, gates=case.gates
         )
+        if case.expanded.rollouts:
+            before = case.snapshot.copy()
+            case.expand_anew = lambda: expand_manifests(
+                before, case.manifests, reading, version, anew=self.anew, gates=case.gates
+            )
         if self.needs_pods(case) and not case.expanded.refusals:
             require_pods(case.inputs.manifests, case.manifests, reading)
 

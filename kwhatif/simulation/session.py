@@ -160,6 +160,19 @@ class Session:
         self.cluster.objects = self.snapshot.objects
         self.driver.add_nodes(nodes, pods)
 
+    def driven_by(self, driver: Driver) -> Session:
+        """A session of the cluster of another scheduler process for the same snapshot."""
+        other = copy.copy(self)
+        other.__dict__.pop("budgets", None)
+        other.driver, other.cluster, other._uids = driver, driver.cluster, None
+        return other
+
+    def replace_cluster(self, cluster: Cluster) -> None:
+        """Ask about another cluster of the same snapshot from now on; the scheduler process has to be restarted."""
+        self.__dict__.pop("budgets", None)
+        self._uids = None
+        self.cluster = self.driver.cluster = cluster
+
     def with_snapshot(
         self,
         snapshot: Snapshot,

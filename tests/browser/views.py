@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kwhatif.results.base import ClusterMap, Fidelity, MappedNode, MappedPod
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement, PlaceResult
 from tests.cli.running import run
 
@@ -78,7 +79,8 @@ def large(nodes: int = 5_000, pods: int = 50_000) -> PlaceResult:
         Placement(pod=pod.pod, outcome="placed", node=there[pod.at[1]].node, score=300 + number % 40, evaluated=500)
         for number, pod in enumerate(on[:new])
     )
-    result = PlaceResult(nodes=nodes, placements=placements, fidelity=Fidelity(rules="1.36"))
+    outcome = Outcome(good=True, verdict=f"{new} of {new} pods placed")
+    result = PlaceResult(outcome=outcome, nodes=nodes, placements=placements, fidelity=Fidelity(rules="1.36"))
     result.set_cluster_map(
         ClusterMap(
             states=("before", "after"),

@@ -97,7 +97,7 @@ def test_other_objects_count_for_this_run_and_are_told() -> None:
     ran = run("place", "data/others.yaml", "--snapshot", CLUSTER)
     assert ran.code == 0
     assert ran.notes == [
-        "note: for this run, in the snapshot: Node dog-1 added, PriorityClass pressing added, "
+        "note: for this run, in the snapshot: PriorityClass pressing added, Node dog-1 added, "
         "ReplicaSet shop/web-nr4bg added",
         "note: not read by the scheduler: 1 ConfigMap",
     ]

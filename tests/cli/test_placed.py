@@ -96,7 +96,8 @@ def test_victims_that_stay_pending_count_against_the_answer(how: list[str], tmp_
     assert ran.code == 1, ran.out
     if not how:
         assert [line for line in ran.lines if "pods placed" in line or "pod placed" in line] == [
-            "1 victim stays pending, 1 of 1 pod placed, 1 victim"
+            "1 victim stays pending, 1 of 1 pod placed, 1 victim; Pod could not be read: the list holds those of "
+            "namespace default alone; the snapshot holds no PodDisruptionBudget"
         ]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kwhatif.commands.conformance.result import ConformanceResult, FileAgreement
 from kwhatif.commands.conformance.text import conformance_blocks
 from kwhatif.commands.explain.text import explain_blocks
-from kwhatif.commands.place.text import names_of, place_blocks, summary
+from kwhatif.commands.place.text import names_of, place_blocks
 from kwhatif.render.blocks import Facts, Grouping, Heading, Lines, Table, Verdict
 from kwhatif.render.escape import clean
 from kwhatif.render.formats import as_json, as_yaml, escape_markdown, markdown_of
@@ -24,10 +24,15 @@ from kwhatif.render.tables import text_of
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.explain import Blocker, Eviction, ExplainResult, Fix, NodeReport, PodReport
+from kwhatif.results.outcome import EvictedPod, Outcome
 from kwhatif.results.place import Placement, PlaceResult, Victim
+from kwhatif.simulation.placement.conclusion import NeverMade, words_of
+from kwhatif.simulation.placement.rested import Rested
+from kwhatif.simulation.placement.verdict import words_of_placements
 
 ANY = st.text(st.characters(codec=None), max_size=30)
 FIDELITY = Fidelity(rules="1.36")
+GOOD = Outcome(good=True, verdict="1 of 1 pod placed")
 
 
 # --- names
@@ -184,7 +189,10 @@ def test_escaped_text_calls_nobody_and_links_to_nothing() -> None:
 
 def test_json_and_yaml_are_ascii_and_come_back_as_they_went_in() -> None:
     result = PlaceResult(
-        nodes=1, placements=(Placement(pod="a/\x1b[1m|\n→\x9b", outcome="placed", node="ñ"),), fidelity=FIDELITY
+        outcome=GOOD,
+        nodes=1,
+        placements=(Placement(pod="a/\x1b[1m|\n→\x9b", outcome="placed", node="ñ"),),
+        fidelity=FIDELITY,
     )
     for text, load in ((as_json(result), json.loads), (as_yaml(result), yaml.safe_load)):
         assert text.isascii()
@@ -192,14 +200,13 @@ def test_json_and_yaml_are_ascii_and_come_back_as_they_went_in() -> None:
         assert msgspec.convert(load(text), PlaceResult) == result
 
 
-def test_the_summary_counts_outcomes_and_victims() -> None:
-    victim = Victim(pod="a/v", node="n", priority=0)
-    outcomes = ["placed", "placed", "unschedulable", "gated", "waiting", "skipped"]
-    placements = [Placement(pod=f"a/{i}", outcome=outcome) for i, outcome in enumerate(outcomes)]
-    placements.append(Placement(pod="a/last", outcome="placed", victims=(victim, victim)))
-    result = PlaceResult(nodes=1, placements=tuple(placements), fidelity=FIDELITY)
-    assert summary(result) == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 victims"
-    assert summary(PlaceResult(nodes=1, placements=(), fidelity=FIDELITY)) == "No pods to place."
+def test_the_verdict_counts_outcomes_and_victims() -> None:
+    outcomes = ["placed", "placed", "unschedulable", "gated", "waiting", "skipped", "placed"]
+    told = words_of_placements([Placement(pod=f"a/{i}", outcome=outcome) for i, outcome in enumerate(outcomes)])
+    rested = Rested(victims=(EvictedPod(pod="a/v"), EvictedPod(pod="a/w")))
+    words = words_of(rested, NeverMade(), told)
+    assert words == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 victims"
+    assert words_of(Rested(), NeverMade(), words_of_placements([])) == "No pods to place."
 
 
 def test_victims_show_what_makes_them_hard_to_evict() -> None:
@@ -208,27 +215,31 @@ def test_victims_show_what_makes_them_hard_to_evict() -> None:
         Victim(pod="a/w", node="n", priority=0, terminating=True),
     )
     placement = Placement(pod="a/p", outcome="placed", node="n", victims=victims)
-    text = text_of(place_blocks(PlaceResult(nodes=1, placements=(placement,), fidelity=FIDELITY)))
+    text = text_of(place_blocks(PlaceResult(outcome=GOOD, nodes=1, placements=(placement,), fidelity=FIDELITY)))
     assert "one, two (violated)" in text
     assert "a/w (terminating)" in text
 
 
 def test_a_pod_that_waits_says_for_what() -> None:
-    result = PlaceResult(nodes=1, placements=(Placement(pod="a/b", outcome="waiting", node="n"),), fidelity=FIDELITY)
+    result = PlaceResult(
+        outcome=GOOD, nodes=1, placements=(Placement(pod="a/b", outcome="waiting", node="n"),), fidelity=FIDELITY
+    )
     assert "waits for a permit" in text_of(place_blocks(result))
     assert names_of(result) == "pod/a/b -> node/n\n"
 
 
 def test_ties_beyond_those_kept_are_counted() -> None:
     placement = Placement(pod="a/b", outcome="placed", node="n1", ties=5, tied=("n1", "n2"), score=1)
-    result = PlaceResult(nodes=9, placements=(placement,), fidelity=FIDELITY)
+    result = PlaceResult(outcome=GOOD, nodes=9, placements=(placement,), fidelity=FIDELITY)
     assert "n1,n2,and 3 more" in text_of(place_blocks(result, wide=True))
 
 
 def test_long_messages_are_not_cut() -> None:
     message = "0/5000 nodes are available: " + "x" * 5000
     placement = Placement(pod="a/b", outcome="unschedulable", message=message)
-    assert message in text_of(place_blocks(PlaceResult(nodes=1, placements=(placement,), fidelity=FIDELITY)))
+    assert message in text_of(
+        place_blocks(PlaceResult(outcome=GOOD, nodes=1, placements=(placement,), fidelity=FIDELITY))
+    )
 
 
 def test_gaps_that_touch_pods_are_marked_and_the_others_told_briefly() -> None:

@@ -15,7 +15,8 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.fidelity.assess import assess
-from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -27,7 +28,7 @@ def concluded(answer: PendingResult[R]) -> R:
     return answer.result(*map(assess, answer.runs))
 
 
-def told(run: PlacementOutcome) -> PlaceResult:
+def told(run: Placed) -> PlaceResult:
     return run.result(assess(run.basis))
 
 
@@ -43,8 +44,10 @@ def explain(session: Session, asked: Sequence[PodToSchedule], *looking: Any, **o
     return concluded(explain_pods(session, asked, *looking, **options))
 
 
-def capacity(session: Session, expanded: ExpandedManifests, **options: Any) -> CapacityResult:
-    found = concluded(measure_capacity(session, expanded, **options))
+def capacity(session: Session, expanded: ExpandedManifests, *, release: bool = False, **options: Any) -> CapacityResult:
+    """Pods of one workload are counted one by one, those of several together."""
+    several = len({item.owner or item.pod.key for item in expanded.all_pods()}) > 1
+    found = concluded(measure_capacity(session, expanded, single=not (release or several), **options))
     return found.with_refusals(refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
 
 

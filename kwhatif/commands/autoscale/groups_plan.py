@@ -2,19 +2,23 @@
 
 Scheduler and autoscaler in turns, in simulated time, until neither has anything to do.
 
-New nodes come up after a while; then the scheduler places what waits. When nobody waits for a node any more that the
-autoscaler could add, unneeded nodes go, and their pods are made again and placed.
+First the cluster grows as long as that helps. When no group helps anybody any more, unneeded nodes go, and their pods
+are made again and placed. Nodes whose going would leave somebody waiting who does not wait now stay: the autoscaler
+would take them away and bring them back for ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+import dataclasses
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from msgspec import structs
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     AutoscalingContext,
     NodeGroup,
@@ -23,7 +27,8 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
 )
 from kwhatif.autoscaling.cluster_autoscaler.expanders.least_waste import waste
 from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext
-from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize, ScaleUp
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp as FoundScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.commands.autoscale.result import (
@@ -40,100 +45,66 @@ from kwhatif.golang.parsing import SECOND
 from kwhatif.progress import report_progress
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
-from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement
-from kwhatif.simulation.autoscalers.node_groups import (
-    GroupAutoscaler,
-    build_autoscaling_context,
-    chance,
-    moment_of,
-    observation_time_of,
-    warn_of,
-)
+from kwhatif.results.outcome import NodeCount, PendingPod
+from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement, ScaleUp
+from kwhatif.scheduling.controllers import Replacements
+from kwhatif.simulation.autoscalers.node_groups import build_autoscaling_context, chance, moment_of, warn_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups, read_groups
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.afterwards import store_volumes
+from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.rested import Rested
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
 _MOST_ROUNDS = 100
 
 
-@dataclass(slots=True)
-class _State:
-    """How things stand after ``time`` seconds: ``waiting`` are the pods without a node.
+@dataclass
+class Quiet:
+    """How things stand once nothing more happens, and the ``steps`` to it.
 
-    The last nodes were asked for at ``grown``.
+    ``gone`` counts the nodes that have gone, by group.
     """
 
+    rested: Rested
     session: Session
-    known: ConfiguredGroups
-    waiting: list[Pod]
-    now: datetime
-    time: int = 0
-    grown: int | None = None
-
-    def step(self, what: str) -> QuietStep:
-        return QuietStep(time=self.time, what=what, nodes=len(self.session.cluster), waiting=len(self.waiting))
-
-    def world(self) -> AutoscalingContext:
-        return build_autoscaling_context(
-            self.session, self.known, self.waiting, self.now + timedelta(seconds=self.time)
-        )
+    steps: list[QuietStep]
+    gone: Counter[str] = field(default_factory=Counter)
 
 
-def run_until_stable(
-    session: Session, known: ConfiguredGroups, waiting: Sequence[Pod], now: datetime, *, provision: int
-) -> Iterator[QuietStep]:
-    """What happens one after the other, from when the scheduler has given up on ``waiting`` pods.
-
-    Nodes come up ``provision`` seconds after they are asked for.
+def run_until_stable(grown: Placed, before: ConfiguredGroups, known: ConfiguredGroups, now: datetime) -> Quiet:
+    """What happens one after the other. The cluster has ``grown`` already; ``before`` are its groups as they were,
+    ``known`` as they are by then.
     """
-    state = _State(session.sandbox(), known, list(waiting), now)
-    yield state.step("the scheduler is done")
+    steps = list(_growth(grown, before))
+    time = steps[-1].time
+    shrinking = _Shrinking(grown, known, now, time, time if grown.rested.scale_up and len(steps) > 1 else None)
+    quiet = Quiet(grown.rested, grown.end.session, steps)
     for done in range(_MOST_ROUNDS):
         report_progress("Taking turns", "rounds", done)
-        grown = yield from _scale_up(state, provision)
-        if not grown and not (yield from _scale_down(state)):
-            return
+        step = shrinking.step()
+        if step is None:
+            break
+        steps.append(step)
+        if shrinking.over:
+            break
+    quiet.rested = replace(
+        grown.rested,
+        removed_nodes=tuple(NodeCount(group=name, nodes=nodes) for name, nodes in sorted(shrinking.gone.items())),
+        saved=_saved(shrinking.gone, known),
+    )
+    quiet.session, quiet.gone = shrinking.session, shrinking.gone
+    return quiet
 
 
-def _scale_up(state: _State, provision: int) -> Generator[QuietStep, None, bool]:
-    """Ask for nodes, wait for them, and let the scheduler use them; False if no group grows."""
-    if not state.waiting:
-        return False
-    session, asked = state.session, GroupAutoscaler(state.known)
-    now, taken = state.now + timedelta(seconds=state.time), set(session.cluster.columns.names)
-    nodes = asked.ask(session, session.snapshot, state.waiting, now, taken.__contains__).nodes
-    if not nodes:
-        return False
-    state.grown = state.time
-    state.time += provision
-    state.known = asked.known
-    session.join([each.node for each in nodes], [pod for each in nodes for pod in each.pods])
-    _place(state)
-    what = ", ".join(f"{each.group} from {each.size} to {each.to}" for each in asked.sizes(session.snapshot))
-    yield state.step(f"new nodes: {what}")
-    return True
-
-
-def _scale_down(state: _State) -> Generator[QuietStep, None, bool]:
-    """Unneeded nodes go, as many as go at once; False if none does."""
-    world = state.world()
-    wait = unneeded_wait(world)
-    if state.grown is not None:
-        wait = max(wait, state.grown + state.known.flags.scale_down_delay_after_add // SECOND - state.time)
-    going = removed_together(world, wait)
-    if not going:
-        return False
-    state.time += wait
-    cluster = state.session.cluster
-    leaving = [info.pod for info, row in cluster.pods() if cluster.columns.names[row] in going]
-    state.waiting += [pod for pod in leaving if not pod.is_mirror and not is_of_daemon_set(pod)]
-    state.known = without_nodes(state.known, going)
-    staying = [pod for pod in bound_pods(state.session) if pod.spec.node_name not in going]
-    _go_on(state, [node for node in cluster.columns.given if node.name not in going], staying)
-    yield state.step(f"{format_count(len(going), 'node goes', 'nodes go')}: {format_some(sorted(going))}")
-    return True
+def _saved(gone: Counter[str], known: ConfiguredGroups) -> float | None:
+    """What the nodes that have gone cost a month; None if a price is not known."""
+    prices = {group.name: group.price for group in known.groups}
+    costs = [prices[name] for name in gone]
+    return None if None in costs else sum((prices[name] or 0.0) * gone[name] * HOURS_A_MONTH for name in gone)
 
 
 def unneeded_wait(world: AutoscalingContext) -> int:
@@ -172,53 +143,133 @@ def bound_pods(session: Session) -> list[Pod]:
     ]
 
 
-def _go_on(state: _State, nodes: Sequence[Node], pods: Sequence[Pod]) -> None:
-    """The cluster has these nodes and pods from now on, and the scheduler places what waits."""
-    snapshot = state.session.snapshot.copy()
-    snapshot.objects.put(Node, nodes)
-    snapshot.objects.put(Pod, pods)
-    state.session = state.session.with_snapshot(snapshot)
-    _place(state)
+def _growth(grown: Placed, before: ConfiguredGroups) -> Iterator[QuietStep]:
+    """The steps of the growth."""
+    added = (grown.rested.scale_up or ScaleUp(autoscalers=())).nodes
+    cluster, waiting = grown.end.session.cluster, len(_waiting(grown.rested.pending))
+    rests = grown.rests
+    first = rests[0] if rests else None
+    yield QuietStep(
+        time=0,
+        what="the scheduler is done",
+        nodes=len(cluster) - len(added) if first is None else first.nodes,
+        waiting=waiting if first is None else first.waiting,
+    )
+    sizes = {group.name: group.target for group in before.groups}
+    begun = dict(sizes)
+    nodes = len(cluster) - len(added)
+    times = sorted({each.time for each in added})
+    for number, time in enumerate(times):
+        coming = Counter(each.group for each in added if each.time == time)
+        nodes += coming.total()
+        for name, more in coming.items():
+            sizes[name] = sizes.get(name, 0) + more
+        until = times[number + 1] if number + 1 < len(times) else None
+        after = [each for each in rests if each.time >= time and (until is None or each.time < until)]
+        what = ", ".join(f"{name} from {begun[name]} to {sizes[name]}" for name in sorted(coming))
+        begun = dict(sizes)
+        yield QuietStep(
+            time=int(time), what=f"new nodes: {what}", nodes=nodes, waiting=after[-1].waiting if after else waiting
+        )
 
 
-def _place(state: _State) -> None:
-    run = PlacementRun(state.session)
-    run.schedule_all([PodToSchedule(pod) for pod in state.waiting])
-    homes = run.homes()
-    state.waiting = [pod for pod in state.waiting if pod.key not in homes]
-    state.waiting += [victim.pod for victim in run.evicted if state.session.cluster.find(victim.uid) is None]
+def _waiting(pending: Sequence[PendingPod]) -> Counter[str]:
+    return Counter(each.workload or each.pod for each in pending)
+
+
+class _Shrinking:
+    """Unneeded nodes go, as many as go at once, one round after the other."""
+
+    def __init__(self, grown: Placed, known: ConfiguredGroups, now: datetime, time: int, grew_at: int | None) -> None:
+        self.session, self._known, self._now = grown.end.session, known, now
+        self._time, self._grew_at = time, grew_at
+        self._pending = grown.rested.pending
+        waiting = {each.pod for each in self._pending}
+        self._pods = [pod for pod in grown.end.pods if pod.key in waiting]
+        self.gone: Counter[str] = Counter()
+        self.over = False
+
+    def step(self) -> QuietStep | None:
+        """One round; None if no node goes."""
+        world = build_autoscaling_context(
+            self.session, self._known, self._pods, self._now + timedelta(seconds=self._time)
+        )
+        wait = unneeded_wait(world)
+        if self._grew_at is not None:
+            wait = max(wait, self._grew_at + self._known.flags.scale_down_delay_after_add // SECOND - self._time)
+        going = removed_together(world, wait)
+        if not going:
+            return None
+        run = self._without(going)
+        if _waiting(run.rested.pending) != _waiting(self._pending):
+            self.over = True
+            why = "who runs there would wait, or room is found for others"
+            text = f"{format_some(sorted(going))} would go and come back: {why}"
+            return self._told(text, wait)
+        for group in self._known.groups:
+            mine = going.intersection(group.nodes)
+            self.gone.update({group.name: len(mine)} if mine else {})
+        self._known = without_nodes(self._known, going)
+        self.session, self._pending = run.end.session, run.rested.pending
+        waiting = {each.pod for each in self._pending}
+        self._pods = [pod for pod in run.end.pods if pod.key in waiting]
+        return self._told(f"{format_count(len(going), 'node goes', 'nodes go')}: {format_some(sorted(going))}", wait)
+
+    def _told(self, what: str, wait: int) -> QuietStep:
+        self._time += wait
+        return QuietStep(time=self._time, what=what, nodes=len(self.session.cluster), waiting=len(self._pending))
+
+    def _without(self, going: set[str]) -> Placed:
+        """The cluster without these nodes, whose pods are made again by their controllers."""
+        cluster, snapshot = self.session.cluster, self.session.snapshot.copy()
+        names, staying, leaving = cluster.columns.names, list[Pod](), list[Pod]()
+        for info, row in cluster.pods():
+            if names[row] not in going:
+                staying.append(structs.replace(info.pod, spec=structs.replace(info.pod.spec, node_name=names[row])))
+            elif not info.pod.is_mirror and not is_of_daemon_set(info.pod):
+                leaving.append(info.pod)
+        taken = {pod.key for pod in (*staying, *self._pods)}
+        replacements = Replacements(taken=taken.__contains__)
+        again = [pod for pod in map(replacements.replacement_of, leaving) if pod is not None]
+        snapshot.objects.put(Node, [node for node in cluster.columns.given if node.name not in going])
+        snapshot.objects.put(Pod, staying)
+        store_volumes(snapshot.objects, cluster.storage)
+        snapshot.objects.put_if_any(ResourceClaim, cluster.devices.claims.values())
+        asked = [PodToSchedule(pod, ran_before=True) for pod in (*self._pods, *again)]
+        return place_pods(self.session.with_snapshot(snapshot), asked)
 
 
 def plan_node_groups(
-    session: Session,
-    placements: Sequence[Placement],
-    asked: Sequence[PodToSchedule],
+    run: Placed,
+    grown: Placed,
     known: ConfiguredGroups,
     *,
+    never_made: NeverMade,
     scale_down: bool = False,
     orders: int = 0,
-    provision: int | None = None,
+    quiet: Quiet | None = None,
     now: datetime | None = None,
     fidelity: Fidelity,
 ) -> AutoscaleResult:
-    """One loop, after the scheduler has placed what it could, as its ``placements`` say.
+    """One loop, after the scheduler has placed what it could in a ``run``; the outcome is what growing alone leads to,
+    as ``grown`` has it, and when it is ``quiet``, where that was asked.
 
-    ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance. If nodes take
-    ``provision`` seconds to come up, what follows is simulated until nothing more happens.
+    ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance.
     """
+    session = run.end.session
+    placements = [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"]
     waiting = {each.pod for each in placements if each.outcome == "unschedulable"}
-    pods = [item.pod for item in asked if item.pod.key in waiting]
+    pods = [pod for pod in run.end.pods if pod.key in waiting]
     world = build_autoscaling_context(session, known, pods, now)
     loop = StaticAutoscaler().loop(world)
     orders = orders if waiting else 0
     plans, some = chance(world, loop, orders)
     costs = [_cost(each) for each in loop.scale_up.plan]
-    steps: tuple[QuietStep, ...] = ()
-    if provision is not None:
-        steps = tuple(
-            run_until_stable(session, known, pods, observation_time_of(session.snapshot, now), provision=provision)
-        )
+    steps = () if quiet is None else tuple(quiet.steps)
+    ended = grown if quiet is None else dataclasses.replace(grown, rested=quiet.rested)
+    plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in loop.scale_up.plan)
     return AutoscaleResult(
+        outcome=ended.outcome(fidelity, never_made, f"cluster-autoscaler: {plan or 'no group grows'}; "),
         result=loop.scale_up.result,
         expander=",".join(known.flags.expander),
         groups=tuple(_state(group, loop) for group in known.groups),
@@ -309,7 +360,7 @@ def _left(pod: str, loop: LoopResult, *, helped: bool) -> PodOutlook:
     return PodOutlook(pod=pod, outcome="awaiting", group=group)
 
 
-def _helpless(pod: str, found: ScaleUp) -> PodOutlook:
+def _helpless(pod: str, found: FoundScaleUp) -> PodOutlook:
     remaining = found.remaining[pod]
     rejections = [
         Rejection(group=group, plugin=status.plugin, reasons=status.reasons)

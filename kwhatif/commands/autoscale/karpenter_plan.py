@@ -38,6 +38,7 @@ from kwhatif.errors import UsageError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement
 from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
 from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, format_exactly
@@ -109,6 +110,7 @@ def karpenter(
     known: OfferedCatalogue,
     pools: Sequence[NodePool],
     *,
+    outcome: Outcome,
     consolidation: bool = False,
     orders: int = 0,
     now: datetime | None = None,
@@ -116,8 +118,8 @@ def karpenter(
 ) -> KarpenterResult:
     """One round, of the cluster as it is once the scheduler has placed what it could, as its ``placements`` say.
 
-    ``orders`` more rounds have Karpenter's maps in other orders, if their order matters, to find out what is left to
-    chance.
+    The ``outcome`` is what growing alone leads to. ``orders`` more rounds have Karpenter's maps in other orders, if
+    their order matters, to find out what is left to chance.
     """
     world = build_karpenter_snapshot(later, known, pools, now)
     found = provision(world)
@@ -126,6 +128,7 @@ def karpenter(
     price = sum(prices) if prices and len(prices) == len(machines) else None
     unready = {pool.name: "it is not ready, is going, or is of a fixed size" for pool in pools if not pool.takes_part}
     result = KarpenterResult(
+        outcome=outcome,
         catalogue=known.source,
         incomplete=known.incomplete,
         machines=machines,

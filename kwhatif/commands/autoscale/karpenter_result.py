@@ -9,6 +9,7 @@ import msgspec
 
 from kwhatif.commands.autoscale.result import AutoscaleResult, PodsResult
 from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Chance, FailedCreate, Refusal
 
 
@@ -212,6 +213,7 @@ class AutoscalersResult(Result, frozen=True, kw_only=True):
     """What both autoscalers would do, each for its own nodes and all pods that find none."""
 
     kind: str = "Autoscalers"
+    outcome: Outcome
     cluster_autoscaler: AutoscaleResult
     karpenter: KarpenterResult
 
@@ -225,7 +227,10 @@ class AutoscalersResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """0 if every pod has a node, or one of them gets it one."""
-        helped = {pod.pod for pod in self.cluster_autoscaler.pods if pod.good}
-        helped.update(pod.pod for pod in self.karpenter.pods if pod.good)
-        return 0 if all(pod.pod in helped or pod.outcome == "ignored" for pod in self.karpenter.pods) else 1
+        """0 if the outcome is good, else 1."""
+        return self.outcome.exit_code
+
+    @property
+    def good(self) -> bool:
+        """Whether the answer is a yes."""
+        return self.outcome.good

@@ -25,10 +25,17 @@ from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.results.place import HOURS_A_MONTH, Placement
 from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
-from kwhatif.simulation.autoscalers.node_pools import pools_of
+from kwhatif.simulation.autoscalers.node_groups import observation_time_of
+from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
+from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.runs import PlacementOutcome
+from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
+from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.session import Session, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
 _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
@@ -57,7 +64,7 @@ class ComparePools(AfterPlacing[PoolsDiff]):
         (case,) = cases
         return answer_after_placing(case, partial(self._after, case))
 
-    def _after(self, case: Scenario, run: PlacementOutcome, fidelity: Fidelity) -> PoolsDiff:
+    def _after(self, case: Scenario, run: Placed, fidelity: Fidelity) -> PoolsDiff:
         world, placements = snapshot_after(case, run), run.placements
         if self.rebuild:
             world, placements = _without_nodes(world, placements)
@@ -81,7 +88,15 @@ class ComparePools(AfterPlacing[PoolsDiff]):
         files = list(filter(None, [_value_of_side(self._pools, side)])) if self._pools else []
         known = read_catalogue(_value_of_side(self.catalogues, side))
         pools = pools_of(case.snapshot, files)
-        return karpenter(world, placements, known, pools, now=case.inputs.now, fidelity=fidelity)
+        session, asked = case.session.with_snapshot(world), pending_pods(world)
+        scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, case.inputs.now))
+        grown = place_pods(session, asked, scaler=scaler)
+        outcome = grown.outcome(fidelity, NeverMade(**case.refusal_fields), "Karpenter: ")
+        return karpenter(world, placements, known, pools, outcome=outcome, now=case.inputs.now, fidelity=fidelity)
+
+    @staticmethod
+    def _later(session: Session, waiting: Sequence[Pod]) -> Snapshot:
+        return snapshot_after_run(session.snapshot, session.covered, ExpandedManifests(), FinalState(session, waiting))
 
     def _label(self, side: int) -> str:
         """What only this side has."""

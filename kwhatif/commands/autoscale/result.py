@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.outcome import Concluded
 from kwhatif.results.place import Chance, FailedCreate, Refusal
 
 
@@ -108,15 +109,10 @@ class QuietStep(ResultStruct, frozen=True, kw_only=True):
     waiting: int
 
 
-class PodsResult(ManifestResult, frozen=True, kw_only=True):
+class PodsResult(Concluded, frozen=True, kw_only=True):
     """What one autoscaler would do, and what becomes of ``pods``."""
 
     rows: ClassVar[str] = "pods"
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every pod has a node, or one comes for it."""
-        return 0 if all(pod.good or pod.outcome == "ignored" for pod in getattr(self, self.rows)) else 1
 
 
 class AutoscaleResult(PodsResult, frozen=True, kw_only=True):

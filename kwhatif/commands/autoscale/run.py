@@ -26,14 +26,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups
+from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups, run_until_stable
 from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
 from kwhatif.commands.autoscale.result import AutoscaleResult
 from kwhatif.results.base import Fidelity, Result
+from kwhatif.simulation.autoscalers.growth_alone import Growing
+from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, observation_time_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.autoscalers.scaler import Autoscaler
+from kwhatif.simulation.inputs import PROVISION_SECONDS, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
-from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
+from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
@@ -57,13 +62,27 @@ class AfterPlacing(Question[R_co]):
         return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
 
 
-def answer_after_placing(case: Scenario, after: Callable[[PlacementOutcome, Fidelity], R_co]) -> PendingResult[R_co]:
+def answer_after_placing(case: Scenario, after: Callable[[Placed, Fidelity], R_co]) -> PendingResult[R_co]:
     """The scheduler places what it can; what comes ``after`` is the result."""
     run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
     return PendingResult([run.basis], partial(after, run))
 
 
-def snapshot_after(case: Scenario, run: PlacementOutcome) -> Snapshot:
+def after_growing(
+    case: Scenario,
+    autoscalers: Sequence[Autoscaler],
+    after: Callable[[Placed, Placed, Fidelity], R_co],
+    provision: float = PROVISION_SECONDS,
+) -> PendingResult[R_co]:
+    """The same beside a second run, in which autoscalers help those who wait after the first."""
+    growing = Growing(case, autoscalers, provision)
+    run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
+    grown = growing.after(run)
+    case.session_after = grown.end.session
+    return PendingResult([run.basis], partial(after, run, grown))
+
+
+def snapshot_after(case: Scenario, run: Placed) -> Snapshot:
     """The cluster as a run leaves it."""
     return snapshot_after_run(case.snapshot, case.edited.covered, case.expanded, run.end)
 
@@ -85,20 +104,31 @@ class Autoscale(AfterPlacing[AutoscaleResult]):
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[AutoscaleResult]:
         (case,) = cases
         known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
-        return answer_after_placing(case, partial(self.after, case, known))
+        grower = GroupAutoscaler(known)
+        provision = PROVISION_SECONDS if self.provision is None else float(self.provision)
+        return after_growing(case, [grower], partial(self.after, case, known, grower), provision)
 
     def after(
-        self, case: Scenario, known: ConfiguredGroups, run: PlacementOutcome, fidelity: Fidelity
+        self,
+        case: Scenario,
+        known: ConfiguredGroups,
+        grower: GroupAutoscaler,
+        run: Placed,
+        grown: Placed,
+        fidelity: Fidelity,
     ) -> AutoscaleResult:
-        """Once the scheduler has placed what it could."""
+        """Once the scheduler has placed what it could, and the ``grower`` has helped."""
+        quiet = None
+        if self.provision is not None:
+            quiet = run_until_stable(grown, known, grower.known, observation_time_of(case.snapshot, case.inputs.now))
         return plan_node_groups(
-            case.session,
-            run.placements,
-            case.pods_to_schedule,
+            run,
+            grown,
             known,
+            never_made=NeverMade(**case.refusal_fields),
             scale_down=self.scale_down,
             orders=self.orders,
-            provision=self.provision,
+            quiet=quiet,
             now=case.inputs.now,
             fidelity=fidelity,
         )
@@ -120,10 +150,19 @@ class Karpenter(AfterPlacing[KarpenterResult]):
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[KarpenterResult]:
         (case,) = cases
-        return answer_after_placing(case, partial(self.after, case))
+        return after_growing(case, [self.grower(case)], partial(self.after, case))
 
-    def after(self, case: Scenario, run: PlacementOutcome, fidelity: Fidelity) -> KarpenterResult:
-        """Once the scheduler has placed what it could."""
+    def grower(self, case: Scenario) -> Autoscaler:
+        """Karpenter as it is before anything has happened."""
+        from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
+        from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
+        from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
+
+        known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
+        return PoolAutoscaler(known, pools_of(case.snapshot, self.node_pools))
+
+    def after(self, case: Scenario, run: Placed, grown: Placed, fidelity: Fidelity) -> KarpenterResult:
+        """Once the scheduler has placed what it could, and Karpenter has helped."""
         from kwhatif.commands.autoscale.karpenter_plan import karpenter
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import pools_of
@@ -133,9 +172,10 @@ class Karpenter(AfterPlacing[KarpenterResult]):
         known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
         return karpenter(
             snapshot_after(case, run),
-            run.placements,
+            [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"],
             known,
             pools,
+            outcome=grown.outcome(fidelity, NeverMade(**case.refusal_fields), "Karpenter: "),
             consolidation=self.consolidate,
             orders=self.orders,
             now=case.inputs.now,
@@ -161,7 +201,7 @@ class ExplainNodes(AfterPlacing[NodesExplained]):
         pools = pools_of(case.snapshot, self.node_pools)
         known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
 
-        def after(run: PlacementOutcome, fidelity: Fidelity) -> NodesExplained:
+        def after(run: Placed, fidelity: Fidelity) -> NodesExplained:
             world = build_karpenter_snapshot(snapshot_after(case, run), known, pools, case.inputs.now)
             return NodesExplained(
                 catalogue=known.source,
@@ -184,12 +224,14 @@ class Autoscalers(AfterPlacing[AutoscalersResult]):
         (case,) = cases
         known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes, case.inputs.now)
 
-        def after(run: PlacementOutcome, fidelity: Fidelity) -> AutoscalersResult:
-            bought = self.karpenter.after(case, run, fidelity)
-            grown = self.cluster_autoscaler.after(case, known, run, fidelity)
-            return AutoscalersResult(cluster_autoscaler=grown, karpenter=bought)
+        grower = GroupAutoscaler(known)
 
-        return answer_after_placing(case, after)
+        def after(run: Placed, grown: Placed, fidelity: Fidelity) -> AutoscalersResult:
+            bought = self.karpenter.after(case, run, grown, fidelity)
+            more = self.cluster_autoscaler.after(case, known, grower, run, grown, fidelity)
+            return AutoscalersResult(outcome=more.outcome, cluster_autoscaler=more, karpenter=bought)
+
+        return after_growing(case, [grower, self.karpenter.grower(case)], after)
 
 
 def autoscale(

@@ -28,6 +28,7 @@ from kwhatif.commands.capacity.result import CapacityResult, LeftOver, NodeCapac
 from kwhatif.errors import UsageError
 from kwhatif.framework.status import Diagnosis
 from kwhatif.progress import report_progress
+from kwhatif.results.base import Fidelity
 from kwhatif.results.place import ScaleUp
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import feasible_rows
@@ -36,7 +37,9 @@ from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import pending_pod_of
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude
 from kwhatif.simulation.placement.placing import PlacementRun, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.rested import Bookkeeper, Rested
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
@@ -51,25 +54,29 @@ def measure_capacity(
     session: Session,
     expanded: ExpandedManifests,
     *,
-    release: bool = False,
+    single: bool = False,
     at_least: int = 1,
     limit: int | None = None,
     others: Sequence[str] = (),
     first: Sequence[PodToSchedule] = (),
     scaler: Scaler | None = None,
+    never_made: NeverMade | None = None,
 ) -> PendingResult[CapacityResult]:
-    """Fill the cluster with copies of the one pod template of the manifests, or of the ``release`` they make up.
+    """Fill the cluster with copies of all pods of the manifests together, or with ``single`` ones of their template.
 
-    Several templates always are one release. ``limit`` ends the search early. Pods that are to be placed ``first``, as
-    those that edits took their node from, take their room before. Raises UsageError where there is nothing
-    to count, for pods of a DaemonSet, of which a node has one, and for pods that no scheduler here would take up.
+    What the API server does not let in as a whole fits not once. ``limit`` ends the search early. Pods that are to be
+    placed ``first``, as those that edits took their node from, take their room before. Raises UsageError where there is
+    nothing to count, for pods of a DaemonSet, of which a node has one, and for pods that no scheduler here takes up.
     """
     # The scheduler's order; only the first copies of a release may depend on it.
     asked = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
     if not asked and not expanded.refusals and not expanded.failed:
         raise UsageError("there is nothing to count: the workloads in the manifests want no new pods")
     templates = {item.owner or item.pod.key: item for item in reversed(asked)}
-    release = release or len(templates) > 1
+    if single and len(templates) > 1:
+        raise UsageError(f"--pod: there are {len(templates)} kinds of pods: they are counted together")
+    release = not single and len(asked) > 1
+    never_made = never_made or NeverMade(expanded.refusals, expanded.failed)
     asked = asked if release else list(templates.values())
     _check(session, asked)
     unclaimed = next((item for item in asked if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
@@ -82,9 +89,11 @@ def measure_capacity(
     bounds = [room, *([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
     copiers = [_copier(item, expanded.objects) for item in asked]
     filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
-    fits = filling.run(min(bounds)) if asked and unclaimed is None else 0
+    fits = filling.run(min(bounds)) if asked and unclaimed is None and not (never_made and release) else 0
     counted = "limit" if limit == fits else "max-pods" if room == fits else "quota"
     ended = "nodes" if filling.refused is not None else counted if asked else ""
+    if never_made and release:
+        ended = ""
     outcome = filling.outcome()
     if unclaimed is not None:
         reason = skip_pod(session, unclaimed, skip_reason_of(session, unclaimed)).reason
@@ -103,7 +112,17 @@ def measure_capacity(
         **outcome,
     )
     basis = RunRecord(session, [*first, *asked], before.placements, others, more=True)
-    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity))
+    pending = Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first})
+    enough = fits >= at_least
+    verdict = f"{_unit(templates, release, len(asked))} fits {'once' if fits == 1 else f'{fits} times'}"
+    verdict += "" if enough else f", not {at_least}"
+
+    def concluded(fidelity: Fidelity) -> CapacityResult:
+        rested = Rested(pending=pending)
+        outcome = conclude(rested, never_made, fidelity, verdict)
+        return result(fidelity=fidelity, outcome=replace(outcome, good=enough))
+
+    return PendingResult([basis], concluded)
 
 
 def room_for(session: Session, asked: PodToSchedule, claims: Sequence[object], limit: int) -> int:
@@ -238,17 +257,26 @@ class _Filling:
     def _unit(self, number: int) -> bool:
         placed: list[Attempt] = []
         self._tried = number
-        for info in self._pods(number):
-            if number == 1:
+        left, refused = list(self._pods(number)), None
+        if number == 1:
+            for info in left:
                 self._count_requests(info)
-            attempt = self._session.driver.attempt(info)
-            if not attempt.is_placed or attempt.waiting:
-                self.refused = attempt
-                # Half a release is none.
-                for other in placed:
-                    self._session.driver.scheduler_for(other.pod).binding.take_back(other)
-                return False
-            placed.append(attempt)
+        while left:
+            tried = [self._session.driver.attempt(info) for info in left]
+            found = [attempt for attempt in tried if attempt.is_placed and not attempt.waiting]
+            placed += found
+            without = [attempt for attempt in tried if not attempt.is_placed or attempt.waiting]
+            left = [attempt.pod for attempt in without]
+            # One that found no node may find one after its siblings.
+            if without and (not found or any(attempt.waiting for attempt in without)):
+                refused = without[0]
+                break
+        if refused is not None:
+            self.refused = refused
+            # Half a release is none.
+            for other in placed:
+                self._session.driver.scheduler_for(other.pod).binding.take_back(other)
+            return False
         names = self._session.cluster.columns.names
         self._homes.update((each.pod.key, names[each.row]) for each in placed if each.row is not None)
         return True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.outcome import Concluded
 from kwhatif.results.place import FailedCreate, Refusal, ScaleUp
 
 
@@ -46,7 +47,7 @@ class QuotaRoom(ResultStruct, frozen=True, kw_only=True):
     fits: int
 
 
-class CapacityResult(ManifestResult, frozen=True, kw_only=True):
+class CapacityResult(Concluded, frozen=True, kw_only=True):
     """How many times ``unit`` fits, one of which is ``pods_each`` pods.
 
     ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, or ``scheduler`` if none takes such
@@ -80,8 +81,3 @@ class CapacityResult(ManifestResult, frozen=True, kw_only=True):
     @property
     def lacks_nodes(self) -> bool:
         return self.ended == "nodes" or bool(self.first_pending)
-
-    @property
-    def exit_code(self) -> int:
-        """0 if so many fit as were asked for."""
-        return 0 if self.fits >= self.at_least else 1

@@ -16,16 +16,19 @@ from kwhatif.commands.capacity.capacity import measure_capacity
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 
 
 @dataclass(frozen=True)
 class Capacity(Question[CapacityResult]):
-    """How many more of a pod, or of a ``release``, fit? Fewer than ``at_least`` is a "no"; ``limit`` ends the count."""
+    """How many more of all that is in the manifests fit, or of a ``single`` pod?
+
+    Fewer than ``at_least`` is a "no"; ``limit`` ends the count."""
 
     anew = True
 
-    release: bool = False
+    single: bool = False
     at_least: int = 1
     limit: int | None = None
 
@@ -38,12 +41,13 @@ class Capacity(Question[CapacityResult]):
         return measure_capacity(
             case.session,
             case.expanded,
-            release=self.release,
+            single=self.single,
             at_least=self.at_least,
             limit=self.limit,
             others=case.unknown_kinds,
             first=case.edited.waiting_pods,
             scaler=case.scaler,
+            never_made=NeverMade(**case.refusal_fields),
         )
 
 
@@ -51,15 +55,15 @@ def capacity(
     manifests: Manifests,
     *,
     snapshot: ClusterSource,
-    release: bool = False,
+    pod: bool = False,
     at_least: int = 1,
     limit: int | None = None,
     **options: Unpack[AutoscaledKeywords],
 ) -> CapacityResult:
-    """How many more of a pod fit, or with ``release`` of all pods of the manifests together?
+    """How many more of all pods of the manifests together fit, or with ``pod`` of the pods of their one workload?
 
     ``limit`` ends the count; fewer than ``at_least`` make the exit code 1.
     """
 
-    question = Capacity(release=release, at_least=at_least, limit=limit)
+    question = Capacity(single=pod, at_least=at_least, limit=limit)
     return ask(question, build_scenario(manifests, snapshot, options))

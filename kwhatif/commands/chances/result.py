@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import sqrt
 from typing import ClassVar
 
-from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.outcome import Concluded
 from kwhatif.results.place import FailedCreate, Refusal
 
 Z = 1.959963984540054
@@ -89,7 +90,7 @@ class PodChances(ResultStruct, frozen=True, kw_only=True):
     nodes: tuple[PlaceChances, ...] = ()
 
 
-class ChancesResult(Result, frozen=True, kw_only=True):
+class ChancesResult(Concluded, frozen=True, kw_only=True):
     """Workloads and pods with their chances, from so many ``trials`` by one ``seed``.
 
     ``wanted`` trials were asked for; fewer were made if all intervals were narrow enough (``precision``) before.
@@ -113,9 +114,3 @@ class ChancesResult(Result, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     fidelity: Fidelity
-
-    @property
-    def exit_code(self) -> int:
-        """0 if every pod found a node in every trial."""
-        pending = any(each.pending.times for each in self.workloads)
-        return 1 if pending or self.errors or self.refusals or self.failed else 0

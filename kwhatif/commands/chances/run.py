@@ -14,8 +14,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from kwhatif.commands.chances.result import ChancesResult
-from kwhatif.commands.chances.trials import ChancesBase, Counts, Outcome, Trial, run_trial
+from msgspec.structs import replace
+
+from kwhatif.commands.chances.result import ChancesResult, WorkloadChances
+from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, run_trial, words_of_chances
+from kwhatif.commands.chances.trials import Outcome as TrialOutcome
 from kwhatif.errors import UsageError
 from kwhatif.fleet.dispatch import run
 from kwhatif.fleet.executors import Executor, LocalExecutor
@@ -23,9 +26,13 @@ from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import zone_of
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.simulation.study import StudyBase
@@ -64,10 +71,13 @@ class Chances(Question[ChancesResult]):
         (case,) = cases
         ground = StudyBase.from_scenario(case)
         case.session = session = ground.session
-        common = ChancesBase(ground, case.expanded.rollouts, self.topology_key)
+        shown = place_pods(
+            ground.fork(), case.pods_to_schedule, rollouts=case.new_rollouts(), others=case.unknown_kinds
+        )
+        common = ChancesBase(ground, case.new_rollouts, self.topology_key, updates=bool(case.expanded.rollouts))
         trials = [Trial(number, self.seed) for number in range(self.trials)]
         of = f"{ground.digest} {self.topology_key}" if self.rows is not None else ""
-        study = Study("Trying", common, trials, run_trial, Outcome, of)
+        study = Study("Trying", common, trials, run_trial, TrialOutcome, of)
         counts, errors = Counts({node.name: zone_of(node) for node in session.cluster.columns.nodes}, self.max_skew), []
         outcomes = run(study, self._executor_for(common), self.rows)
         with closing(outcomes):
@@ -83,23 +93,45 @@ class Chances(Question[ChancesResult]):
             session.driver.scheduler(name)
 
         def result(fidelity: Fidelity) -> ChancesResult:
+            workloads = tuple(counts.workloads())
             return ChancesResult(
+                outcome=self._outcome(case, shown, counts, workloads, errors, fidelity),
                 trials=counts.trials,
                 wanted=self.trials,
                 seed=self.seed,
                 precision=self.precision,
                 max_skew=self.max_skew,
                 topology_key=self.topology_key,
-                workloads=tuple(counts.workloads()),
+                workloads=workloads,
                 pods=tuple(counts.pods()),
                 chance=tuple(_left_to_chance(session)),
                 errors=tuple(dict.fromkeys(errors)),
                 fidelity=fidelity,
-                **case.refusal_fields,
             )
 
         basis = RunRecord(session, case.pods_to_schedule, (), case.unknown_kinds, case.expanded.rollouts)
         return PendingResult([basis], result)
+
+    def _outcome(
+        self,
+        case: Scenario,
+        shown: Placed,
+        counts: Counts,
+        workloads: Sequence[WorkloadChances],
+        errors: Sequence[str],
+        fidelity: Fidelity,
+    ) -> Outcome:
+        """The outcome of the run that ``place`` shows, which is one more trial beside the others."""
+        pending = counts.pending + bool(shown.rested.pending)
+        stopped = self.precision if counts.trials < self.trials else None
+        found = conclude(
+            shown.rested,
+            NeverMade(**case.refusal_fields),
+            fidelity,
+            words_of_chances(workloads, counts, stopped),
+            bad=bool(pending or errors),
+        )
+        return replace(found, chance_of_pending=round(pending / (counts.trials + 1), 6))
 
     def _executor_for(self, ground: ChancesBase) -> Executor:
         """Who makes the trials. Raises UsageError where they cannot be made elsewhere."""

@@ -38,7 +38,7 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
         "NODES", ("workload", "node", "chance", "pods on average"), nodes, None, Grouping("node"), (1,)
     )
     blocks += build_table("TRIALS THAT CAME TO NONE", ("error",), [(error,) for error in result.errors])
-    blocks.append(Verdict(_summary(result), not result.exit_code))
+    blocks.append(Verdict(result.outcome.verdict, result.good))
     blocks += [Heading("LEFT TO CHANCE"), Lines(result.chance, listed=True)]
     return [*blocks, *fidelity_blocks(result.fidelity)]
 
@@ -50,22 +50,6 @@ def _places(workload: WorkloadChances, places: Sequence[PlaceChances], most: int
     if left:
         pods = sum(each.pods for each in left)
         yield workload.workload, f"{format_count(len(left), 'other node')}", NONE, f"{pods:.2f}"
-
-
-def _summary(result: ChancesResult) -> str:
-    """``in 12.0% (10.1-14.2%) of 1000 trials one pod or more of Deployment shop/web stays pending``."""
-    trials = format_count(result.trials, "trial")
-    worst = max(result.workloads, key=lambda each: each.pending.times, default=None)
-    if worst is None or not worst.pending.times:
-        text = f"in none of {trials} does a pod stay pending"
-    else:
-        others = sum(each.pending.times > 0 for each in result.workloads) - 1
-        more = f", and of {format_count(others, 'other workload')}" if others else ""
-        text = (
-            f"in {worst.pending} of {trials} pods of {worst.workload} stay pending{more} (in brackets: 95% intervals)"
-        )
-    early = f"; stopped early: all intervals are within {result.precision}" if result.trials < result.wanted else ""
-    return text + (early if result.precision else "")
 
 
 PAGE = PageSpec(

@@ -8,13 +8,13 @@ from typing import TypeVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, Result
-from kwhatif.simulation.placement.runs import PlacementOutcome
+from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.question import PendingResult
 
 R = TypeVar("R", bound=Result)
 
 
-def after_edits(before: PlacementOutcome | None, answer: PendingResult[R]) -> PendingResult[R]:
+def after_edits(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
     """An answer that stands on what was placed before, too, if anything was."""
     if before is None:
         return answer

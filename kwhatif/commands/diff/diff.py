@@ -31,8 +31,12 @@ from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import totals
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of
+from kwhatif.simulation.placement.going_on import Settled, go_on
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.rested import Rested, with_growth
 from kwhatif.simulation.placement.runs import roll_out
+from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -130,7 +134,11 @@ def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[
 
 def _build_side_result(side: Side, run: _SideRun, fidelity: Fidelity) -> SideResult:
     numbers = totals(run.placements, run.session.cluster)
+    never_made = NeverMade(run.expanded.refusals, run.expanded.failed)
+    stuck = sum(bool(each.unfinished) for each in run.rollouts)
+    verdict = words_of(run.rested, never_made, run.told, stuck)
     return SideResult(
+        outcome=conclude(run.rested, never_made, fidelity, verdict, bad=bool(stuck)),
         label=side.label,
         placed=numbers.placed + numbers.autoscaled,
         unplaced=numbers.unplaced,
@@ -204,6 +212,8 @@ class _SideRun:
     scores: Mapping[str, _Pair]
     used_tie_break: bool
     scale_up: ScaleUp | None
+    rested: Rested
+    told: tuple[str, ...]
 
 
 def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool = False) -> _SideRun:
@@ -232,10 +242,27 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
             plans.append(roll_out(rollout, run, asked))
             gone |= {f"{rollout.namespace}/{name}" for step in plans[-1].steps for name in step.removes}
     run.wait()
-    placements, scale_up = tuple(run.placements), None
+    after = Settled(session=session, placements=tuple(run.placements), rested=Rested())
+    if not only_expected:
+        after = go_on(session, run, asked, scaler)
+    placements, scale_up = after.placements, None
     if scaler is not None:
-        placements, scale_up = apply_scale_up(scaler, session, placements)
-    return _SideRun(session, expanded, asked, placements, tuple(plans), gone, moves.scores, moves.leaned, scale_up)
+        placements, scale_up = apply_scale_up(scaler, after.session, placements)
+    told = words_of_placements([each for each in placements if each.pod not in run.removed], after.at_home, scale_up)
+    rested = with_growth(after.rested, (), scale_up)
+    return _SideRun(
+        after.session,
+        expanded,
+        asked,
+        placements,
+        tuple(plans),
+        gone,
+        moves.scores,
+        moves.leaned,
+        scale_up,
+        rested,
+        tuple(told),
+    )
 
 
 def _pending(run: _SideRun) -> set[str]:

@@ -8,6 +8,7 @@ found none when nothing else can be evicted, and when a node is done. Upstream: 
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,15 +20,22 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.drain.eviction import EvictionBudgets, Filters
 from kwhatif.progress import track
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Remaining
-from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.results.place import ScaleUp
 from kwhatif.scheduling.controllers import Replacements
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
-from kwhatif.simulation.placement.consequences import add_landings
+from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude
+from kwhatif.simulation.placement.going_on import go_on
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.rested import Rested, with_growth
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -37,35 +45,70 @@ def drain_nodes(
     names: Sequence[str],
     filters: Filters,
     scaler: Scaler | None = None,
-    earlier: Sequence[Placement] = (),
+    before: Placed | None = None,
+    never_made: NeverMade = NOTHING_MISSING,
 ) -> tuple[PendingResult[DrainResult], Session]:
     """Drain nodes, all of which are cordoned, in this order: what is found, and how it leaves the cluster.
 
     Autoscalers may help pods that are made again, and may have helped those that were placed ``earlier``.
     """
     run = _Drain(session, filters, scaler)
-    before = run.requested_beside(names)
+    earlier = () if before is None else before.placements
+    requested = run.requested_beside(names)
     nodes = tuple(run.node(name) for name in track(names, "Draining", "nodes"))
     run.placed.explain_futile()
-    after = add_landings(session, run.placed.placements, run.placed.evicted, scaler)
-    evicted = [each.pod for each in run.pods if each.outcome == "evicted"]
+    after = go_on(session, run.placed, run.asked, scaler, "evicted", run.emptied)
+    homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.at_home)
+    pods = tuple(
+        replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
+    )
+    evicted = [each.pod for each in pods if each.outcome == "evicted"]
     placements = after.placements
     scale_up: ScaleUp | None = None
     if scaler is not None:
         told, scale_up = apply_scale_up(scaler, session, [*earlier, *placements])
         placements = told[len(earlier) :]
+    rested = with_growth(after.rested, (), scale_up)
+    if before is not None:
+        here = {each.pod for each in rested.pending}
+        rested = dataclasses.replace(
+            rested,
+            pending=(*(each for each in before.rested.pending if each.pod not in here), *rested.pending),
+            victims=(*before.rested.victims, *rested.victims),
+        )
+    words = "" if before is None else f"{words_of_good(earlier)} placed before; "
+    driven_out = len(rested.victims) - len(run.emptied)
     result = partial(
         DrainResult,
         nodes=nodes,
-        pods=run.pods,
+        pods=pods,
         budgets=run.budgets.uses(),
         placements=placements,
-        remaining=_remaining(before, run.requested_beside(names)),
+        remaining=_remaining(requested, run.requested_beside(names)),
         scale_up=scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
     )
     basis = RunRecord(session, run.asked, placements, evicted=evicted)
-    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity)), after.session
+
+    def concluded(fidelity: Fidelity) -> DrainResult:
+        stuck = not all(each.drained for each in nodes) or any(
+            each.unfinished for each in (() if before is None else before.rollouts)
+        )
+        outcome = conclude(rested, never_made, fidelity, words + _verdict(nodes, rested, driven_out), bad=stuck)
+        return result(fidelity=fidelity, outcome=outcome)
+
+    return PendingResult([basis], concluded), after.session
+
+
+def _verdict(nodes: Sequence[DrainedNode], rested: Rested, driven_out: int) -> str:
+    """``1 of 2 nodes drained, 3 pods evicted, 1 pending afterwards``."""
+    drained, evicted = sum(node.drained for node in nodes), sum(node.evicted for node in nodes)
+    parts = [f"{drained} of {format_count(len(nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"]
+    if driven_out:
+        parts.append(f"{format_count(driven_out, 'other')} driven out")
+    if rested.pending:
+        parts.append(f"{len(rested.pending)} pending afterwards")
+    return ", ".join([*parts, *words_of_growth(rested.scale_up)])
 
 
 Amounts = dict[str, tuple[int, int]]
@@ -105,6 +148,7 @@ class _Drain:
         self.budgets = EvictionBudgets(session.snapshot.objects.list_all(PodDisruptionBudget))
         self.placed = PlacementRun(session, scaler)
         self.asked: list[PodToSchedule] = []
+        self.emptied: list[PodInfo] = []
         self._told: list[tuple[DrainedPod, AttemptedPod | None]] = []
         self.warnings: dict[str, list[str]] = {}
 
@@ -165,6 +209,8 @@ class _Drain:
     def _go(self, going: Sequence[Pod], node: str, turn: int) -> None:
         """Pods leave together; then their replacements look for nodes, and those that find one become ready."""
         for pod in going:
+            found = self._session.running(pod)
+            self.emptied += [found[0]] if found is not None else []
             self.placed.remove(pod.key)
         for pod in going:
             taken = self._replace(pod)

@@ -21,6 +21,7 @@ from kwhatif.simulation.edits.cordon import cordon_node
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 
@@ -61,9 +62,9 @@ class Drain(Question[DrainResult]):
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(case))
-        earlier = () if before is None else before.placements
         case.session = case.new_session()
-        answer, case.session_after = drain_nodes(case.session, list(names), filters, scaler, earlier)
+        never_made = NeverMade(**case.refusal_fields)
+        answer, case.session_after = drain_nodes(case.session, list(names), filters, scaler, before, never_made)
         return merge_placed(before, answer)
 
 

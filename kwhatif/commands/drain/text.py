@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table, format_part
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table
 from kwhatif.render.page_spec import PageSpec, answer_in_words
-from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
-from kwhatif.results.amounts import format_column, format_count, format_some
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks
+from kwhatif.results.amounts import format_column, format_some
 from kwhatif.results.disruption import DrainedPod, DrainResult, Remaining
 from kwhatif.results.place import Victim
 
@@ -45,7 +45,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         nodes=(0,),
         spare=(0,),
     )
-    pending = [(p.pod, p.reason) for p in result.pending]
+    pending = [(each.pod, each.why) for each in result.outcome.pending]
     blocks += build_table("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
     placements = (*result.before, *result.placements)
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
@@ -63,7 +63,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks += build_table("BUDGETS", headers, budgets, None, Grouping("budget"), spare=(1,))
     left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
     blocks += build_table("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
-    blocks.append(Verdict(_summary(result), not result.exit_code))
+    blocks.append(Verdict(result.outcome.verdict, result.good))
     if result.warnings:
         blocks.append(Lines(tuple(map(_briefly, result.warnings))))
     return [*blocks, *fidelity_blocks(result.fidelity)]
@@ -92,19 +92,6 @@ def _briefly(warning: str) -> str:
     """kubectl's warning, which names every pod, with a few of them."""
     about, colon, pods = warning.partition(": ")
     return f"{about}{colon}{format_some(pods.split(', '))}"
-
-
-def _summary(result: DrainResult) -> str:
-    drained = sum(node.drained for node in result.nodes)
-    evicted = sum(node.evicted for node in result.nodes)
-    text = f"{drained} of {format_count(len(result.nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"
-    if result.before:
-        text = f"{format_part(sum(p.good for p in result.before), len(result.before), 'pod')} placed before; {text}"
-    if pending := len(result.pending) + len(result.homeless):
-        text += f", {pending} pending afterwards"
-    if result.scale_up is not None and result.scale_up.nodes:
-        text += f", {describe_scale_up(result.scale_up)}"
-    return text
 
 
 PAGE = PageSpec(

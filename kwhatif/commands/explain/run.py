@@ -36,6 +36,8 @@ from kwhatif.simulation.explanation.explain import DEFAULT_OPTIONS, ExplainOptio
 from kwhatif.simulation.explanation.observer import AttemptRecorder, reports_of
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, distinct_pods, find_pods, split_words
 from kwhatif.simulation.question import PendingResult, Scenario
 from kwhatif.simulation.session import PodToSchedule
@@ -61,7 +63,17 @@ class Explain(PodQuestion[ExplainResult]):
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExplainResult]:
         (case,) = cases
-        return explain_pods(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
+        found = explain_pods(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
+        change = case.change
+        if change is None:
+            return found
+        run = place_pods(case.session.fork(), change.pods, rollouts=change.rollouts, others=case.unknown_kinds)
+        never_made = NeverMade(change.refusals, change.failed)
+
+        def result(fidelity: Fidelity) -> ExplainResult:
+            return replace(found.result(fidelity), outcome=run.outcome(fidelity, never_made))
+
+        return dataclasses.replace(found, result=result)
 
 
 @dataclass(eq=False)

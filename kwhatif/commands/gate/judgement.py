@@ -36,6 +36,8 @@ from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.pods import template_paths
 from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Scenario
 from kwhatif.simulation.study import StudyBase
@@ -107,9 +109,10 @@ def judge_change(proposal: GateScenario, terms: GateSettings, now: datetime) -> 
         return session.with_snapshot(proposal.before, shapes=session.cluster.shapes).cluster
 
     def throw(topology_key: str, trials: int) -> Sequence[Outcome]:
-        return outcomes_of(
-            ChancesBase(StudyBase.from_scenario(proposal), expanded.rollouts, topology_key), trials, terms.seed
+        ground = ChancesBase(
+            StudyBase.from_scenario(proposal), proposal.new_rollouts, topology_key, updates=bool(expanded.rollouts)
         )
+        return outcomes_of(ground, trials, terms.seed)
 
     def result(fidelity: Fidelity) -> GateResult:
         owners = Owners(proposal.snapshot)
@@ -123,16 +126,17 @@ def judge_change(proposal: GateScenario, terms: GateSettings, now: datetime) -> 
             now=now,
             make_before=before,
             scale_up=run.scale_up,
+            rested=run.rested,
             margins=proposal.cycles.margins,
             tried=proposal.cycles.tried,
             throw=throw,
         )
-        return _judgement(proposal, terms, context)
+        return _judgement(proposal, terms, context, run)
 
     return PendingResult([run.basis], result, placements)
 
 
-def _judgement(proposal: GateScenario, terms: GateSettings, context: Context) -> GateResult:
+def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, run: Placed) -> GateResult:
     changes = tuple(_with_pod_counts(proposal.found.changes, proposal, context))
     judged = _Judgement(context, terms)
     nothing = proposal.base is not None and not proposal.unknown_kinds and not _count_outcomes(context.units, changes)
@@ -140,6 +144,9 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context) ->
         judged.run()
     told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
     return GateResult(
+        outcome=run.judged(
+            context.fidelity, NeverMade(**proposal.refusal_fields), judged.told, good=judged.verdict != "fail"
+        ),
         verdict=judged.verdict,
         judged="everything" if proposal.base is None else "change",
         note=NOTHING if nothing else "",
@@ -164,6 +171,10 @@ class CycleRecorder(Observer):
     def __init__(self) -> None:
         self.margins: dict[str, int] = {}
         self.tried: dict[str, PodInfo] = {}
+
+    def start_over(self) -> None:
+        self.margins.clear()
+        self.tried.clear()
 
     def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
         key = attempt.pod.key
@@ -276,6 +287,16 @@ class _Judgement:
                 )
             )
         self.findings.sort(key=_place)
+
+    @property
+    def told(self) -> str:
+        """``FAIL  2 errors, 1 warning, 1 exempted``."""
+        errors = sum(finding.level == "error" for finding in self.findings)
+        warned = len(self.findings) - errors
+        parts = [format_count(errors, "error")] if errors else []
+        parts += [format_count(warned, "warning")] if warned else []
+        parts += [f"{len(self.exempted)} exempted"] if self.exempted else []
+        return f"{self.verdict.upper()}  {', '.join(parts) or 'no findings'}"
 
     @property
     def verdict(self) -> Any:

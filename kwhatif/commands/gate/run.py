@@ -132,6 +132,11 @@ class Gate(Question[GateResult]):
         case.expanded = expand_manifests(
             case.snapshot, proposal.found.apply, case.inputs.manifest_options, version, gates=case.gates
         )
+        if case.expanded.rollouts:
+            before = case.snapshot.copy()
+            case.expand_anew = lambda: expand_manifests(
+                before, proposal.found.apply, case.inputs.manifest_options, version, gates=case.gates
+            )
         if proposal.base is None and not case.expanded.refusals:
             require_pods(case.inputs.manifests, case.manifests, case.inputs.manifest_options)
 

@@ -2,15 +2,16 @@
 
 The nodes are gone at once, and no budget is asked. Controllers make all pods again that they make again, before the
 scheduler takes up the first of them; it takes them up in its order. Pods that are evicted leave at once and are made
-again when all of these have been tried, without preemption.
+again when all of these have been tried; they are tried as everybody is, until nobody would move.
 
 What stands before anything fails, to compare with: workloads with their replicas, budgets with what they want.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,14 +25,16 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.outage.failures import BOUND_TO_NODES, FailingCluster, NodeFailure, PodRecreator
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
+from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Victim
-from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import victims_of
-from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.preemption_candidates import Budgets
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.consequences import add_landing, schedule_replacements
-from kwhatif.simulation.session import Session
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.placing import placement_of
+from kwhatif.simulation.placement.rested import Bookkeeper, Rested
+from kwhatif.simulation.placement.settling import Settling
+from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
 STATEFUL_SET = "StatefulSet"
@@ -45,6 +48,11 @@ class Baseline:
         self._workloads: dict[tuple[int, str], str] = {}
         self._cluster = cluster
         self._snapshot = snapshot
+
+    @cached_property
+    def book(self) -> Bookkeeper:
+        """Tells whose a pod is and why it looks for a node."""
+        return Bookkeeper.of(self._snapshot)
 
     def workload_of(self, info: PodInfo) -> str:
         """The workload at the top, as ``Deployment shop/web``."""
@@ -177,7 +185,7 @@ class FailureEffects:
                     run.record(old, "pending", message=f"schedulerName {name} is none of the configuration's profiles")
                 else:
                     queue.append((old, info))
-            run.place(driver, queue, self._budgets, self._names)
+            run.place(self.session.driven_by(driver), queue, self._budgets)
             headroom = tuple(_headroom(driver.cluster))
         return run.failure(gone, headroom)
 
@@ -207,6 +215,7 @@ class _Run:
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     gone: list[PodInfo] = field(default_factory=list)
     evicted: list[PodInfo] = field(default_factory=list)
+    rested: Rested = field(default_factory=Rested)
 
     def record(self, old: PodInfo, outcome: Outcome, **more: Any) -> None:
         workload = self.standing.workload_of(old)
@@ -216,15 +225,9 @@ class _Run:
             LostPod(pod=old.key, node=self.home[old.uid], workload=workload, outcome=outcome, **more),
         )
 
-    def place(
-        self,
-        driver: Driver,
-        queue: Sequence[tuple[PodInfo, PodInfo]],
-        budgets: Budgets,
-        names: Collection[str],
-    ) -> None:
-        """Schedule the pods that are made again, and then those that had to leave for them."""
-        tried = []
+    def place(self, session: Session, queue: Sequence[tuple[PodInfo, PodInfo]], budgets: Budgets) -> None:
+        """Schedule the pods that are made again, and go on until nobody would move."""
+        driver, tried = session.driver, []
         for old, info in driver.in_order(queue, lambda entry: entry[1]):
             failing = driver.futile_attempt(info)
             attempts = driver.schedule_with_preemption(info) if failing is None else [failing]
@@ -232,21 +235,48 @@ class _Run:
             self.evicted += [victim for each in attempts if each.nominated for victim in each.victims]
             victims = tuple(v for each in attempts if each.nominated for v in victims_of(each, budgets))
             tried.append((old, info, attempts[-1], victims))
-        landings: dict[str, tuple[str, str]] = {}
-        if self.evicted:
-            landings = schedule_replacements(driver, self.evicted, {*names, *(info.key for _, info in queue)})[0]
+        book = self.standing.book
+        by = {victim.pod: info.key for _, info, _, victims in tried for victim in victims}
+        emptied = book.victims((old, None) for old, _ in queue)
+        if not self.evicted:
+            placements = [
+                placement_of(session, PodToSchedule(info.pod, ran_before=True), [each]) for _, info, each, _ in tried
+            ]
+            pods = {info.key: info.pod for _, info in queue}
+            causes: dict[str, Cause] = dict.fromkeys(pods, "evicted")
+            self.rested = Rested(pending=book.pending(placements, pods, causes), victims=emptied)
+            for (old, info, attempt, victims), placement in zip(tried, placements, strict=True):
+                home = "" if attempt.lost else placement.node
+                self._record_attempt(old, info, home, placement.reason, victims)
+            return
+        settling = Settling(session, book)
+        for _, info, attempt, _ in tried:
+            if attempt.row is None or attempt.lost:
+                settling.arrive(PodToSchedule(info.pod, ran_before=True), info, "evicted")
+        settling.make_again([(victim, by.get(victim.key)) for victim in self.evicted], {})
+        settling.run()
+        ended, more = settling.placements(), settling.replacements()
+        found = settling.rested(ended, more)
+        self.rested = dataclasses.replace(found, victims=(*emptied, *found.victims))
+        homes = settling.homes_of_victims()
+        for info in settling.evicted_since():
+            counts = self.counts.setdefault(self.standing.workload_of(info), Counter())
+            counts["evicted"] += 1
+            counts["homeless"] += info.key not in homes and PodRecreator.is_recreated(info)
+        by_pod = {each.pod: each for each in ended}
         for old, info, attempt, victims in tried:
-            self._record_attempt(driver, old, info, attempt, tuple(add_landing(victim, landings) for victim in victims))
+            told = tuple(map(settling.told, victims))
+            now = by_pod.get(info.key)
+            where = session.cluster.find(info.uid)
+            home = homes.get(info.key, "") if where is None else session.cluster.columns.names[where[1]]
+            self._record_attempt(old, info, home, attempt.message if now is None else now.reason, told)
 
     def _record_attempt(
-        self, driver: Driver, old: PodInfo, info: PodInfo, attempt: Attempt, victims: tuple[Victim, ...]
+        self, old: PodInfo, info: PodInfo, home: str, message: str, victims: tuple[Victim, ...]
     ) -> None:
-        # A preemptor may have lost its node to another one since.
-        if attempt.row is not None and not attempt.lost:
-            home = driver.cluster.columns.names[attempt.row]
+        if home:
             self.record(old, "back", replacement=info.key, lands_on=home, victims=victims)
         else:
-            message = attempt.message if attempt.gated is None else attempt.gated.message
             self.record(old, "pending", replacement=info.key, message=message, victims=victims)
         by_key = {victim.key: victim for victim in self.evicted} if victims else {}
         for victim in victims:
@@ -257,12 +287,17 @@ class _Run:
     def failure(self, gone: NodeFailure, headroom: tuple[Headroom, ...]) -> Failure:
         totals: Counter[str] = sum(self.counts.values(), Counter())
         pods = sorted(self.pods, key=lambda pod: (pod.node, pod.pod))
+        counts = {name: totals[name] for name in ("back", "pending", "waiting", "lost", "bound", "evicted", "homeless")}
+        words = [f"{counts[name]} {name}" for name in ("back", "pending", "waiting", "lost", "evicted") if counts[name]]
+        verdict = f"{gone.kind} {gone.name}: {', '.join(words) or 'nobody has to be made again'}"
+        stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
         return Failure(
+            outcome=conclude(self.rested, NeverMade(), None, verdict, bad=bool(stuck)),
             kind=gone.kind,
             name=gone.name,
             nodes=gone.nodes,
             pods=len(pods),
-            **{name: totals[name] for name in ("back", "pending", "waiting", "lost", "bound", "evicted", "homeless")},
+            **counts,
             hits=tuple(self._hits()),
             budgets=self.standing.broken_floors(self.gone),
             headroom=headroom,

@@ -21,8 +21,10 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.hot_nodes import hot_nodes
-from kwhatif.simulation.placement.runs import PlacementOutcome, place_pods
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.session import PodToSchedule
@@ -96,11 +98,11 @@ class Place(Question[PlaceResult]):
         def result(fidelity: Fidelity) -> PlaceResult:
             if self.write:
                 self._write(case, run, notes)
-            return run.result(fidelity)
+            return run.result(fidelity, NeverMade(**case.refusal_fields))
 
         return PendingResult([run.basis], result, [*run.replacements, *run.placements])
 
-    def _write(self, case: Scenario, run: PlacementOutcome, notes: Notes) -> None:
+    def _write(self, case: Scenario, run: Placed, notes: Notes) -> None:
         """Write the cluster afterwards."""
         files = [display_path(file) for file in case.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in run.placements)

@@ -9,7 +9,6 @@ What happened over time, a line a happening, and the events a cluster would show
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -27,14 +26,13 @@ from kwhatif.render.blocks import (
     Table,
     Verdict,
     build_table,
-    format_part,
     join_texts,
 )
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
 from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.pod_groups import group_blocks
-from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks
 from kwhatif.render.tie_choice import choice_lines
 from kwhatif.results.amounts import format_column, format_count
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
@@ -93,7 +91,7 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
     blocks += scale_up_blocks(result.scale_up)
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
     blocks += _explained_by(result, everything=everything)
-    blocks.append(Verdict(summary(result), not result.exit_code))
+    blocks.append(Verdict(result.outcome.verdict, result.good))
     return [*blocks, *fidelity_blocks(result.fidelity)]
 
 
@@ -110,28 +108,6 @@ def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
         Commands(tuple(result.explain_command_of(each.pod) for each in shown)),
         *([Lines(tuple(more))] if more else []),
     ]
-
-
-def summary(result: PlaceResult) -> str:
-    """``1 victim stays pending, 3 of 4 pods placed, 1 gated, 2 victims``."""
-    outcomes = Counter(placement.outcome for placement in result.placements)
-    lost = len(result.homeless)
-    parts = [f"{format_count(lost, 'victim stays', 'victims stay')} pending"] if lost else []
-    parts += [f"{format_part(outcomes['placed'], len(result.placements), 'pod')} placed"] if result.placements else []
-    parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
-    parts += filter(None, [describe_scale_up(result.scale_up)])
-    victims = sum(len(placement.victims) for placement in result.placements)
-    if victims:
-        parts.append(format_count(victims, "victim"))
-    if result.refusals:
-        parts.append(f"{format_count(len(result.refusals), 'object')} refused")
-    missing = sum(failed.pods for failed in result.failed)
-    if missing:
-        parts.append(f"{format_count(missing, 'pod')} not created")
-    stuck = sum(1 for rollout in result.rollouts if rollout.unfinished)
-    if stuck:
-        parts.append(f"{format_count(stuck, 'rollout')} stuck")
-    return ", ".join(parts) or "No pods to place."
 
 
 def _row(placement: Placement, nodes: str, wide: bool) -> tuple[str, ...]:
@@ -227,7 +203,7 @@ def _replacement(victim: Victim) -> str:
 
 def summary_blocks(result: PlaceResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Verdict(summary(result), not result.exit_code)]
+    blocks: list[Block] = [Verdict(result.outcome.verdict, result.good)]
     causes = [(each.pods, each.reason) for each in result.totals.causes]
     blocks += build_table("WITHOUT A NODE", ("pods", "reason"), causes, None, Grouping("reason"))
     headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")

@@ -25,6 +25,7 @@ from kwhatif.policy.render import as_document
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
+from kwhatif.simulation.placement.going_on import Settled, go_on
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.runs import roll_out
 from kwhatif.simulation.replay import ReplayedPods
@@ -198,11 +199,11 @@ class PolicyRun:
     session: Session
     asked: Sequence[PodToSchedule]
     rollouts: Sequence[Rollout]
-    run: PlacementRun
+    end: Settled
 
     @property
     def placements(self) -> Sequence[Placement]:
-        return self.run.placements
+        return self.end.placements
 
 
 @dataclass(frozen=True)
@@ -233,12 +234,12 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
         for rollout in rollouts:
             roll_out(rollout, run, asked)
         run.wait()
-    return PolicyRun(session, asked, rollouts, run)
+        return PolicyRun(session, asked, rollouts, go_on(session, run, asked))
 
 
 def measures_of(site: SweepCluster, end: PolicyRun) -> Measures:
     """What a run came to. Afterwards the cluster may be full of probes."""
-    found = measure_cluster(end.session.cluster, end.placements, len(end.run.evicted), site.today, site.prices)
+    found = measure_cluster(end.session.cluster, end.placements, len(end.end.rested.victims), site.today, site.prices)
     if site.probe is None:
         return found
     with pods_to_make(site.most_pods):

@@ -1,6 +1,7 @@
 """From manifests to pods: what the API server and the controllers would make of them.
 
-Objects are created in their order. One that is in the cluster already is updated, and its rollout planned.
+Objects are created in the order of ``creation_order.py``. One that is in the cluster already is updated, and its
+rollout planned.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from kwhatif.errors import InputError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField, RequestWarning
+from kwhatif.simulation.expansion.creation_order import in_creation_order
 from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,
     drop_emptied_volumes,
@@ -160,9 +162,7 @@ class _Expansion:
             for manifest in self._manifests:
                 if makes_pods(manifest.raw, self._templates) and manifest.obj.kind != "DaemonSet":
                     self._make_room(complete_object(manifest), str(manifest.origin))
-        # Definitions are applied before what they define.
-        in_order = sorted(self._manifests, key=lambda manifest: manifest.obj.kind != "CustomResourceDefinition")
-        for manifest in track(in_order, "Expanding", "objects"):
+        for manifest in track(in_creation_order(self._manifests), "Expanding", "objects"):
             try:
                 self._take(complete_object(manifest), str(manifest.origin), anew=anew)
             except InputError as error:

@@ -44,6 +44,10 @@ class _ForwardingObserver(Observer):
         self._beside = beside or Observer()
         self._placed = 0
 
+    def start_over(self) -> None:
+        self._beside.start_over()
+        self._placed = 0
+
     def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
         self._beside.before_cycle(scheduler, pod)
 
@@ -63,6 +67,11 @@ class AttemptRecorder(_ForwardingObserver):
         self._meant = meant
         self.tries: dict[str, PodAttempt] = {}
         self._evicting: dict[str, PodAttempt] = {}
+
+    def start_over(self) -> None:
+        super().start_over()
+        self.tries.clear()
+        self._evicting.clear()
 
     def try_of(self, key: str) -> PodAttempt:
         """The try that a run tells of: the last, or the one that had pods evicted so that the last found a node."""
@@ -93,6 +102,10 @@ class PendingRecorder(_ForwardingObserver):
     def __init__(self, beside: Observer | None = None) -> None:
         super().__init__(beside)
         self._tries: dict[str, PodAttempt] = {}
+
+    def start_over(self) -> None:
+        super().start_over()
+        self._tries.clear()
 
     def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
         super().after_cycle(scheduler, attempt)

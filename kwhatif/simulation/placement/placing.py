@@ -207,6 +207,16 @@ class PlacementRun:
         if taken.placement.outcome != "unschedulable":
             self._without.pop(taken.index, None)
 
+    @property
+    def without_node(self) -> list[AttemptedPod]:
+        """The pods that found no node."""
+        return list(self._without.values())
+
+    def tried_too_early(self) -> list[AttemptedPod]:
+        """The pods that found no node, and after whose last attempt something has changed."""
+        placed = max((index for index, each in enumerate(self.placements) if each.outcome == "placed"), default=-1)
+        return [taken for taken in self._without.values() if taken.index < placed or taken.departed < self.left]
+
     def homes(self) -> dict[str, str]:
         """The nodes of the pods that have found one: pod -> node."""
         return {placement.pod: placement.node for placement in self.placements if placement.good and placement.node}
@@ -235,6 +245,8 @@ class PlacementRun:
     ) -> AttemptedPod:
         index = len(self.placements)
         self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
+        # It may have the name of one that had to go.
+        self.removed.discard(info.key)
         if evicts:
             self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
         if attempts[-1].waiting:

@@ -1,4 +1,4 @@
-"""Where would these pods go? One scheduling cycle a pod, victims leaving at once, and nodes coming if they may.
+"""Where would these pods go? One scheduling cycle a pod, and then whatever follows until nobody would move.
 
 An update walked through: which of its new pods find a node while the old ones are still there?
 
@@ -7,26 +7,32 @@ Pods of manifests and edits are placed before another question is asked of the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
 
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.response import Object
+from kwhatif.api.core import Pod
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainResult, OutageResult
-from kwhatif.results.group_outcome import GroupOutcome
-from kwhatif.results.place import EventRecord, Placement, PlaceResult, RolloutPlan, ScaleUp, TimelineEntry
+from kwhatif.results.place import RolloutPlan
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expand import Rollout
 from kwhatif.simulation.expansion.pods import build_rollout_plan
 from kwhatif.simulation.fidelity.assess import RunRecord
-from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of, snapshot_after_run, totals
-from kwhatif.simulation.placement.consequences import add_landings
+from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of, snapshot_after_run
+from kwhatif.simulation.placement.going_on import go_on
+from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.rested import Bookkeeper, Rested, with_growth
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.starting_point import StartingPoint
+from kwhatif.simulation.placement.timeline import simulate_timeline
+from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.question import PendingResult, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -69,40 +75,6 @@ def _record_node(pod: Object, taken: AttemptedPod | None) -> bool:
     return True
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlacementOutcome:
-    """A run that has ended: what it is to be judged by, how it leaves the cluster, and what there is to tell."""
-
-    basis: RunRecord
-    end: FinalState
-    rollouts: tuple[RolloutPlan, ...] = ()
-    replacements: tuple[Placement, ...] = ()
-    timeline: tuple[TimelineEntry, ...] = ()
-    events: tuple[EventRecord, ...] = ()
-    scale_up: ScaleUp | None = None
-    groups: tuple[GroupOutcome, ...] = ()
-
-    @property
-    def placements(self) -> Sequence[Placement]:
-        return self.basis.placements
-
-    def result(self, fidelity: Fidelity) -> PlaceResult:
-        session = self.basis.session
-        return PlaceResult(
-            nodes=len(session.cluster),
-            totals=totals([*self.placements, *self.replacements], self.end.session.cluster),
-            placements=tuple(self.placements),
-            fidelity=fidelity,
-            warnings=session.setup.configuration.warnings,
-            replacements=self.replacements,
-            timeline=self.timeline,
-            events=self.events,
-            rollouts=self.rollouts,
-            scale_up=self.scale_up,
-            groups=self.groups or msgspec.UNSET,
-        )
-
-
 def place_pods(
     session: Session,
     asked: Sequence[PodToSchedule],
@@ -110,36 +82,87 @@ def place_pods(
     rollouts: Sequence[Rollout] = (),
     others: Sequence[str] = (),
     scaler: Scaler | None = None,
-) -> PlacementOutcome:
-    """Schedule the pods in the scheduler's order: by priority, then as given; then roll out updates, one by one.
+    prepare: Callable[[], None] = lambda: None,
+) -> Placed:
+    """Schedule the pods in the scheduler's order, by priority, then as given, and go on until nobody would move.
 
-    ``others`` names objects of the input that no pods were made of, for the fidelity report. With autoscalers, nodes
-    come for pods that find none.
+    Where the first attempts evict nobody and nobody would move after them, they are all there is to it. Otherwise it is
+    simulated from the beginning, after ``prepare``, what follows from them. Updates are rolled out one by one
+    thereafter. Groups of pods are scheduled in one round, and who found no node in it is not tried again. ``others``
+    names objects of the input that no pods were made of, for the fidelity report. With autoscalers, nodes come for pods
+    that find none.
     """
-    run = PlacementRun(session, scaler)
+    prepare()
+    if rollouts or session.setup.extenders is not None:
+        # Who is asked over the network is not asked twice.
+        return _step_by_step(session, asked, rollouts, others, scaler)
+    begin, run = StartingPoint(session, asked), PlacementRun(session)
     run.schedule_all(asked)
-    asked = list(asked)
-    plans = tuple(roll_out(rollout, run, asked) for rollout in rollouts)
-    after = add_landings(session, run.placements, run.evicted, scaler)
-    placements, scale_up = after.placements, None
+    if run.groups:
+        if scaler is None:
+            return _step_by_step(session, asked, (), others, None, run)
+        begin.return_to()
+        prepare()
+        return _step_by_step(session, asked, (), others, scaler)
+    if run.evicted or would_move(session, run) or (scaler is not None and run.without_node):
+        begin.return_to()
+        prepare()
+        return simulate_timeline(session, asked, others=others, scaler=scaler, story=False)
+    placements, scale_up = tuple(run.placements), None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, session, placements)
-    gone = run.removed | {victim.key for victim in run.evicted}
-    pods = {item.pod.key: item.pod for item in asked if item.pod.key not in gone}
-    left = [pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items()]
-    return PlacementOutcome(
+    pods = {item.pod.key: item.pod for item in asked}
+    pending = () if all(each.good for each in placements) else Bookkeeper.of(session.snapshot).pending(placements, pods)
+    return Placed(
+        basis=RunRecord(session, asked, placements, others),
+        end=FinalState(session, _left(run, asked)),
+        scale_up=scale_up,
+        rested=Rested(pending=pending, scale_up=scale_up),
+        told=tuple(words_of_placements(placements, (), scale_up)),
+    )
+
+
+def _left(run: PlacementRun, asked: Sequence[PodToSchedule]) -> list[Pod]:
+    """The pods asked about, those without a node as their attempts have left them."""
+    pods = {item.pod.key: item.pod for item in asked}
+    return [pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items()]
+
+
+def _step_by_step(
+    session: Session,
+    asked: Sequence[PodToSchedule],
+    rollouts: Sequence[Rollout],
+    others: Sequence[str],
+    scaler: Scaler | None,
+    run: PlacementRun | None = None,
+) -> Placed:
+    """Pods first, then updates; what follows from all of that comes at the end. A ``run`` has been through the pods."""
+    asked = list(asked)
+    if run is None:
+        run = PlacementRun(session, scaler)
+        run.schedule_all(asked)
+    plans = tuple(roll_out(rollout, run, asked) for rollout in rollouts)
+    after = go_on(session, run, asked, scaler)
+    placements, scale_up = after.placements, None
+    if scaler is not None:
+        placements, scale_up = apply_scale_up(scaler, after.session, placements)
+    return Placed(
         basis=RunRecord(session, asked, placements, others, rollouts, by_group=bool(run.groups)),
-        end=FinalState(after.session, [*left, *map(pending_pod_of, after.homeless)], run.removed),
+        end=FinalState(after.session, after.left, run.removed),
+        groups=tuple(run.groups),
         rollouts=plans,
         scale_up=scale_up,
-        groups=tuple(run.groups),
+        replacements=after.replacements,
+        rested=with_growth(after.rested, (), scale_up),
+        told=tuple(words_of_placements([p for p in placements if p.pod not in run.removed], after.at_home, scale_up)),
+        at_home=after.at_home,
     )
 
 
 R = TypeVar("R", DrainResult, OutageResult)
 
 
-def place_scenario(case: Scenario, scaler: Scaler | None = None) -> PlacementOutcome | None:
+def place_scenario(case: Scenario, scaler: Scaler | None = None) -> Placed | None:
     """Place the pods of a case, if there are any: from then on its cluster is as it is afterwards."""
     if not case.pods_to_schedule and not case.expanded.rollouts:
         return None
@@ -150,17 +173,14 @@ def place_scenario(case: Scenario, scaler: Scaler | None = None) -> PlacementOut
     return before
 
 
-def merge_placed(before: PlacementOutcome | None, answer: PendingResult[R]) -> PendingResult[R]:
+def merge_placed(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
     """The answer to a question that was asked after pods were placed, if there were any."""
     if before is None:
         return answer
 
     def result(first: Fidelity, then: Fidelity) -> R:
         told = dict.fromkeys((*first.gaps, *then.gaps))
-        return msgspec.structs.replace(
-            answer.result(msgspec.structs.replace(then, gaps=tuple(told))),
-            before=tuple(before.placements),
-            rollouts=before.rollouts,
-        )
+        found = answer.result(msgspec.structs.replace(then, gaps=tuple(told)))
+        return msgspec.structs.replace(found, before=tuple(before.placements), rollouts=before.rollouts)
 
     return PendingResult([before.basis, *answer.runs], result)

@@ -1,78 +1,18 @@
-"""The same question as ``place``, over time: backoffs, permits, grace periods, replacements of victims, new nodes.
-
-Nodes that come while time is simulated: autoscalers are asked when the scheduler rests, and nodes join later.
-"""
+"""The same question as ``place``, over time: backoffs, permits, grace periods, replacements of victims, new nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
-from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results.place import Placement
-from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.controllers import grace_of
-from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of
-from kwhatif.simulation.placement.placing import PlacementRun, placement_of, skip_pod, skip_reason_of
-from kwhatif.simulation.placement.runs import PlacementOutcome
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.rested import Bookkeeper, with_growth
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.settling import Settling
+from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.session import PodToSchedule, Session
-
-
-class NodesOverTime:
-    """Asks the autoscalers whenever something has changed, but not while nodes are on their way.
-
-    Rows are dealt anew when nodes join, so what became of pods before is put into words by then.
-    """
-
-    def __init__(self, session: Session, simulator: Simulator, scaler: Scaler | None) -> None:
-        self._session, self._simulator, self._scaler = session, simulator, scaler
-        self._on_their_way = False
-        self._asked_at: tuple[int, tuple[str, ...]] | None = None
-        self._before: dict[str, Placement] = {}
-        self._helped: set[str] = set()
-        if scaler is not None:
-            simulator.at_rest = lambda: self._ask(scaler)
-
-    def _ask(self, scaler: Scaler) -> None:
-        simulator, attempts = self._simulator, self._simulator.unplaced_attempts()
-        asked_at = simulator.changes, tuple(attempt.pod.uid for attempt in attempts)
-        if self._on_their_way or not attempts or asked_at == self._asked_at:
-            return
-        self._asked_at, scaler.time = asked_at, simulator.now
-        nodes = scaler.ask(self._session, [pending_pod_of(attempt) for attempt in attempts])
-        if not nodes:
-            return
-        self._on_their_way = True
-        self._helped.update(asked_at[1])
-        for each in nodes:
-            simulator.diary.say("", "asked for", f"of {each.group}", each.node.name)
-        names = [each.node.name for each in nodes]
-        simulator.add_nodes_at(names, simulator.now + scaler.provision, lambda: self._join(scaler, nodes))
-
-    def _join(self, scaler: Scaler, nodes: Sequence[UpcomingNode]) -> None:
-        for uid, attempt in self._simulator.outcome.items():
-            if attempt.is_placed and uid not in self._before:
-                self._before[uid] = self._describe_attempt(attempt, PodToSchedule(attempt.pod.pod))
-        scaler.join(self._session, nodes)
-        self._on_their_way = False
-
-    def _describe_attempt(self, attempt: Attempt, asked: PodToSchedule) -> Placement:
-        uid = attempt.pod.uid
-        found = placement_of(self._session, asked, [*self._simulator.preemptions.get(uid, []), attempt])
-        helped = found.outcome == "placed" and uid in self._helped
-        return replace(found, outcome="autoscaled") if helped else found
-
-    def placement(self, asked: PodToSchedule, info: PodInfo) -> Placement:
-        """What became of a pod in the end."""
-        there = self._before.get(info.uid)
-        if there is not None:
-            return replace(there, origin=asked.origin, defaults=asked.defaults)
-        return self._describe_attempt(self._simulator.outcome[info.uid], asked)
 
 
 def simulate_timeline(
@@ -82,34 +22,22 @@ def simulate_timeline(
     recreate: bool = True,
     others: Sequence[str] = (),
     scaler: Scaler | None = None,
-) -> PlacementOutcome:
+    story: bool = True,
+) -> Placed:
     """Let all pods arrive at once and run until nothing more can change.
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
-    come for pods that find none.
+    come for pods that find none. The ``story`` of it is told with its end.
     """
-    simulator = Simulator(session.driver, recreate=recreate)
-    growth = NodesOverTime(session, simulator, scaler)
-    run = PlacementRun(session)
+    book = Bookkeeper.of(session.snapshot)
+    run, settling = PlacementRun(session), Settling(session, book, scaler=scaler, recreate=recreate)
     arriving = [(item, info) for item in asked if (info := run.take_up(item)) is not None]
-    for _, info in arriving:
-        simulator.arrive(info)
-    for info, _ in session.cluster.pods():
-        if info.shape.terminating:
-            # When it was deleted is not known; it has its whole grace period at most.
-            simulator.delete(info.uid, grace_of(info))
-    simulator.run()
-    known = {info.uid for _, info in arriving}
-    placements = run.placements + [_outcome(simulator, growth, item, info) for item, info in arriving]
-    replacements = [
-        _outcome(simulator, growth, PodToSchedule(attempt.pod.pod, "replacement", ran_before=True), attempt.pod)
-        for uid, attempt in simulator.outcome.items()
-        if uid not in known
-    ]
-    replacements += [
-        skip_pod(session, item, skip_reason_of(session, item))
-        for item in (PodToSchedule(pod, "replacement", ran_before=True) for pod in simulator.strangers)
-    ]
+    for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
+        settling.arrive(item, info)
+    settling.run()
+    simulator = settling.simulator
+    placements = run.placements + settling.placements()
+    replacements = settling.replacements()
     scale_up = None
     if scaler is not None:
         told, scale_up = apply_scale_up(scaler, session, [*placements, *replacements])
@@ -117,21 +45,18 @@ def simulate_timeline(
     tried = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in asked if item.pod.key not in tried]
     left = [pending_pod_of(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
-    return PlacementOutcome(
+    unclaimed = {item.pod.key: item.pod for item in asked}
+    at_home = settling.homes_of_victims()
+    rested = settling.rested(placements[len(run.placements) :], replacements)
+    return Placed(
         basis=RunRecord(session, asked, placements, others),
         end=FinalState(session, [*left, *aside, *simulator.strangers]),
         replacements=tuple(replacements),
-        timeline=tuple(simulator.diary.entries),
-        events=tuple(simulator.diary.events),
+        timeline=tuple(simulator.diary.entries) if story else (),
+        events=tuple(simulator.diary.events) if story else (),
         scale_up=scale_up,
-    )
-
-
-def _outcome(simulator: Simulator, growth: NodesOverTime, asked: PodToSchedule, info: PodInfo) -> Placement:
-    placement = growth.placement(asked, info)
-    by = simulator.evicted.get(info.uid)
-    if by is None:
-        return placement
-    return replace(
-        placement, outcome="preempted", node="", score=None, ties=0, tied=(), choice="", message=f"preempted by {by}"
+        rests=settling.rests,
+        rested=with_growth(rested, book.pending(run.placements, unclaimed, {}), scale_up),
+        told=tuple(words_of_placements(placements, at_home, scale_up)),
+        at_home=at_home,
     )

@@ -17,6 +17,7 @@ from kwhatif.commands.page import APP, html_page
 from kwhatif.render.escape import clean
 from kwhatif.render.html.drawings import front_coded, json_in_page, packed_column
 from kwhatif.results.base import ClusterMap, Fidelity, Gap, MappedNode, MappedPod
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement, PlaceResult, Score, TimelineEntry, Victim
 from tests.commands.gate.formats.gate_results import ANY, HOSTILE, hostile_result
 from tests.render.html.html_reading import Page, column
@@ -44,6 +45,7 @@ def hostile_placement(text: str) -> PlaceResult:
         origin=text,
     )
     result = PlaceResult(
+        outcome=Outcome(good=False, verdict=text),
         nodes=1,
         placements=(placement,),
         fidelity=Fidelity(rules="1.36", cluster=text, source=text, gaps=(Gap(what=text, effect=text, pods=(text,)),)),

@@ -71,9 +71,9 @@ def test_replacements_take_what_the_pods_asked_about_leave() -> None:
     assert landings(running, VIP, pod("last", cpu="1")) == {"web-x": ("web-r1", "")}
 
 
-def test_replacements_evict_nobody() -> None:
+def test_replacements_are_tried_with_preemption_as_everybody_is() -> None:
     running = [pod("web-x", on="n1", cpu="2", priority=5, owner=REPLICA_SET), pod("tiny", on="n2", cpu="1")]
-    assert landings(running, VIP) == {"web-x": ("web-r1", "")}
+    assert landings(running, VIP) == {"web-x": ("web-r1", "n2")}
 
 
 def test_a_replacement_gets_claims_of_its_own_for_its_ephemeral_volumes() -> None:
@@ -97,13 +97,13 @@ def test_the_search_for_their_nodes_goes_on_where_it_had_got_to(monkeypatch: pyt
     ]
 
 
-def test_what_follows_changes_nothing_in_the_session() -> None:
+def test_the_session_has_the_cluster_as_it_is_in_the_end() -> None:
     session = session_of(
         [node("n1", cpu="4", labels=ON_SSD), node("n2", cpu="2")],
         [pod("web-x", on="n1", cpu="2", owner=REPLICA_SET)],
     )
     place(session, asking(VIP))
-    assert [(info.key, row) for info, row in session.cluster.pods()] == [("default/vip", 0)]
+    assert {(info.key, row) for info, row in session.cluster.pods()} == {("default/vip", 0), ("default/web-r1", 1)}
 
 
 def test_without_victims_placements_stay_as_they_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Annotated
 
 from msgspec import Meta
@@ -12,17 +13,22 @@ from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Rule
-from kwhatif.results.gate import Finding
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Finding, Subject
+from kwhatif.results.outcome import PendingPod
 
 
 class UnschedulableParameters(TrialParameters, frozen=True, kw_only=True):
     most: Annotated[Count, Meta(description="So many pods of a workload may find no node.")] = 0
     gated: Annotated[bool, Meta(description="Pods held back by scheduling gates count, too.")] = True
+    evicted: Annotated[
+        bool, Meta(description="Pods that had to leave for new ones and find no other node count, too.")
+    ] = True
 
 
 class Unschedulable(Rule[UnschedulableParameters]):
     name = "unschedulable"
-    purpose = "Every new pod finds a node."
+    purpose = "Every new pod finds a node, and so does every pod that is evicted for one."
     parameters = UnschedulableParameters
 
     def threshold(self) -> str:
@@ -56,6 +62,35 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     hint="kwhatif chances tells how many, and where the others go",
                 )
         self.summary = f"{pods - left} of {pods} new pods have a node"
+        yield from self._evicted(context)
+
+    def _evicted(self, context: Context) -> Iterator[Finding]:
+        """Pods that had to leave for new ones and find no other node, by workload."""
+        given, out = self.given, dict[str, list[PendingPod]]()
+        for each in context.rested.pending if given.evicted and not given.selector else ():
+            if each.cause == "evicted":
+                out.setdefault(each.workload or f"Pod/{each.pod}", []).append(each)
+        for workload, pods in out.items():
+            kind, namespace, name = workload.split("/", 2)
+            named = not given.namespaces or any(fnmatchcase(namespace, pattern) for pattern in given.namespaces)
+            if not named or (given.kinds and kind not in given.kinds) or len(pods) <= given.most:
+                continue
+            yield self.finding(
+                Subject(kind=kind, namespace=namespace, name=name),
+                f"{format_count(len(pods), 'evicted pod finds', 'evicted pods find')} no other node",
+                f"{pods[0].pod} is made again for one that had to leave: {pods[0].why}",
+                about="evicted",
+                numbers={"pending": len(pods), "most": given.most},
+                hint="lower the priority of the new pods, or add nodes first",
+            )
+        for pod in context.rested.unsettled:
+            yield self.finding(
+                None,
+                f"{pod} evicts others in turns without end",
+                "Each time its victims have left it finds no node, and they come back.",
+                about=pod,
+                pod=pod,
+            )
 
     def _left_without(self, outcome: Outcome, workload: str) -> bool:
         return sum(not home for home in outcome.homes.get(workload, {}).values()) > self.given.most

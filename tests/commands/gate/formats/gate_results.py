@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome, Subject
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement
 
 __all__ = ["ANY", "HOSTILE", "TAME", "hostile_result", "results", "sample", "with_findings"]
@@ -68,6 +69,7 @@ def sample() -> GateResult:
         fingerprint="f4",
     )
     return GateResult(
+        outcome=Outcome(good=False, verdict="FAIL  1 error, 2 warnings, 1 exempted"),
         verdict="fail",
         judged="change",
         changes=(
@@ -107,6 +109,7 @@ def with_findings(*findings: Finding, exemptions: tuple[Exemption, ...] = ()) ->
     levels = {finding.level for finding in findings}
     verdict = "fail" if "error" in levels else "warn" if levels else "pass"
     return GateResult(
+        outcome=Outcome(good=verdict != "fail", verdict=verdict.upper()),
         verdict=verdict,  # type: ignore[arg-type]
         judged="everything",
         findings=findings,
@@ -134,6 +137,7 @@ def hostile_result(text: str) -> GateResult:
         for rule, level in (("unschedulable", "error"), ("spread", "warn"), ("quota", "error"))
     ]
     return GateResult(
+        outcome=Outcome(good=False, verdict=text),
         verdict="fail",
         judged="change",
         note=text,

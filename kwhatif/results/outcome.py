@@ -1,0 +1,101 @@
+"""How a question leaves the cluster: the one source of the exit code, the verdict and the banner of an answer.
+
+Every answer that leaves a cluster behind has an ``Outcome``. It is made in one place, ``commands/rest/conclusion.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kwhatif.results.base import ManifestResult, ResultStruct
+
+Cause = Literal["new", "evicted", "waiting"]
+"""Why a pod is looking for a node: it is new, it was evicted (or made again for one that was), or it waited before."""
+
+
+class PendingPod(ResultStruct, frozen=True, kw_only=True):
+    """A pod (``namespace/name``) that waits when nothing moves any more.
+
+    ``workload`` is what it belongs to in the end (``Kind/namespace/name``), None for a pod that nobody controls.
+    """
+
+    pod: str
+    workload: str | None = None
+    cause: Cause
+    why: str = ""
+
+
+class EvictedPod(ResultStruct, frozen=True, kw_only=True):
+    """A pod that lost its node on the way; ``taken_by`` is the pod that took its place, None if its node is emptied."""
+
+    pod: str
+    workload: str | None = None
+    taken_by: str | None = None
+
+
+class RefusedObject(ResultStruct, frozen=True, kw_only=True):
+    """An object that the API server does not take, and why."""
+
+    object: str
+    why: str
+
+
+class NotCreated(ResultStruct, frozen=True, kw_only=True):
+    """So many ``pods`` that a controller could not create for its ``workload``, and why."""
+
+    workload: str
+    pods: int
+    why: str
+
+
+class NodeCount(ResultStruct, frozen=True, kw_only=True):
+    """So many ``nodes`` of a node group or NodePool."""
+
+    group: str
+    nodes: int
+
+
+class Outcome(ResultStruct, frozen=True, kw_only=True):
+    """How things are when nobody would move any more.
+
+    ``verdict`` says it in one line. ``evicted`` counts the pods that lost their node on the way, which ``victims``
+    names. ``cost`` is what changes a month, in the prices' unit; None where no price is known. ``unknown`` is what the
+    verdict hangs on and the snapshot does not hold. ``chance_of_pending`` is the share of trials in which a pod pends,
+    where there were any.
+    """
+
+    good: bool
+    verdict: str
+    pending: tuple[PendingPod, ...] = ()
+    evicted: int = 0
+    victims: tuple[EvictedPod, ...] = ()
+    refused: tuple[RefusedObject, ...] = ()
+    not_created: tuple[NotCreated, ...] = ()
+    added_nodes: tuple[NodeCount, ...] = ()
+    removed_nodes: tuple[NodeCount, ...] = ()
+    cost: float | None = None
+    unknown: tuple[str, ...] = ()
+    chance_of_pending: float | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def exit_code(self) -> int:
+        """0 if it is good, else 1."""
+        return 0 if self.good else 1
+
+
+class Concluded(ManifestResult, frozen=True, kw_only=True):
+    """An answer that leaves a cluster behind: its ``outcome`` decides whether it is good."""
+
+    outcome: Outcome
+
+    @property
+    def good(self) -> bool:
+        """Whether the answer is a yes."""
+        return self.outcome.good
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the outcome is good, else 1."""
+        return self.outcome.exit_code

@@ -1,0 +1,51 @@
+"""What growing alone leads to: the run of a question once more, from the same beginning, beside its autoscalers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from kwhatif.api.core import Pod
+from kwhatif.results.place import ScaleUp
+from kwhatif.simulation.autoscalers.node_groups import observation_time_of
+from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
+from kwhatif.simulation.inputs import PROVISION_SECONDS
+from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+
+
+class Growing:
+    """The cluster of a case as it is before a run, to run it again when it is known whether anybody waits.
+
+    New nodes come up after ``provision`` seconds.
+    """
+
+    def __init__(self, case: Scenario, autoscalers: Sequence[Autoscaler], provision: float = PROVISION_SECONDS) -> None:
+        self._case, self._autoscalers, self._provision = case, autoscalers, provision
+        self._beginning = case.session.fork()
+
+    def after(self, run: Placed) -> Placed:
+        """How the cluster is once the autoscalers have helped where the ``run`` without them leaves pods waiting."""
+        if run.rested.good and not run.rested.victims:
+            none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
+            return dataclasses.replace(run, rested=dataclasses.replace(run.rested, scale_up=none))
+        case = self._case
+        scaler = Scaler(
+            self._autoscalers, self._later, observation_time_of(case.snapshot, case.inputs.now), float(self._provision)
+        )
+        return place_pods(
+            self._beginning,
+            case.pods_to_schedule,
+            rollouts=case.new_rollouts(),
+            others=case.unknown_kinds,
+            scaler=scaler,
+        )
+
+    def _later(self, session: Session, waiting: Sequence[Pod]) -> Snapshot:
+        return snapshot_after_run(
+            session.snapshot, self._case.edited.covered, self._case.expanded, FinalState(session, waiting)
+        )

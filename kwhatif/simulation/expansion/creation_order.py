@@ -1,0 +1,63 @@
+"""In which order the objects of one request are created: as controllers would find them in the end.
+
+Controllers try again until what they need is there, so the order of files decides nothing: definitions of custom
+resources come first, then namespaces, classes, accounts, quotas, volumes and claims that pods need, then everything
+else as it was given. The API server does judge by what is there at the moment, so admission policies, webhooks and
+limit ranges keep their place, and nothing that comes after a policy or a webhook is moved before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.snapshot.load import Manifest
+
+_DEFINITION = "CustomResourceDefinition"
+
+_NEEDED = (
+    "Namespace",
+    "PriorityClass",
+    "RuntimeClass",
+    "StorageClass",
+    "CSIDriver",
+    "DeviceClass",
+    "ServiceAccount",
+    "ResourceQuota",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "ResourceClaimTemplate",
+    "ResourceClaim",
+)
+"""What pods need, in the order in which they need each other."""
+
+_JUDGING = frozenset(
+    {
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+    }
+)
+
+
+def in_creation_order(manifests: Sequence[Manifest]) -> list[Manifest]:
+    """The manifests as they are created."""
+    definitions = [each for each in manifests if each.obj.kind == _DEFINITION]
+    found: list[Manifest] = []
+    part: list[Manifest] = []
+    for each in manifests:
+        if each.obj.kind == _DEFINITION:
+            continue
+        if each.obj.kind in _JUDGING:
+            found += [*_needed_first(part), each]
+            part = []
+        else:
+            part.append(each)
+    return [*definitions, *found, *_needed_first(part)]
+
+
+def _needed_first(manifests: Sequence[Manifest]) -> list[Manifest]:
+    ranks = {kind: rank for rank, kind in enumerate(_NEEDED)}
+    return sorted(manifests, key=lambda each: ranks.get(each.obj.kind or "", len(_NEEDED)))

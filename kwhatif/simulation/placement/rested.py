@@ -1,0 +1,95 @@
+"""What a run has come to when nobody would move any more: who waits, who lost a node, and who took it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, PendingPod
+from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.simulation.ownership import Owners
+from kwhatif.snapshot.format.model import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rested:
+    """How a run left the cluster.
+
+    ``unsettled`` pods (``namespace/name``) evict others in turns for ever, ``lost`` ones were asked about and are gone
+    for good. ``scale_up`` is what autoscalers added, if they were asked; ``removed_nodes`` have gone again, which
+    changes the ``cost`` a month.
+    """
+
+    pending: tuple[PendingPod, ...] = ()
+    victims: tuple[EvictedPod, ...] = ()
+    unsettled: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    scale_up: ScaleUp | None = None
+    removed_nodes: tuple[NodeCount, ...] = ()
+    saved: float | None = 0.0
+
+    @property
+    def good(self) -> bool:
+        """Whether everybody has a node."""
+        return not (self.pending or self.unsettled or self.lost)
+
+
+def with_growth(rested: Rested, more: Sequence[PendingPod], scale_up: ScaleUp | None) -> Rested:
+    """The same with others that wait, and with what autoscalers added."""
+    return dataclasses.replace(rested, pending=(*more, *rested.pending), scale_up=scale_up)
+
+
+@dataclass
+class Bookkeeper:
+    """Tells whose a pod is and why it looks for a node.
+
+    ``waited`` are the pods (``namespace/name``) that waited in the snapshot already.
+    """
+
+    snapshot: Snapshot
+    waited: frozenset[str] = frozenset()
+    _owners: Owners | None = field(default=None)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Bookkeeper:
+        waiting = (pod.key for pod in snapshot.objects.list_all(Pod) if not pod.spec.node_name)
+        return cls(snapshot, frozenset(waiting))
+
+    def workload_of(self, pod: Pod) -> str | None:
+        """``Kind/namespace/name`` of what a pod belongs to in the end; None if nobody controls it."""
+        if pod.controller is None:
+            return None
+        self._owners = self._owners or Owners(self.snapshot)
+        found = self._owners.workload_of(pod)
+        return f"{found.kind}/{found.namespace}/{found.name}"
+
+    def cause_of(self, pod: Pod) -> Cause:
+        """The cause of a pod that was asked about."""
+        return "waiting" if pod.key in self.waited else "new"
+
+    def pending(
+        self, placements: Iterable[Placement], pods: Mapping[str, Pod], causes: Mapping[str, Cause] | None = None
+    ) -> tuple[PendingPod, ...]:
+        """Those of the placements that have no node, with the ``pods`` they are about and their ``causes``."""
+        return tuple(
+            PendingPod(
+                pod=each.pod,
+                workload=self.workload_of(pods[each.pod]),
+                cause=(causes or {}).get(each.pod) or self.cause_of(pods[each.pod]),
+                why=each.reason,
+            )
+            for each in placements
+            if not each.good and each.outcome != "preempted"
+        )
+
+    def victims(self, evicted: Iterable[tuple[PodInfo, str | None]]) -> tuple[EvictedPod, ...]:
+        """Pods that lost their node, each with the pod that took its place."""
+        return tuple(EvictedPod(pod=info.key, workload=self.workload_of(info.pod), taken_by=by) for info, by in evicted)
+
+
+def evicted_by(placements: Sequence[Placement]) -> dict[str, str]:
+    """Victim -> the pod that took its place."""
+    return {victim.pod: each.pod for each in placements for victim in each.victims if not victim.terminating}

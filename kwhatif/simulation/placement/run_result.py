@@ -1,0 +1,73 @@
+"""A run that has ended, as a value: what it is judged by, how it leaves the cluster, and what there is to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.results.base import Fidelity
+from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.outcome import Outcome
+from kwhatif.results.place import EventRecord, Placement, PlaceResult, RolloutPlan, ScaleUp, TimelineEntry
+from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.placement.afterwards import FinalState, totals
+from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of
+from kwhatif.simulation.placement.nodes_over_time import Rest
+from kwhatif.simulation.placement.rested import Rested
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """A run that has ended: what it is to be judged by, how it leaves the cluster, and what there is to tell.
+
+    ``told`` is what became of the pods asked about, in a few words; ``rests`` are the moments at which the scheduler
+    rested beside autoscalers. Pods that are ``at_home`` had to leave a node, and run on these again.
+    """
+
+    basis: RunRecord
+    end: FinalState
+    rested: Rested
+    told: tuple[str, ...] = ()
+    rollouts: tuple[RolloutPlan, ...] = ()
+    replacements: tuple[Placement, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    events: tuple[EventRecord, ...] = ()
+    scale_up: ScaleUp | None = None
+    rests: tuple[Rest, ...] = ()
+    at_home: Mapping[str, str] = field(default_factory=dict)
+    groups: tuple[GroupOutcome, ...] = ()
+
+    @property
+    def placements(self) -> Sequence[Placement]:
+        return self.basis.placements
+
+    def outcome(self, fidelity: Fidelity, never_made: NeverMade, before: str = "") -> Outcome:
+        """How the run ended, with what never came to be; the verdict has something ``before`` it."""
+        stuck = sum(bool(each.unfinished) for each in self.rollouts)
+        verdict = before + words_of(self.rested, never_made, self.told, stuck)
+        return conclude(self.rested, never_made, fidelity, verdict, bad=bool(stuck))
+
+    def judged(self, fidelity: Fidelity, never_made: NeverMade, verdict: str, *, good: bool) -> Outcome:
+        """How the run ended, where rules say whether that is good."""
+        found = conclude(self.rested, never_made, fidelity, verdict)
+        return replace(found, good=good)
+
+    def result(self, fidelity: Fidelity, never_made: NeverMade = NOTHING_MISSING) -> PlaceResult:
+        session = self.basis.session
+        return PlaceResult(
+            outcome=self.outcome(fidelity, never_made),
+            nodes=len(session.cluster),
+            totals=totals(self.placements, self.end.session.cluster),
+            placements=tuple(self.placements),
+            fidelity=fidelity,
+            warnings=session.setup.configuration.warnings,
+            replacements=self.replacements,
+            timeline=self.timeline,
+            events=self.events,
+            rollouts=self.rollouts,
+            scale_up=self.scale_up,
+            groups=self.groups or msgspec.UNSET,
+        )

@@ -1,0 +1,211 @@
+"""Scheduler, controllers and autoscalers in turns until nobody would move any more: the end that every answer shares.
+
+Pods enter the queue and are tried with preemption; victims leave after their grace period and are made again by their
+controllers, and these are tried as everybody is; autoscalers are asked when the scheduler rests. A pod that evicted
+others ``scheduling.patience.MOST_LOSSES`` times and never kept a node is left alone, and said to be unsettled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.outcome import Cause
+from kwhatif.results.place import Placement, Victim
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
+from kwhatif.scheduling.simulator import Simulator
+from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.placement.nodes_over_time import NodesOverTime, Rest
+from kwhatif.simulation.placement.placing import skip_pod, skip_reason_of
+from kwhatif.simulation.placement.rested import Bookkeeper, Rested
+from kwhatif.simulation.session import PodToSchedule, Session
+
+_LEAST_EVICTIONS = 2
+"""Who is left alone after fewer evictions was not driven in turns."""
+
+
+class Settling:
+    """A simulation of a session's cluster. ``book`` tells pods apart; with ``recreate`` controllers make pods again."""
+
+    def __init__(
+        self, session: Session, book: Bookkeeper, *, scaler: Scaler | None = None, recreate: bool = True
+    ) -> None:
+        self.session, self._book, self._scaler = session, book, scaler
+        there = {info.key for info, _ in session.cluster.pods()}
+        self._names = there
+        self.simulator = Simulator(session.driver, recreate=recreate, taken=self._names.__contains__)
+        self._growth = NodesOverTime(session, self.simulator, scaler)
+        self._asked: dict[str, tuple[PodToSchedule, PodInfo]] = {}
+        self._evicted_before: list[tuple[PodInfo, str | None]] = []
+        self._causes: dict[str, Cause] = {}
+
+    def arrive(self, asked: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
+        """A pod looks for a node."""
+        self._asked[info.uid] = asked, info
+        self._names.add(info.key)
+        if cause is not None:
+            self._causes[info.uid] = cause
+        self.simulator.arrive(info)
+
+    def make_again(self, evicted: Sequence[tuple[PodInfo, str | None]], causes: Mapping[str, Cause]) -> None:
+        """Controllers make pods in the place of these, which have left already for others.
+
+        ``causes`` are why those of them (``namespace/name``) that were asked about looked for a node.
+        """
+        self._evicted_before += evicted
+        self._causes |= {info.uid: causes[info.key] for info, _ in evicted if info.key in causes}
+        replacements = Replacements(taken=self._names.__contains__)
+        simulator = self.simulator
+        for victim, _ in evicted:
+            pod = None if victim.shape.terminating else replacements.replace_on_eviction(victim)
+            pod = pod or replacements.replace_after_deletion(victim)
+            if pod is None:
+                continue
+            pod = with_claims(pod, self.session.cluster)
+            info = self.session.cluster.shapes.info(pod)
+            simulator.recreated[victim.uid] = info.uid
+            simulator.stands_for[info.uid] = victim.uid
+            self._names.add(info.key)
+            simulator.arrive(info)
+
+    def run(self) -> None:
+        """Until nobody would move."""
+        for info, _ in self.session.cluster.pods():
+            if info.shape.terminating:
+                # When it was told to go is not known; it has its whole grace period at most.
+                self.simulator.delete(info.uid, grace_of(info))
+        self.simulator.run()
+
+    # --- how it ended
+
+    def placement(self, asked: PodToSchedule, info: PodInfo) -> Placement:
+        """What became of a pod in the end, and of its victims."""
+        simulator = self.simulator
+        found = self._growth.placement(asked, info)
+        if found.victims:
+            found = replace(found, victims=tuple(map(self.told, found.victims)))
+        by = simulator.evicted.get(info.uid)
+        if by is None:
+            return found
+        return replace(found, outcome="preempted", node="", score=None, ties=0, tied=(), message=f"preempted by {by}")
+
+    @property
+    def rests(self) -> tuple[Rest, ...]:
+        """The moments at which the scheduler rested beside autoscalers."""
+        return tuple(self._growth.rests)
+
+    def placements(self) -> list[Placement]:
+        """Of the pods that arrived, in their order."""
+        return [self.placement(asked, info) for asked, info in self._asked.values()]
+
+    def replacements(self) -> list[Placement]:
+        """Of the pods that controllers made meanwhile."""
+        found = [self.placement(self._again(attempt.pod.pod), attempt.pod) for attempt in self._made_again()]
+        strangers = (self._again(pod) for pod in self.simulator.strangers)
+        return [*found, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in strangers)]
+
+    @staticmethod
+    def _again(pod: Pod) -> PodToSchedule:
+        return PodToSchedule(pod, "replacement", ran_before=True)
+
+    def _made_again(self) -> Iterator[Attempt]:
+        for uid, attempt in self.simulator.outcome.items():
+            if uid not in self._asked:
+                yield attempt
+
+    def _heir(self, uid: str) -> str | None:
+        """The pod (uid) that stands for another one in the end; None if that was not made again."""
+        remade = self.simulator.recreated
+        if uid not in remade:
+            return None
+        while uid in remade:
+            uid = remade[uid]
+        return uid
+
+    def _node_of(self, uid: str) -> str:
+        found = self.session.cluster.find(uid)
+        return "" if found is None else self.session.cluster.columns.names[found[1]]
+
+    def told(self, victim: Victim) -> Victim:
+        """The victim with the pod that stands for it in the end, and where that lands."""
+        uid = self._uid_of_victim.get((victim.pod, victim.node)) or self._uid_before.get(victim.pod)
+        heir = None if uid is None else self._heir(uid)
+        if heir is None:
+            return victim
+        return replace(victim, replacement=self._key_of(heir), lands_on=self._node_of(heir))
+
+    @cached_property
+    def _uid_of_victim(self) -> Mapping[tuple[str, str], str]:
+        """The uids of victims by key and node, once the run has ended."""
+        return {
+            (victim.key, attempt.nominated): victim.uid
+            for attempts in self.simulator.preemptions.values()
+            for attempt in attempts
+            for victim in attempt.victims
+        }
+
+    @cached_property
+    def _uid_before(self) -> Mapping[str, str]:
+        return {info.key: info.uid for info, _ in self._evicted_before}
+
+    def info_of(self, uid: str) -> PodInfo | None:
+        """A pod that lost its node."""
+        return self._infos.get(uid)
+
+    @cached_property
+    def _infos(self) -> Mapping[str, PodInfo]:
+        preemptions = self.simulator.preemptions.values()
+        return {each.uid: each for attempts in preemptions for attempt in attempts for each in attempt.victims_to_evict}
+
+    def evicted_since(self) -> list[PodInfo]:
+        """The pods that lost their node in this run."""
+        return [info for uid in self.simulator.evicted if (info := self._infos.get(uid)) is not None]
+
+    def homes_of_victims(self) -> dict[str, str]:
+        """The pods (keys) that lost their node, and in whose place one that was made again has one: which."""
+        lost = [*self._infos.values(), *(info for info, _ in self._evicted_before)]
+        heirs = ((info.key, self._heir(info.uid)) for info in lost)
+        return {key: node for key, heir in heirs if heir is not None and (node := self._node_of(heir))}
+
+    def _key_of(self, uid: str) -> str:
+        attempt = self.simulator.outcome.get(uid)
+        if attempt is not None:
+            return attempt.pod.key
+        return next((pod.key for pod in self.simulator.strangers if pod.identity == uid), "")
+
+    def rested(self, placements: Iterable[Placement], replacements: Iterable[Placement]) -> Rested:
+        """How this ended, by what became of the pods that arrived and of those made again."""
+        simulator, book = self.simulator, self._book
+        pods: dict[str, Pod] = {info.key: info.pod for _, info in self._asked.values()}
+        causes: dict[str, Cause] = {
+            info.key: self._causes.get(uid) or book.cause_of(info.pod) for uid, (_, info) in self._asked.items()
+        }
+        made = [attempt.pod for attempt in self._made_again()]
+        strangers = [(pod, pod.identity) for pod in simulator.strangers]
+        for pod, uid in [*((each.pod, each.uid) for each in made), *strangers]:
+            pods[pod.key] = pod
+            first = simulator.stands_for.get(uid, uid)
+            root = self._asked.get(first)
+            causes[pod.key] = self._causes.get(first, "evicted") if root is None else causes[root[1].key]
+        evicted = [(info, by) for uid, by in simulator.evicted.items() if (info := self.info_of(uid)) is not None]
+        lost = [
+            info.key
+            for uid, (_, info) in self._asked.items()
+            if uid in simulator.evicted and self._heir(uid) is None and simulator.recreate
+        ]
+        unsettled = [
+            attempt.pod.key
+            for uid, attempt in simulator.outcome.items()
+            if uid in simulator.given_up and len(simulator.preemptions.get(uid, ())) >= _LEAST_EVICTIONS
+        ]
+        return Rested(
+            pending=book.pending((*placements, *replacements), pods, causes),
+            victims=book.victims((*self._evicted_before, *evicted)),
+            unsettled=tuple(unsettled),
+            lost=tuple(lost),
+        )

@@ -1,0 +1,39 @@
+"""What is told of the pods that ``place`` was asked about, in a few words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from kwhatif.results.amounts import format_count
+from kwhatif.results.place import Placement, ScaleUp
+
+_BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed")
+
+
+def words_of_placements(
+    placements: Sequence[Placement], in_others: Collection[str] = (), scale_up: ScaleUp | None = None
+) -> list[str]:
+    """``3 of 4 pods placed``, ``1 gated``.
+
+    A pod that had to leave its node again counts as placed if one made again ``in_others``' names runs in its place.
+    """
+    outcomes = Counter(each.outcome for each in placements)
+    placed = outcomes["placed"] + sum(each.outcome == "preempted" and each.pod in in_others for each in placements)
+    number = len(placements)
+    parts = [f"{placed} of {format_count(number, 'pod')} placed"] if number else []
+    parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
+    return [*parts, *words_of_growth(scale_up)]
+
+
+def words_of_growth(scale_up: ScaleUp | None) -> list[str]:
+    """``2 new nodes, 277.40 more a month``."""
+    if scale_up is None or not scale_up.nodes:
+        return []
+    cost = "" if scale_up.cost is None else f", {scale_up.cost:,.2f} more a month"
+    return [f"{format_count(len(scale_up.nodes), 'new node')}{cost}"]
+
+
+def words_of_good(placements: Sequence[Placement]) -> str:
+    """``3 of 4 pods``: how many have a node."""
+    return f"{sum(each.good for each in placements)} of {format_count(len(placements), 'pod')}"
