@@ -30,13 +30,13 @@ from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups, 
 from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
 from kwhatif.commands.autoscale.result import AutoscaleResult
 from kwhatif.results.base import Fidelity, Result
-from kwhatif.simulation.autoscalers.growth_alone import Growing
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, observation_time_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.autoscalers.scaler import Autoscaler
 from kwhatif.simulation.inputs import PROVISION_SECONDS, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.growth_alone import Growing
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question, Scenario
