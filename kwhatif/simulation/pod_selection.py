@@ -162,7 +162,11 @@ class PodQuestion(Question[R_co]):
         if case.expanded.rollouts:
             # An update is begun but once.
             case.change = expand_manifests(
-                case.snapshot, case.manifests, case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+                case.snapshot,
+                case.manifests,
+                case.inputs.manifest_options,
+                case.scheduler_options.kubernetes_version,
+                gates=case.gates,
             )
         whole = None if case.change is None else copy.copy(case.change)
         own, choice = list(case.expanded.all_pods()), list(more.all_pods())

@@ -65,7 +65,8 @@ class Explain(PodQuestion[ExplainResult]):
         (case,) = cases
         found = explain_pods(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
         change = case.change
-        if change is None:
+        if change is None or case.session.setup.extenders is not None:
+            # Who is asked over the network is not asked twice.
             return found
         run = place_pods(case.session.fork(), change.pods, rollouts=change.rollouts, others=case.unknown_kinds)
         never_made = NeverMade(change.refusals, change.failed)
