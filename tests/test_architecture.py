@@ -482,7 +482,7 @@ def test_the_command_line_is_the_only_one_to_know_typer() -> None:
         ("joblib", {"fleet.executors"}),
         ("kubernetes", {"snapshot.live.live_cluster"}),
         ("optuna", {"commands.sweep.points"}),
-        ("pyarrow", {"fleet.rows_file"}),
+        ("pyarrow", {"fleet.rows_parquet"}),
         ("ray", {"fleet.remote_executors"}),
         ("re2", {"cel.patterns"}),
         ("rich", {"render.screen"}),
