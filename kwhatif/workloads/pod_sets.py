@@ -24,6 +24,7 @@ from msgspec import Meta
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.decode import describe_value
 from kwhatif.api.field_types import check_part
+from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import deep_copy_json, group_of, name_of, namespace_of, section, uid_of
@@ -164,6 +165,9 @@ def _count_of(pods: PodSet, place: _Place) -> int:
 
 def _children(pods: PodSet, place: _Place) -> Iterator[Object]:
     owner, count = place.owner, _count_of(pods, place)
+    # Refused before there is one of them; they are counted when they are made.
+    with pods_to_make(pods_left()):
+        make_room(count, f"{owner.get('kind')} {name_of(owner)}")
     words = {
         "name": name_of(owner),
         "namespace": namespace_of(owner),

@@ -102,5 +102,5 @@ def test_every_kind_has_places_where_something_may_be_wrong() -> None:
     types = newest_types()
     served = {f"{version} {kind}" for kind, versions in types.versions.items() for version in versions}
     assert served <= {name for sort, name in kinds if sort in ("manifest", "rules", "custom")}
-    read = {kind.name for kind in READ_KINDS}
+    read = {kind.kind for kind in READ_KINDS}
     assert read <= {name.rpartition(" ")[2] for _, name in kinds}

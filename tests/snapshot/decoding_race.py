@@ -34,7 +34,7 @@ class AtOnce(LiveCluster):
             return Reply(200, {}, b'{"gitVersion": "v1.33.0"}')
         if path not in self._kinds:
             return Reply(404, {}, b"{}")
-        body = {"kind": f"{self._kinds[path].name}List", "items": [{"metadata": {"name": "a"}}]}
+        body = {"kind": f"{self._kinds[path].kind}List", "items": [{"metadata": {"name": "a"}}]}
         if not hasattr(self._first, "gone"):
             self._first.gone = True
             self._together.wait()

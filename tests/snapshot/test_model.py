@@ -186,12 +186,13 @@ def test_a_dash_is_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) ->
 
 
 @pytest.mark.posix
-def test_a_link_is_followed_not_replaced(tmp_path: Path) -> None:
+def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
     write_snapshot(Snapshot(), str(tmp_path / "link.json"))
-    assert (tmp_path / "link.json").is_symlink()
-    assert "ClusterSnapshot" in (tmp_path / "real.json").read_text()
+    assert not (tmp_path / "link.json").is_symlink()
+    assert "ClusterSnapshot" in (tmp_path / "link.json").read_text()
+    assert (tmp_path / "real.json").read_text() == "old"
 
 
 def test_a_failure_on_the_way_keeps_the_old_file_and_leaves_no_draft(

@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.api.document_numbers import Number
+from kwhatif.api.document_numbers import Measure, Number
 from kwhatif.commands.conformance.compare_descheduling import descheduling_differences
 from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
 from kwhatif.commands.conformance.recorded_groups import RecordedGroups, group_differences
@@ -187,7 +187,7 @@ class RecordedPermit(msgspec.Struct):
     """What Permit plugins answered, if not that the pod may go on."""
 
     code: str
-    seconds: float | None = None
+    seconds: Measure | None = None
     plugin: str | None = None
 
 
@@ -201,7 +201,7 @@ class RecordedRejection(msgspec.Struct):
 class RecordedTimeout(msgspec.Struct):
     """A permit that timed out, and all it dragged along."""
 
-    seconds: float
+    seconds: Measure
     pod: str
     rejected: list[RecordedRejection] = []
 
@@ -226,7 +226,7 @@ class RecordedAttempt(msgspec.Struct, rename="camel"):
     hint: str | None = None
     hinted: bool | None = None
     error: str | None = None
-    step: int | None = None
+    step: Number | None = None
     permit: RecordedPermit | None = None
     outcome: str | None = None
     allowed: list[str] | None = None

@@ -114,7 +114,7 @@ class FreeVolumeIndex:
         begins = np.cumsum(counts) - counts
         place = np.full(len(self._sizes), -1, np.intp)
         place[by_group] = np.arange(len(left)) - begins[self.group[by_group]]
-        skipped = self._skipped(taken, place)
+        skipped = self._skip_taken(taken, place)
         offers = begins[self.offer] + skipped
         picked = np.where(
             skipped < counts[self.offer], by_group[np.minimum(offers, len(left) - 1)], np.intp(len(self._sizes))
@@ -122,7 +122,7 @@ class FreeVolumeIndex:
         got[self.row[self._starts]] = self.numbers[np.minimum.reduceat(picked, self._starts)]
         return got
 
-    def _skipped(self, taken: IntpArray, place: IntpArray) -> IntpArray:
+    def _skip_taken(self, taken: IntpArray, place: IntpArray) -> IntpArray:
         """intp[E]: how many of a group's first free volumes are not to be had on the node.
 
         ``place`` is where each volume stands among the free ones of its group, -1 for one that is not free.

@@ -188,7 +188,7 @@ def _read(path: str, max_bytes: int) -> bytes:
     """What is there, or one byte more than the limit, so that whoever looks finds it too large."""
     if path == STDIN:
         if sys.stdin is None:  # type: ignore[redundant-expr, unused-ignore]
-            raise InputError("it is closed: there is nothing to read from")
+            raise InputError("it is closed: there is nothing to read from", source="standard input")
         return _read_to_end(sys.stdin.buffer, 0, max_bytes)
     with open(path, "rb") as file:
         found = os.fstat(file.fileno())

@@ -65,7 +65,7 @@ def plan_builds(folders: Sequence[str]) -> KustomizeBuilds:
     for folder in here:
         if folder in led_to:
             continue
-        reached = list(_reached(folder, known))
+        reached = list(_reachable_builds(folder, known))
         problem = next((one.problem for one in reached if one.problem), "")
         if problem:
             builds.not_built[folder] = problem
@@ -115,7 +115,7 @@ def _follow_entry(one: _Kustomization, entry: Any, known: dict[str, _Kustomizati
         one.problem = one.problem or f"{entry} of {display_path(one.folder)} is not there, and nothing is fetched"
 
 
-def _reached(folder: str, known: dict[str, _Kustomization]) -> Iterator[_Kustomization]:
+def _reachable_builds(folder: str, known: dict[str, _Kustomization]) -> Iterator[_Kustomization]:
     seen: set[str] = set()
     ahead = [folder]
     while ahead:

@@ -89,7 +89,7 @@ def test_what_is_no_object_is_passed_over_in_revisions_too_and_places_name_the_r
 
 @pytest.mark.usefixtures("repository")
 def test_of_revisions_nothing_is_built() -> None:
-    with pytest.raises(UsageError, match="--render builds directories, not revisions of git"):
+    with pytest.raises(UsageError, match="render builds directories, not revisions of git"):
         gate("apps", snapshot=SNAPSHOT, base="one", render="auto")
 
 

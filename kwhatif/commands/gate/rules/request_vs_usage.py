@@ -25,8 +25,12 @@ class RequestVsUsageParameters(Parameters, frozen=True, kw_only=True):
     usage: Annotated[
         tuple[str, ...], Meta(description="Files with usage, as kwhatif rightsize reads them; else the snapshot's.")
     ] = ()
-    most: Annotated[float, Meta(gt=0, description="A request is at most so many times the peak of what ran.")] = 3.0
-    least: Annotated[float, Meta(ge=0, description="A request is at least so much of the peak of what ran.")] = 0.5
+    most: Annotated[
+        float, Meta(gt=0, le=1e6, description="A request is at most so many times the peak of what ran.")
+    ] = 3.0
+    least: Annotated[
+        float, Meta(ge=0, le=1e6, description="A request is at least so much of the peak of what ran.")
+    ] = 0.5
 
 
 class RequestVsUsage(Rule[RequestVsUsageParameters]):
