@@ -94,13 +94,13 @@ def run_until_stable(grown: Placed, before: ConfiguredGroups, known: ConfiguredG
     quiet.rested = replace(
         grown.rested,
         removed_nodes=tuple(NodeCount(group=name, nodes=nodes) for name, nodes in sorted(shrinking.gone.items())),
-        saved=_saved(shrinking.gone, known),
+        saved=_monthly_savings(shrinking.gone, known),
     )
     quiet.session, quiet.gone = shrinking.session, shrinking.gone
     return quiet
 
 
-def _saved(gone: Counter[str], known: ConfiguredGroups) -> float | None:
+def _monthly_savings(gone: Counter[str], known: ConfiguredGroups) -> float | None:
     """What the nodes that have gone cost a month; None if a price is not known."""
     prices = {group.name: group.price for group in known.groups}
     costs = [prices[name] for name in gone]
@@ -205,7 +205,7 @@ class _Shrinking:
             self.over = True
             why = "who runs there would wait, or room is found for others"
             text = f"{format_some(sorted(going))} would go and come back: {why}"
-            return self._told(text, wait)
+            return self._end_round(text, wait)
         for group in self._known.groups:
             mine = going.intersection(group.nodes)
             self.gone.update({group.name: len(mine)} if mine else {})
@@ -213,9 +213,11 @@ class _Shrinking:
         self.session, self._pending = run.end.session, run.rested.pending
         waiting = {each.pod for each in self._pending}
         self._pods = [pod for pod in run.end.pods if pod.key in waiting]
-        return self._told(f"{format_count(len(going), 'node goes', 'nodes go')}: {format_some(sorted(going))}", wait)
+        return self._end_round(
+            f"{format_count(len(going), 'node goes', 'nodes go')}: {format_some(sorted(going))}", wait
+        )
 
-    def _told(self, what: str, wait: int) -> QuietStep:
+    def _end_round(self, what: str, wait: int) -> QuietStep:
         self._time += wait
         return QuietStep(time=self._time, what=what, nodes=len(self.session.cluster), waiting=len(self._pending))
 

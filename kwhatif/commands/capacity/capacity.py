@@ -117,12 +117,12 @@ def measure_capacity(
     verdict = f"{_unit(templates, release, len(asked))} fits {'once' if fits == 1 else f'{fits} times'}"
     verdict += "" if enough else f", not {at_least}"
 
-    def concluded(fidelity: Fidelity) -> CapacityResult:
+    def make_result(fidelity: Fidelity) -> CapacityResult:
         rested = Rested(pending=pending)
         outcome = conclude(rested, never_made, fidelity, verdict)
         return result(fidelity=fidelity, outcome=replace(outcome, good=enough))
 
-    return PendingResult([basis], concluded)
+    return PendingResult([basis], make_result)
 
 
 def room_for(session: Session, asked: PodToSchedule, claims: Sequence[object], limit: int) -> int:

@@ -90,14 +90,14 @@ def drain_nodes(
     )
     basis = RunRecord(session, run.asked, placements, evicted=evicted)
 
-    def concluded(fidelity: Fidelity) -> DrainResult:
+    def make_result(fidelity: Fidelity) -> DrainResult:
         stuck = not all(each.drained for each in nodes) or any(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
         outcome = conclude(rested, never_made, fidelity, words + _verdict(nodes, rested, driven_out), bad=stuck)
         return result(fidelity=fidelity, outcome=outcome)
 
-    return PendingResult([basis], concluded), after.session
+    return PendingResult([basis], make_result), after.session
 
 
 def _verdict(nodes: Sequence[DrainedNode], rested: Rested, driven_out: int) -> str:

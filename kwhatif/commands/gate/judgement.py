@@ -144,8 +144,8 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, ru
         judged.run()
     told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
     return GateResult(
-        outcome=run.judged(
-            context.fidelity, NeverMade(**proposal.refusal_fields), judged.told, good=judged.verdict != "fail"
+        outcome=run.conclude(
+            context.fidelity, NeverMade(**proposal.refusal_fields), judged.verdict_text, good=judged.verdict != "fail"
         ),
         verdict=judged.verdict,
         judged="everything" if proposal.base is None else "change",
@@ -289,7 +289,7 @@ class _Judgement:
         self.findings.sort(key=_place)
 
     @property
-    def told(self) -> str:
+    def verdict_text(self) -> str:
         """``FAIL  2 errors, 1 warning, 1 exempted``."""
         errors = sum(finding.level == "error" for finding in self.findings)
         warned = len(self.findings) - errors

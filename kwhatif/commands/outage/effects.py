@@ -256,7 +256,7 @@ class _Run:
         settling.make_again([(victim, by.get(victim.key)) for victim in self.evicted], {})
         settling.run()
         ended, more = settling.placements(), settling.replacements()
-        found = settling.rested(ended, more)
+        found = settling.rest(ended, more)
         self.rested = dataclasses.replace(found, victims=(*emptied, *found.victims))
         homes = settling.homes_of_victims()
         for info in settling.evicted_since():

@@ -52,14 +52,14 @@ def conclude(
         not_created=tuple(
             NotCreated(workload=each.owner, pods=each.pods, why=each.message) for each in never_made.failed
         ),
-        added_nodes=_added(rested),
+        added_nodes=_added_nodes(rested),
         removed_nodes=rested.removed_nodes,
         cost=_cost(rested),
         unknown=unknown,
     )
 
 
-def _added(rested: Rested) -> tuple[NodeCount, ...]:
+def _added_nodes(rested: Rested) -> tuple[NodeCount, ...]:
     counts = Counter(each.group for each in rested.scale_up.nodes) if rested.scale_up is not None else Counter[str]()
     return tuple(NodeCount(group=group, nodes=nodes) for group, nodes in sorted(counts.items()))
 

@@ -87,7 +87,7 @@ def go_on(
             text = f"it had to leave {now.node} again for {out[each.pod]}{rest}"
             now = replace(now, outcome="preempted", node="", message=text)
         told.append(now)
-    rested = settling.rested(ended.values(), replacements)
+    rested = settling.rest(ended.values(), replacements)
     others = [each for each in still if each.pod not in ended]
     rested = dataclasses.replace(
         rested, pending=(*book.pending(others, pods, causes), *rested.pending), victims=(*drained, *rested.victims)

@@ -50,7 +50,7 @@ class Placed:
         verdict = before + words_of(self.rested, never_made, self.told, stuck)
         return conclude(self.rested, never_made, fidelity, verdict, bad=bool(stuck))
 
-    def judged(self, fidelity: Fidelity, never_made: NeverMade, verdict: str, *, good: bool) -> Outcome:
+    def conclude(self, fidelity: Fidelity, never_made: NeverMade, verdict: str, *, good: bool) -> Outcome:
         """How the run ended, where rules say whether that is good."""
         found = conclude(self.rested, never_made, fidelity, verdict)
         return replace(found, good=good)

@@ -88,7 +88,7 @@ class Settling:
         simulator = self.simulator
         found = self._growth.placement(asked, info)
         if found.victims:
-            found = replace(found, victims=tuple(map(self.told, found.victims)))
+            found = replace(found, victims=tuple(map(self.describe_victim, found.victims)))
         by = simulator.evicted.get(info.uid)
         if by is None:
             return found
@@ -131,7 +131,7 @@ class Settling:
         found = self.session.cluster.find(uid)
         return "" if found is None else self.session.cluster.columns.names[found[1]]
 
-    def told(self, victim: Victim) -> Victim:
+    def describe_victim(self, victim: Victim) -> Victim:
         """The victim with the pod that stands for it in the end, and where that lands."""
         uid = self._uid_of_victim.get((victim.pod, victim.node)) or self._uid_before.get(victim.pod)
         heir = None if uid is None else self._heir(uid)
@@ -178,7 +178,7 @@ class Settling:
             return attempt.pod.key
         return next((pod.key for pod in self.simulator.strangers if pod.identity == uid), "")
 
-    def rested(self, placements: Iterable[Placement], replacements: Iterable[Placement]) -> Rested:
+    def rest(self, placements: Iterable[Placement], replacements: Iterable[Placement]) -> Rested:
         """How this ended, by what became of the pods that arrived and of those made again."""
         simulator, book = self.simulator, self._book
         pods: dict[str, Pod] = {info.key: info.pod for _, info in self._asked.values()}

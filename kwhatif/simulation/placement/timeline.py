@@ -47,7 +47,7 @@ def simulate_timeline(
     left = [pending_pod_of(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
     unclaimed = {item.pod.key: item.pod for item in asked}
     at_home = settling.homes_of_victims()
-    rested = settling.rested(placements[len(run.placements) :], replacements)
+    rested = settling.rest(placements[len(run.placements) :], replacements)
     return Placed(
         basis=RunRecord(session, asked, placements, others),
         end=FinalState(session, [*left, *aside, *simulator.strangers]),

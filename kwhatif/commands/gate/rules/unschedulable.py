@@ -62,9 +62,9 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     hint="kwhatif chances tells how many, and where the others go",
                 )
         self.summary = f"{pods - left} of {pods} new pods have a node"
-        yield from self._evicted(context)
+        yield from self._find_evicted(context)
 
-    def _evicted(self, context: Context) -> Iterator[Finding]:
+    def _find_evicted(self, context: Context) -> Iterator[Finding]:
         """Pods that had to leave for new ones and find no other node, by workload."""
         given, out = self.given, dict[str, list[PendingPod]]()
         for each in context.rested.pending if given.evicted and not given.selector else ():
