@@ -265,7 +265,7 @@ class _Run:
             counts["homeless"] += info.key not in homes and PodRecreator.is_recreated(info)
         by_pod = {each.pod: each for each in ended}
         for old, info, attempt, victims in tried:
-            told = tuple(map(settling.told, victims))
+            told = tuple(map(settling.describe_victim, victims))
             now = by_pod.get(info.key)
             where = session.cluster.find(info.uid)
             home = homes.get(info.key, "") if where is None else session.cluster.columns.names[where[1]]

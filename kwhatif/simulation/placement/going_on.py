@@ -81,7 +81,7 @@ def go_on(
     at_home = settling.homes_of_victims()
     for each in run.placements:
         now = ended.get(each.pod, each)
-        now = replace(now, victims=tuple(map(settling.told, each.victims)) or now.victims)
+        now = replace(now, victims=tuple(map(settling.describe_victim, each.victims)) or now.victims)
         if now.good and now.node and each.pod in out and each.pod not in ended:
             rest = "" if each.pod in at_home else ", and finds no other node"
             text = f"it had to leave {now.node} again for {out[each.pod]}{rest}"
