@@ -216,7 +216,7 @@ def owned(name: str, **metadata: Any) -> dict[str, Any]:
         (
             [bound("a", status={"startTime": "soon"})],
             (),
-            'pod default/a: expected a start time such as "2026-03-01T11:29:02Z", found "soon"',
+            '$.items[1].status.startTime: expected a time such as "2026-03-01T11:29:02Z", found "soon"',
         ),
         (
             [
@@ -226,7 +226,8 @@ def owned(name: str, **metadata: Any) -> dict[str, Any]:
                 workload("Deployment", "d"),
             ],
             ("--scale", "deployment/default/d=1"),
-            'creationTimestamp of pod a: expected a time such as "2026-03-01T11:29:02Z", found "2026-03-01T11:29:02"',
+            '$.items[1].metadata.creationTimestamp: expected a time such as "2026-03-01T11:29:02Z", '
+            'found "2026-03-01T11:29:02"',
         ),
     ],
 )
@@ -235,7 +236,7 @@ def test_what_is_wrong_is_told_with_file_and_object(
 ) -> None:
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [NODE, *objects]}))
-    assert refused("place", SMALL, "--snapshot", str(path), *words) == f"{' '.join(words) or path}: {problem}"
+    assert refused("place", SMALL, "--snapshot", str(path), *words) == f"{path}: {problem}"
 
 
 def test_a_pod_that_nobody_schedules_is_not_trimmed_for_and_its_file_is_named(tmp_path: Path) -> None:

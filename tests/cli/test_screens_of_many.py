@@ -25,7 +25,7 @@ QUESTIONS = {
     "explain": (["explain", "fits", "--snapshot", "cluster"], "goes to"),
     "explain, in vain": (["explain", "large", "--snapshot", "cluster"], "finds no node"),
     "expand": (["expand", "fits", "--snapshot", "cluster"], "60"),
-    "capacity": (["capacity", "fits", "--snapshot", "cluster"], "Fits 288 times"),
+    "capacity": (["capacity", "fits", "--snapshot", "cluster"], "Fits 4 times"),
     "gate": (["gate", "large", "--snapshot", "cluster"], "FAIL"),
     "drain of one": (["drain", node_name(1), "--ignore-daemonsets", "--snapshot", "cluster"], "of 1 node drained"),
     "drain of a zone": (

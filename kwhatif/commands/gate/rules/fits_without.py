@@ -53,7 +53,7 @@ class FitsWithout(Rule[FitsWithoutParameters]):
                 key = what, str(finding.subject or "")
                 if key not in worst or pods > worst[key][0]:
                     worst[key] = pods, finding
-        tried = f": without {format_some([name for _, name, _ in cases], 3)}" if cases else ""
+        tried = f": without {format_some([name for _, name, _ in cases], 1)}" if cases else ""
         self.summary = f"{len(cases) - len(bad)} of {format_count(len(cases), 'case')} are survived{tried}"
         yield from (finding for _, finding in worst.values())
 

@@ -34,10 +34,16 @@ def diff_blocks(result: DiffResult) -> list[Block]:
     return blocks
 
 
+def _file_name(path: str, other: str) -> str:
+    """The name of a file without its folders, where that tells it from the other one."""
+    name = path.rpartition("/")[2]
+    return name if name != other.rpartition("/")[2] else path
+
+
 def _facts(result: DiffResult) -> Iterator[tuple[str, str]]:
     versions = [f" (Kubernetes {v})" if v else "" for v in (result.version_before, result.version_after)]
-    yield "Before", (result.before or NONE) + versions[0]
-    yield "After", (result.after or NONE) + versions[1]
+    yield "Before", (_file_name(result.before, result.after) or NONE) + versions[0]
+    yield "After", (_file_name(result.after, result.before) or NONE) + versions[1]
     for kind, changes in result.totals.items():
         yield kind, ", ".join(f"{number} {change}" for change, number in changes.items())
     for label, kinds in (("Only before", result.only_before), ("Only after", result.only_after)):
