@@ -53,8 +53,9 @@ class FitsWithout(Rule[FitsWithoutParameters]):
                 key = what, str(finding.subject or "")
                 if key not in worst or pods > worst[key][0]:
                     worst[key] = pods, finding
-        tried = f": without {format_some([name for _, name, _ in cases], 1)}" if cases else ""
-        self.summary = f"{len(cases) - len(bad)} of {format_count(len(cases), 'case')} are survived{tried}"
+        # Findings name what was lost; where there is none, the rule says what it tried.
+        tried = f": without {format_some([name for _, name, _ in cases], 3)}" if cases and not bad else ""
+        self.summary = f"{len(cases) - len(bad)} of {len(cases)} survived{tried}"
         yield from (finding for _, finding in worst.values())
 
     def _findings(self, context: Context, what: str, name: str, nodes: list[str]) -> list[tuple[str, int, Finding]]:
