@@ -74,7 +74,7 @@ def cluster_types(
 ) -> Types:
     """The types of a cluster of a minor; those of the minor where the cluster says nothing else."""
     if not besides and not absent:
-        return types_of(minor, gates) if gates else types_of(minor)
+        return types_of(minor, gates)
     return ClusterTypes(types_of(minor).minor, besides, absent, gates)
 
 
