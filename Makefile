@@ -8,6 +8,9 @@ VENV ?= .venv
 CONFORMANCE ?= ../shared/conformance/full
 ARGS ?=
 
+# Tests start the command hundreds of times, and each start compiles all modules anew where this is set.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev

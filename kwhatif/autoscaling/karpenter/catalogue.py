@@ -56,17 +56,26 @@ class Offering:
 
     @cached_property
     def requirements(self) -> Requirements:
-        told = zip(self.reservation_labels, (self.reservation, self.reservation_type), strict=False)
+        reserved_by = self._reserved_by
         return merge_requirements(
-            {},
-            Requirement.from_selector(ZONE, "In", (self.zone,)),
-            Requirement.from_selector(CAPACITY_TYPE, "In", (self.capacity_type,)),
+            of_labels(self.labels),
             *(
-                Requirement.from_selector(key, "In" if held else "DoesNotExist", (held,) if held else ())
-                for key, held in told
+                Requirement.from_selector(key, "DoesNotExist", ())
+                for key in self.reservation_labels[:2]
+                if key not in reserved_by
             ),
-            *((Requirement.from_selector(ZONE_ID, "In", (self.zone_id,)),) if self.zone_id else ()),
         )
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """The labels that a machine has because it was launched from this offering."""
+        zone_id = {ZONE_ID: self.zone_id} if self.zone_id else {}
+        return {ZONE: self.zone, CAPACITY_TYPE: self.capacity_type, **self._reserved_by, **zone_id}
+
+    @cached_property
+    def _reserved_by(self) -> Mapping[str, str]:
+        values = zip(self.reservation_labels, (self.reservation, self.reservation_type), strict=False)
+        return {key: value for key, value in values if value}
 
 
 @dataclass(frozen=True)

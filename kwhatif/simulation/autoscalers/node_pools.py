@@ -21,13 +21,11 @@ from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
 from kwhatif.autoscaling.karpenter.pod_data import Amounts, amounts, subtract, total
 from kwhatif.autoscaling.karpenter.requirements import (
-    CAPACITY_TYPE,
     HOSTNAME,
     INITIALIZED,
     INSTANCE_TYPE,
     NODE_POOL,
     REGISTERED,
-    ZONE,
 )
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 from kwhatif.autoscaling.karpenter.state import NODES
@@ -108,8 +106,7 @@ class PoolAutoscaler:
         labels = {
             **type_.labels,
             **claim.labels(),
-            ZONE: offer.zone,
-            CAPACITY_TYPE: offer.capacity_type,
+            **offer.labels,
             INSTANCE_TYPE: type_.name,
             HOSTNAME: name,
             REGISTERED: "true",

@@ -29,6 +29,9 @@ from kwhatif.simulation.inputs import PROVISION_SECONDS
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 
+MOST_FRUITLESS_ROUNDS = 10
+"""How often in a row nodes may come for pods none of which then finds a node. Upstream has no such end."""
+
 
 class Autoscaler(Protocol):
     """The small question that cluster-autoscaler and Karpenter answer."""
@@ -67,9 +70,19 @@ class Scaler:
     _came: list[_PendingNode] = field(default_factory=list)
     _why_not: dict[str, list[GroupRefusal]] = field(default_factory=dict)
     _chance: Chance | None = None
+    _helped_last: frozenset[str] = frozenset()
+    _fruitless_rounds: int = 0
 
     def ask(self, session: Session, waiting: Sequence[Pod]) -> list[UpcomingNode]:
-        """The nodes that come for pods without one; they are not there yet."""
+        """The nodes that come for pods without one; they are not there yet. None after ``MOST_FRUITLESS_ROUNDS``."""
+        keys = frozenset(pod.key for pod in waiting)
+        self._fruitless_rounds = self._fruitless_rounds + 1 if self._helped_last and self._helped_last <= keys else 0
+        self._helped_last = frozenset()
+        if self._fruitless_rounds >= MOST_FRUITLESS_ROUNDS:
+            reason = f"nodes came {MOST_FRUITLESS_ROUNDS} times in a row, and it found room on none"
+            refusals = [GroupRefusal(autoscaler=each.name, group="", reasons=(reason,)) for each in self.autoscalers]
+            self._why_not.update({pod.key: refusals for pod in waiting})
+            return []
         later, now = self.later(session, waiting), self.now + timedelta(seconds=self.time)
         taken = set(session.cluster.columns.names)
         for pod in waiting:
@@ -81,6 +94,7 @@ class Scaler:
             found += answer.nodes
             self._came += [_PendingNode(autoscaler.name, each, self.time + self.provision) for each in answer.nodes]
             self._remember(autoscaler.name, answer)
+        self._helped_last = keys if found else frozenset()
         return found
 
     def _remember(self, autoscaler: str, answer: AutoscalerPlan) -> None:
