@@ -47,7 +47,18 @@ def measure(nodes: int, each: int, folder: Path) -> dict[str, Any]:
     items = [{"apiVersion": "v1", "kind": "Node", **roomy(number, each)} for number in range(nodes)]
     cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
     manifest.write_text(json.dumps(deployment()), encoding="utf-8")
-    command = [sys.executable, "-m", "kwhatif", "capacity", str(manifest), "--snapshot", str(cluster), "-o", "json"]
+    command = [
+        sys.executable,
+        "-m",
+        "kwhatif",
+        "capacity",
+        "--pod",
+        str(manifest),
+        "--snapshot",
+        str(cluster),
+        "-o",
+        "json",
+    ]
     before, started = os.times().children_user, time.perf_counter()
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     seconds, user = time.perf_counter() - started, os.times().children_user - before

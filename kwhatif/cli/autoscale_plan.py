@@ -15,7 +15,6 @@ from kwhatif.cli.options import (
     ManifestFlags,
     Namespace,
     ProvisionTime,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
@@ -34,7 +33,7 @@ from kwhatif.cli.output import (
 )
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Result
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.render.blocks import Block
@@ -91,7 +90,7 @@ def plan(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
 ) -> None:
     """Say what cluster-autoscaler 1.36 or Karpenter 1.13 would do with pods that find no node, and with nodes that are

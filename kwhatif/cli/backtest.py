@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.option_groups import Excluding, expand_groups
-from kwhatif.cli.options import Everything, SchedulerFlags, Tables, TablesOutput, argument, option
+from kwhatif.cli.options import Everything, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -58,7 +58,7 @@ def backtest(
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
-    engine: Annotated[SchedulerFlags, Excluding("policy")],
+    engine: Annotated[SchedulerOptions, Excluding("policy")],
 ) -> None:
     """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
 

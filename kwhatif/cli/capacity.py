@@ -15,7 +15,6 @@ from kwhatif.cli.options import (
     ManifestFiles,
     ManifestFlags,
     Namespace,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     option,
@@ -29,7 +28,7 @@ from kwhatif.cli.output import (
     reports_of,
     write_result_reports,
 )
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -57,7 +56,7 @@ def capacity(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
     scaling: AutoscalingFlags,
 ) -> None:

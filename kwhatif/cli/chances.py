@@ -15,13 +15,12 @@ from kwhatif.cli.options import (
     ManifestFiles,
     ManifestFlags,
     Namespace,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     option,
 )
 from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -54,7 +53,7 @@ def chances(
     fleet: FleetFlags,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
 ) -> None:
     """Place pods many times, each time leaving to chance what kube-scheduler leaves to it, and count what happens.

@@ -7,9 +7,11 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.options import Everything, FeatureGates, Plugins, SkipUnknown, Tables, TablesOutput, argument, option
+from kwhatif.cli.option_groups import Only, expand_groups
+from kwhatif.cli.options import Everything, Tables, TablesOutput, argument, option
 from kwhatif.cli.output import compress_file, finish, new_file, render_result
 from kwhatif.progress import track
+from kwhatif.simulation.inputs import SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.versions import Features
@@ -18,6 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
+@expand_groups
 def conformance(
     files: Annotated[
         list[str],
@@ -46,9 +49,8 @@ def conformance(
             "as in 1.34-volumes.jsonl.gz, else the newest; 1.22 for scenarios with a legacy Policy.",
         ),
     ] = None,
-    feature_gates: FeatureGates = None,
-    plugin: Plugins = None,
-    skip_unknown_plugins: SkipUnknown = False,
+    *,
+    engine: Annotated[SchedulerOptions, Only("feature_gates", "plugins", "skip_unknown_plugins")],
 ) -> None:
     """Replay scenarios, and compare the answers with what a real kube-scheduler was recorded to do.
 
@@ -70,7 +72,7 @@ def conformance(
     from kwhatif.snapshot.read.files import display_path
     from kwhatif.versions.minors import LEGACY_MINOR
 
-    outside = load_outside(plugin or ())
+    outside = load_outside(engine.plugins or ())
     notes = Notes()
     encoder = msgspec.json.Encoder()
     by_minor: dict[str, Features] = {}
@@ -88,10 +90,14 @@ def conformance(
                 minor = LEGACY_MINOR if legacy and not kubernetes_version else named
                 if minor not in by_minor:
                     by_minor[minor] = choose_minor(
-                        kubernetes_version, feature_gates, notes, otherwise=minor, legacy=True
+                        kubernetes_version, engine.feature_gates, notes, otherwise=minor, legacy=True
                     )
                 got = replay_scenario(
-                    scenario, source=where, features=by_minor[minor], outside=outside, skip_unknown=skip_unknown_plugins
+                    scenario,
+                    source=where,
+                    features=by_minor[minor],
+                    outside=outside,
+                    skip_unknown=engine.skip_unknown_plugins,
                 )
                 if out is not None:
                     out.write(encoder.encode(got) + b"\n")

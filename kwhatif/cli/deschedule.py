@@ -14,14 +14,13 @@ from kwhatif.cli.options import (
     AutoscalingFlags,
     Everything,
     ManifestFlags,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     option,
     seconds,
 )
 from kwhatif.cli.output import check_stdin, finish, render_result
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -74,7 +73,7 @@ def deschedule(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: Annotated[SchedulerFlags, Excluding("policy")],
+    engine: Annotated[SchedulerOptions, Excluding("policy")],
     edits: EditOptions,
     scaling: AutoscalingFlags,
 ) -> None:

@@ -15,7 +15,6 @@ from kwhatif.cli.options import (
     ManifestFlags,
     Namespace,
     Replay,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
@@ -31,7 +30,7 @@ from kwhatif.cli.output import (
     write_result_reports,
 )
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -96,7 +95,7 @@ def diff(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: Annotated[SchedulerFlags, Excluding("policy", "call_extenders")],
+    engine: Annotated[SchedulerOptions, Excluding("policy", "call_extenders")],
     edits: EditOptions,
     scaling: AutoscalingFlags,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
+from kwhatif.cli.completion import complete_node
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
@@ -14,11 +15,9 @@ from kwhatif.cli.options import (
     Everything,
     ManifestFlags,
     Namespace,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
-    complete_node,
     option,
 )
 from kwhatif.cli.output import (
@@ -30,7 +29,7 @@ from kwhatif.cli.output import (
     reports_of,
     write_result_reports,
 )
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -71,7 +70,7 @@ def drain(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
     scaling: AutoscalingFlags,
 ) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Collection
 from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kwhatif.cli.options import complete_node, complete_pod, complete_workload, option
+from kwhatif.cli.completion import complete_node, complete_pod, complete_workload
+from kwhatif.cli.options import option
 from kwhatif.simulation.edits.flags import ADD_NODES, OPTIONS, read_options
 from kwhatif.simulation.edits.kind import ParsedEdit
 

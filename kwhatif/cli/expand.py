@@ -8,8 +8,8 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import Everything, ManifestFiles, Namespace, RequestFlags, Strict, Tables
+from kwhatif.cli.option_groups import Only, expand_groups
+from kwhatif.cli.options import Everything, ManifestFiles, Namespace, RequestFlags, Tables
 from kwhatif.cli.output import check_stdin, finish, render_result
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -30,7 +30,7 @@ def expand(
     everything: Everything = False,
     *,
     cluster: ClusterFlags,
-    strict: Strict = False,
+    engine: Annotated[SchedulerOptions, Only("strict")],
     reading: RequestFlags,
     edits: EditOptions,
 ) -> None:
@@ -44,12 +44,8 @@ def expand(
 
     source = cluster.find_source()
     check_stdin(*files, source, *(edits.edits or ()))
-    result = ask(
-        Expand(),
-        Scenario(
-            Inputs(source, files, namespace, edits or None, reading.with_rules_file()), SchedulerOptions(strict=strict)
-        ),
-    )
+    inputs = Inputs(source, files, namespace, edits or None, reading.with_rules_file())
+    result = ask(Expand(), Scenario(inputs, engine))
     finish(_render(result, output, everything), result.exit_code, result.notes)
 
 

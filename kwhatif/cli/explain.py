@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
+from kwhatif.cli.completion import complete_node
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import AnyNamespace, ManifestFlags, PodFiles, PodWords, SchedulerFlags, complete_node, option
+from kwhatif.cli.options import AnyNamespace, ManifestFlags, PodFiles, PodWords, option
 from kwhatif.cli.output import (
     ReportFiles,
     check_stdin,
@@ -21,7 +22,7 @@ from kwhatif.cli.output import (
     write_result_reports,
 )
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -86,7 +87,7 @@ def explain(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
 ) -> None:
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.

@@ -22,14 +22,13 @@ from kwhatif.cli.options import (
     Explained,
     Namespace,
     RequestFlags,
-    SchedulerFlags,
     Seed,
     argument,
     option,
 )
 from kwhatif.cli.output import HTML, Reports, check_stdin, finish, is_mapped, page, reports_of, screen, write_reports
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.results.gate import GateResult
@@ -129,7 +128,7 @@ def gate(
     *,
     cluster: ClusterFlags,
     reading: RequestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
     scaling: AutoscalingFlags,
 ) -> None:

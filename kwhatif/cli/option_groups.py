@@ -1,34 +1,50 @@
 """Options that belong together, as a class: a command takes the class, and its users see each option.
 
     @dataclass(frozen=True)
-    class EngineOptions:
-        policy: Policy = None
-        seed: Seed = None
+    class SchedulerOptions:
+        policy: Annotated[str | None, Flag("--policy", help="...")] = None
+        seed: Annotated[int | None, Flag("--seed", help="...")] = None
 
     @app.command()
-    @grouped
-    def place(files: Files, *, engine: EngineOptions) -> None: ...
+    @expand_groups
+    def place(files: Files, *, engine: SchedulerOptions) -> None: ...
 
-``place`` then has ``--policy`` and ``--seed`` where ``engine`` stands, and is called with one ``EngineOptions``. A
-command that does without some of them says ``Annotated[EngineOptions, Without("seed")]``; fields of the class that are
-no options have no annotation for typer.
+``place`` then has ``--policy`` and ``--seed`` where ``engine`` stands, and is called with one ``SchedulerOptions``. A
+command that does without some of them says ``Annotated[SchedulerOptions, Excluding("seed")]``. A field is an option if
+it has a ``Flag``, or an annotation for typer.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
 from inspect import Parameter
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from kwhatif.cli.completion import COMPLETIONS
+from kwhatif.simulation.flag import Flag
 
 
 class Excluding:
     """The fields of a group that are no options of this command."""
 
     def __init__(self, *fields: str) -> None:
-        self.fields = fields
+        self._fields = fields
+
+    def has(self, field: str) -> bool:
+        """Whether the command has this field as an option."""
+        return field not in self._fields
+
+
+class Only(Excluding):
+    """The fields of a group that are options of this command, where most are not."""
+
+    def has(self, field: str) -> bool:
+        return field in self._fields
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -65,15 +81,38 @@ def _plain(hint: Any) -> Any:
 
 def _fields_of(hint: Any) -> dict[str, Parameter]:
     """The options of a group."""
-    group, left_out = _plain(hint), [name for each in get_args(hint)[1:] for name in each.fields]
+    group, choices = _plain(hint), get_args(hint)[1:]
     hints = get_type_hints(group, include_extras=True)
     return {
-        field.name: _keyword(
-            field.name, hints[field.name], Parameter.empty if field.default is MISSING else field.default
-        )
+        field.name: _parameter_of(field, hints[field.name])
         for field in fields(group)
-        if get_origin(hints[field.name]) is Annotated and field.name not in left_out
+        if get_origin(hints[field.name]) is Annotated and all(choice.has(field.name) for choice in choices)
     }
+
+
+def _parameter_of(field: Field[Any], hint: Any) -> Parameter:
+    default = Parameter.empty if field.default is MISSING else field.default
+    type_, *more = get_args(hint)
+    flag = next((each for each in more if isinstance(each, Flag)), None)
+    return _keyword(field.name, hint if flag is None else option_of(type_, flag), default)
+
+
+def option_of(type_: Any, flag: Flag) -> Any:
+    """The annotation from which typer makes the option of a field."""
+    more: dict[str, Any] = {"metavar": flag.metavar} if flag.metavar else {}
+    if flag.least is not None:
+        more["min"] = flag.least
+    if flag.completion:
+        more["autocompletion"] = COMPLETIONS[flag.completion]
+    shown = flag.shows_default or type_ is bool
+    names = [name for name in (flag.short, flag.name) if name]
+    return Annotated[
+        flag.type or _PLAIN_TYPES.get(type_, type_), typer.Option(*names, help=flag.help, show_default=shown, **more)
+    ]
+
+
+_PLAIN_TYPES: dict[Any, Any] = {Sequence[str]: list[str], Sequence[str] | None: list[str] | None}
+"""What typer reads for types of fields that it does not know."""
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:

@@ -1,85 +1,20 @@
-"""Options that several commands share, alone and in groups (see ``grouped.py``).
-
-Names that a shell completes: nodes, pods and workloads of the snapshot that the words so far name.
-
-Whatever goes wrong, nothing is said: a shell that is asked for a word wants no other.
-"""
+"""Options that several commands share and that are no fields of a question (see ``option_groups.py``)."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict
+from typing import Annotated, Any, Self, TypedDict
 
 import typer
 
-from kwhatif.bounds import PODS
+from kwhatif.cli.completion import complete_pod
+from kwhatif.cli.option_groups import Excluding
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import ManifestOptions, SchedulerOptions
-
-if TYPE_CHECKING:
-    from kwhatif.snapshot.format.model import Snapshot
-
-
-LARGEST = 64 * 2**20
-"""Bytes of files that are read while somebody waits for a word."""
-
-
-def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of nodes."""
-    from kwhatif.api.core import Node
-
-    return _beginning(incomplete, (node.name for each in _snapshot(ctx) for node in each.objects.list_all(Node)))
-
-
-def complete_pod(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of pods, and of the workloads that have some, as ``deployment/web``."""
-    return _beginning(incomplete, (name for workloads, pods in _list_names(ctx) for name in (*workloads, *pods)))
-
-
-def complete_workload(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of workloads that have pods, before their number: ``deployment/shop/web=``."""
-    return _beginning(incomplete, (f"{name}=" for workloads, _ in _list_names(ctx) for name in workloads))
-
-
-def _list_names(ctx: typer.Context) -> Iterator[tuple[list[str], list[str]]]:
-    """Of a snapshot the names of workloads that have pods, and of pods."""
-    from kwhatif.api.core import Pod
-    from kwhatif.simulation.ownership import Owners
-
-    for each in _snapshot(ctx):
-        pods, owners = each.objects.list_all(Pod), Owners(each)
-        tops = (owners.workload_of(pod) for pod in pods)
-        workloads = [f"{top.kind.lower()}/{top.namespace}/{top.name}" for top in tops if top.kind != "Pod"]
-        yield workloads, [pod.key for pod in pods]
-
-
-def _beginning(incomplete: str, names: Iterator[str]) -> list[str]:
-    try:
-        return sorted({name for name in names if name.startswith(incomplete) and name.isprintable()})
-    except Exception:
-        return []
-
-
-def _snapshot(ctx: typer.Context) -> Iterator[Snapshot]:
-    """The snapshot, or nothing if there is none, it cannot be read, or it is too large to wait for."""
-    try:
-        from kwhatif.snapshot.load import load_snapshot
-
-        named = ctx.params.get("snapshot") or os.environ.get("KWHATIF_SNAPSHOT") or ()
-        paths = [named] if isinstance(named, str) else list(named)
-        if paths and "-" not in paths and sum(map(_size, paths)) <= LARGEST:
-            yield load_snapshot(paths)
-    except Exception:
-        return
-
-
-def _size(path: str) -> int:
-    files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names] or [path]
-    return sum(map(os.path.getsize, files))
+from kwhatif.simulation.inputs import ManifestOptions
 
 
 def option(*names: str, **more: Any) -> Any:
@@ -160,49 +95,6 @@ PodFiles = Annotated[
         help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
     ),
 ]
-Policy = Annotated[
-    str | None,
-    option(
-        "--policy",
-        metavar="FILE",
-        help="A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if the "
-        "snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
-    ),
-]
-KubernetesVersion = Annotated[
-    str | None,
-    option(
-        "--kubernetes-version",
-        metavar="VERSION",
-        help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the cluster's own, else the newest.",
-    ),
-]
-FeatureGates = Annotated[
-    list[str] | None,
-    option(
-        "--feature-gates",
-        metavar="NAME=true|false,...",
-        help="Feature gates of kube-scheduler that differ from their defaults (repeatable).",
-    ),
-]
-Plugins = Annotated[
-    list[str] | None,
-    option(
-        "--plugin",
-        metavar="MODULE:CLASS",
-        help="A plugin from outside the tree, of a module or a path/to/file.py (repeatable).",
-    ),
-]
-SkipUnknown = Annotated[
-    bool, typer.Option("--skip-unknown-plugins", help="Go on without plugins that are not installed, and report them.")
-]
-AllNodes = Annotated[
-    bool, typer.Option("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
-]
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Exit with 2 if the answer depends on something that is missing or not modelled."),
-]
 Replay = Annotated[
     list[str] | None,
     option(
@@ -221,32 +113,6 @@ Seed = Annotated[
         "Default: the first by name until 1.34, the one that one worker takes since.",
     ),
 ]
-Templates = Annotated[
-    list[str] | None,
-    option(
-        "--pod-template-path",
-        metavar="GROUP/KIND=PATH|FILE",
-        help="Where a custom resource has its pod templates, as in example.com/Job=$.spec.workers[*].template, "
-        "or a file of WorkloadKinds (repeatable).",
-    ),
-]
-ApiResources = Annotated[
-    str,
-    option(
-        "--api-resources",
-        metavar="FILE",
-        help="What the cluster's API server serves, as kubectl api-resources prints it, or as discovery documents. "
-        "Default: what its version serves, and what objects of the snapshot are of.",
-    ),
-]
-AdmissionPlugins = Annotated[
-    list[str] | None,
-    option(
-        "--admission-plugins",
-        metavar="NAME,...",
-        help="Admission plugins to enable besides the default ones (repeatable).",
-    ),
-]
 Explained = Annotated[
     list[str] | None,
     option(
@@ -259,52 +125,6 @@ Explained = Annotated[
 Everything = Annotated[
     bool, typer.Option("--all", help="Show every row. Default: tables from 20 rows on are told in groups.")
 ]
-IgnoreUnknown = Annotated[bool, typer.Option("--ignore-unknown", help="Do not report unknown kinds.")]
-
-
-MaxPods = Annotated[
-    int,
-    option("--max-pods", metavar="N", min=1, help="Make no more pods than these of manifests, edits and evictions."),
-]
-
-
-Excluded = Annotated[
-    list[str] | None,
-    option(
-        "--exclude",
-        metavar="GLOB",
-        help="Leave these files and directories out of directories: a name, or the end of a path (repeatable).",
-    ),
-]
-
-
-Variables = Annotated[
-    list[str] | None,
-    option(
-        "--var",
-        metavar="NAME=VALUE",
-        help="What Flux puts in place of ${NAME} in manifests (repeatable). Default: what ${NAME:=VALUE} says.",
-    ),
-]
-
-
-class Rendering(StrEnum):
-    """Whether kustomizations of directories are built."""
-
-    never = "never"
-    auto = "auto"
-    always = "always"
-
-
-Render = Annotated[
-    Rendering,
-    typer.Option(
-        "--render",
-        help="Have kustomize (or kubectl) build kustomizations of directories: those that need no network, or all.",
-    ),
-]
-
-
 Autoscale = Annotated[
     list[str] | None,
     option(
@@ -338,17 +158,8 @@ class AutoscalingInputs(TypedDict):
 
 
 @dataclass(frozen=True)
-class ManifestFlags(ManifestOptions):
-    """How manifests are read and what the API server makes of them."""
-
-    templates: Templates = None
-    admission_plugins: AdmissionPlugins = None
-    ignore_unknown: IgnoreUnknown = False
-    max_pods: MaxPods = PODS
-    api_resources: ApiResources = ""
-    exclude: Excluded = None
-    variables: Variables = None
-    render: Render = Rendering.never
+class RequestFlags(ManifestOptions):
+    """How manifests are read, sent, and what the API server makes of them."""
 
     def with_rules_file(self) -> Self:
         """These, with what the nearest rules file leaves out of directories. Raises InputError for the file."""
@@ -359,37 +170,10 @@ class ManifestFlags(ManifestOptions):
         return dataclasses.replace(self, exclude=[*(self.exclude or ()), *told]) if told else self
 
 
-class Verb(StrEnum):
-    """How manifests are sent to the API server."""
-
-    creating = "create"
-    applying = "apply"
-    replacing = "replace"
+ManifestFlags = Annotated[RequestFlags, Excluding("verb")]
+"""Of questions that send no manifests: how these are read."""
 
 
-Verbs = Annotated[
-    Verb | None,
-    option(
-        "--verb",
-        metavar="create|apply|replace",
-        help="Send manifests as kubectl create, apply --server-side or replace does. Default: as kubectl apply.",
-    ),
-]
-
-
-@dataclass(frozen=True)
-class RequestFlags(ManifestFlags):
-    """How manifests are read, sent, and what the API server makes of them."""
-
-    verb: Verbs = None
-
-
-CallExtenders = Annotated[
-    bool,
-    typer.Option(
-        "--call-extenders", help="Call the configuration's extenders, except for bind. Default: only report them."
-    ),
-]
 CallExtenderBind = Annotated[
     bool,
     typer.Option(
@@ -397,17 +181,3 @@ CallExtenderBind = Annotated[
         help="With --call-extenders: call bind as well, which really binds pods. Otherwise bind is assumed to succeed.",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class SchedulerFlags(SchedulerOptions):
-    """Which scheduler decides, and how."""
-
-    policy: Policy = None
-    kubernetes_version: KubernetesVersion = None
-    feature_gates: FeatureGates = None
-    all_nodes: AllNodes = False
-    plugin: Plugins = None
-    skip_unknown_plugins: SkipUnknown = False
-    call_extenders: CallExtenders = False
-    strict: Strict = False

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
+from kwhatif.cli.completion import complete_node
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.fleet_options import FleetFlags
 from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import ManifestFlags, Namespace, SchedulerFlags, Tables, TablesOutput, complete_node, option
+from kwhatif.cli.options import ManifestFlags, Namespace, Tables, TablesOutput, option
 from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -91,7 +92,7 @@ def outage(
     fleet: FleetFlags,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
 ) -> None:
     """Take away nodes, zones or pools, one after the other, and tell what becomes of the pods that ran there.

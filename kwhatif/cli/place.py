@@ -20,7 +20,6 @@ from kwhatif.cli.options import (
     Explained,
     Namespace,
     RequestFlags,
-    SchedulerFlags,
     Seed,
     argument,
     option,
@@ -35,7 +34,7 @@ from kwhatif.cli.output import (
     write_result_reports,
 )
 from kwhatif.results.amounts import format_count
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.results.place import PlaceResult
@@ -90,7 +89,7 @@ def place(
     *,
     cluster: ClusterFlags,
     reading: RequestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
     scaling: AutoscalingFlags,
 ) -> None:

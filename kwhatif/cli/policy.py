@@ -9,14 +9,15 @@ import typer
 from typer.core import TyperGroup
 
 from kwhatif.cli.common import build_missing_argument, complete_command
-from kwhatif.cli.options import FeatureGates, argument, option
+from kwhatif.cli.option_groups import Only, expand_groups
+from kwhatif.cli.options import argument, option
 from kwhatif.cli.output import finish, say, screen, tell, write
 from kwhatif.errors import InputError, PolicyError, UsageError
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.inputs import Notes, SchedulerOptions
 from kwhatif.simulation.policy_file import is_duplicate_key, read_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from kwhatif.policy import SchedulerConfiguration
     from kwhatif.versions import Features
@@ -55,6 +56,7 @@ _Version = Annotated[
         help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the newest.",
     ),
 ]
+_Gates = Annotated[SchedulerOptions, Only("feature_gates")]
 _Minor = Annotated[str | None, typer.Option("--minor", hidden=True)]
 """The old name of --kubernetes-version."""
 
@@ -73,13 +75,15 @@ def _one_of(file: str | None, filename: str | None) -> str | None:
 
 
 @app.command("show")
+@expand_groups
 def show(
     file: _File = None,
     filename: _Filename = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.yaml,
     kubernetes_version: _Version = None,
-    feature_gates: FeatureGates = None,
     minor: _Minor = None,
+    *,
+    engine: _Gates,
 ) -> None:
     """Print the effective configuration with every default, as kube-scheduler --write-config-to does.
 
@@ -91,11 +95,11 @@ def show(
 
     version = kubernetes_version or minor
     if file is None:
-        configuration = default_configuration(_rules(version, feature_gates))
+        configuration = default_configuration(_rules(version, engine.feature_gates))
     else:
         document, source, warnings = read_policy(file)
         _warn(warnings)
-        features = _rules(version, feature_gates, document)
+        features = _rules(version, engine.feature_gates, document)
         configuration = load_configuration(document, source=source, features=features)
     _warn(configuration.warnings)
     text = in_yaml(as_yaml(configuration)) if output is Output.yaml else in_json(as_json(configuration))
@@ -103,11 +107,11 @@ def show(
 
 
 @app.command("validate")
+@expand_groups
 def validate(
     file: _File = None,
     filename: _Filename = None,
     kubernetes_version: _Version = None,
-    feature_gates: FeatureGates = None,
     minor: _Minor = None,
     out_of_tree: Annotated[
         list[str] | None,
@@ -117,6 +121,8 @@ def validate(
             "(repeatable). Without points it fits where the file puts it by name.",
         ),
     ] = None,
+    *,
+    engine: _Gates,
 ) -> None:
     """Say whether kube-scheduler would start with this file.
 
@@ -136,7 +142,7 @@ def validate(
         if not is_duplicate_key(error):
             raise
         problems = (str(error),)
-    features = _rules(version, feature_gates, document)
+    features = _rules(version, engine.feature_gates, document)
     if not problems:
         _warn(warnings)
         outcome = examine(document, source=source, features=features, accept_removed=False)
@@ -153,6 +159,7 @@ def validate(
 
 
 @app.command("convert")
+@expand_groups
 def convert(
     file: _File = None,
     filename: _Filename = None,
@@ -161,7 +168,8 @@ def convert(
         Output, typer.Option("-o", "--output", help="The format to print; json has the changes, too.")
     ] = Output.yaml,
     kubernetes_version: _Version = None,
-    feature_gates: FeatureGates = None,
+    *,
+    engine: _Gates,
 ) -> None:
     """Write a Policy, or a configuration in an old format, as a KubeSchedulerConfiguration v1.
 
@@ -172,7 +180,7 @@ def convert(
     from kwhatif.render.escape import in_yaml
     from kwhatif.render.formats import plain_json
 
-    features = _rules(kubernetes_version, feature_gates)
+    features = _rules(kubernetes_version, engine.feature_gates)
     document, source, warnings = read_policy(file)
     conversion = convert_configuration(document, source=source, features=features)
     if output is Output.json:
@@ -212,7 +220,7 @@ def _start(configuration: SchedulerConfiguration, features: Features, out_of_tre
     return ()
 
 
-def _rules(version: str | None, gates: list[str] | None, document: object = None) -> Features:
+def _rules(version: str | None, gates: Sequence[str] | None, document: object = None) -> Features:
     """The rules asked for, else those of the last minor that read the document's format."""
     from kwhatif.policy.legacy_formats import legacy_format
     from kwhatif.simulation.version_options import choose_minor

@@ -15,7 +15,6 @@ from kwhatif.cli.options import (
     Everything,
     ManifestFlags,
     Namespace,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     option,
@@ -30,7 +29,7 @@ from kwhatif.cli.output import (
     write_result_reports,
 )
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -104,7 +103,7 @@ def rightsize(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
     scaling: AutoscalingFlags,
 ) -> None:

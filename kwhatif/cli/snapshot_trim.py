@@ -17,12 +17,12 @@ from kwhatif.cli.options import (
     ManifestFlags,
     PodFiles,
     PodWords,
-    SchedulerFlags,
     Tables,
     option,
 )
 from kwhatif.cli.output import check_stdin, finish, render_result, reports_of, write_result_reports
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.flag import flags_of
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.render.blocks import Block
@@ -70,7 +70,7 @@ def trim(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
 ) -> None:
     """Keep only what the decision on a pod depends on: a small snapshot that reproduces it.
@@ -108,16 +108,15 @@ def _suggest_replacements(reports: Sequence[str]) -> Iterator[str]:
             yield f"warning: --report {name} will be refused: --report {name}=FILE writes a file, as elsewhere"
 
 
-def _format_options(engine: SchedulerFlags) -> str:
+def _format_options(engine: SchedulerOptions) -> str:
     """The options that say who decides, for a command to copy: `` --policy policy.yaml --all-nodes``."""
     words: list[str] = []
-    for name, given in (
-        ("--policy", [engine.policy]),
-        ("--kubernetes-version", [engine.kubernetes_version]),
-        ("--feature-gates", engine.feature_gates or ()),
-        ("--plugin", engine.plugin or ()),
-    ):
-        words += [word for value in given if value for word in (name, value)]
-    words += ["--all-nodes"] if engine.all_nodes else []
-    words += ["--skip-unknown-plugins"] if engine.skip_unknown_plugins else []
+    for field, _, flag in flags_of(SchedulerOptions):
+        value = getattr(engine, field)
+        if value is True:
+            words.append(flag.name)
+        elif value:
+            words += [
+                word for each in ([value] if isinstance(value, str) else value) for word in (flag.name, str(each))
+            ]
     return f" {shlex.join(words)}" if words else ""

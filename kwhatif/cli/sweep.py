@@ -14,7 +14,6 @@ from kwhatif.cli.options import (
     ManifestFlags,
     Namespace,
     Replay,
-    SchedulerFlags,
     Tables,
     TablesOutput,
     argument,
@@ -22,7 +21,7 @@ from kwhatif.cli.options import (
 )
 from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -80,7 +79,7 @@ def sweep(
     fleet: FleetFlags,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: Annotated[SchedulerFlags, Excluding("call_extenders")],
+    engine: Annotated[SchedulerOptions, Excluding("call_extenders")],
     edits: EditOptions,
 ) -> None:
     """Try many scheduler policies on the same pods: which are best, and which settings matter.

@@ -11,10 +11,10 @@ import typer
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import Everything, ManifestFlags, SchedulerFlags, Tables, TablesOutput, option, seconds
+from kwhatif.cli.options import Everything, ManifestFlags, Tables, TablesOutput, option, seconds
 from kwhatif.cli.output import check_stdin, finish, render_result
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.commands.upgrade.replacing_nodes import NodeChanges
@@ -108,7 +108,7 @@ def upgrade(
     *,
     cluster: ClusterFlags,
     reading: ManifestFlags,
-    engine: SchedulerFlags,
+    engine: SchedulerOptions,
     edits: EditOptions,
 ) -> None:
     """Replace the nodes of a pool in simulated time, as the service that runs it would.

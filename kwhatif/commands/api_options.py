@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 from kwhatif.api.spelling_hints import suggest_spelling
-from kwhatif.bounds import PODS
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.results.base import Result
 from kwhatif.simulation import pipeline
+from kwhatif.simulation.flag import flags_of
 from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Inputs, ManifestOptions, SchedulerOptions
 from kwhatif.simulation.question import Question, Scenario
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
 
 R = TypeVar("R", bound=Result)
+G = TypeVar("G", ManifestOptions, SchedulerOptions)
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -137,7 +138,11 @@ def _in_python(text: str) -> str:
 
 
 _FLAG = re.compile(r"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)")
-_PLURALS = {"pod-template-path": "pod_template_paths", "plugin": "plugins", "rule": "levels"}
+_PLURALS = {"rule": "levels"} | {
+    flag.name.removeprefix("--"): field
+    for group in (ManifestOptions, SchedulerOptions)
+    for field, _, flag in flags_of(group)
+}
 
 
 def build_scenario(
@@ -152,36 +157,32 @@ def build_scenario(
     edits = _PlainEdits(
         [each for each in told if isinstance(each, str)], [each for each in told if not isinstance(each, str)]
     )
-    reading = ManifestOptions(
-        options.get("pod_template_paths"),
-        options.get("admission_plugins"),
-        options.get("ignore_unknown", False),
-        options.get("verb"),
-        options.get("max_pods", PODS),
-        str(options.get("api_resources") or ""),
-        options.get("exclude"),
-        [f"{name}={value}" for name, value in (options.get("variables") or {}).items()],
-        options.get("render", "never"),
-    )
-    gates = options.get("feature_gates") or {}
-    named = ("kubernetes_version", "all_nodes", "skip_unknown_plugins", "call_extenders", "strict")
-    engine = SchedulerOptions(
-        policy=policy_of(options.get("policy")),
-        feature_gates=[f"{name}={'true' if on else 'false'}" for name, on in gates.items()],
-        plugin=options.get("plugins"),
-        **{name: options[name] for name in named if name in options},
-    )
     inputs = Inputs(
         cluster_of(snapshot),
         files_of(manifests),
         options.get("namespace", "default"),
         edits if told else None,
-        reading,
+        _fields_of(ManifestOptions, options),
         now,
         autoscale=paths_of(options.get("autoscale", ())),
         provision=options.get("provision_seconds", PROVISION_SECONDS),
     )
-    return Scenario(inputs, engine)
+    return Scenario(inputs, _fields_of(SchedulerOptions, options))
+
+
+def _fields_of(group: type[G], options: Mapping[str, Any]) -> G:
+    """The fields of a group of options as keyword arguments give them: those that are not given are as by default."""
+    given = {name: options[name] for name, _, _ in flags_of(group) if options.get(name) is not None}
+    return group(**{name: _PLAIN[name](value) if name in _PLAIN else value for name, value in given.items()})
+
+
+_PLAIN: Mapping[str, Callable[[Any], Any]] = {
+    "api_resources": os.fspath,
+    "feature_gates": lambda gates: [f"{name}={'true' if on else 'false'}" for name, on in gates.items()],
+    "policy": lambda policy: policy_of(policy),
+    "variables": lambda variables: [f"{name}={value}" for name, value in variables.items()],
+}
+"""How what is given in Python becomes what a field holds, where that is not the same."""
 
 
 def refuse_unknown(options: Mapping[str, Any]) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
 from kwhatif.bounds import PODS
+from kwhatif.simulation.flag import Flag
 
 if TYPE_CHECKING:
     from kwhatif.simulation.edits.kind import ParsedEdit
@@ -46,45 +48,154 @@ PROVISION_SECONDS = 120.0
 """Seconds that a new node takes to come up, unless somebody says otherwise."""
 
 
+class Verb(StrEnum):
+    """How manifests are sent to the API server."""
+
+    creating = "create"
+    applying = "apply"
+    replacing = "replace"
+
+
+class Rendering(StrEnum):
+    """Whether kustomizations of directories are built."""
+
+    never = "never"
+    auto = "auto"
+    always = "always"
+
+
 @dataclass(frozen=True)
 class ManifestOptions:
     """How manifests are read and what the API server makes of them.
 
-    ``verb`` is how they are sent: one of ``admission.sent.VERBS``. No more than ``max_pods`` are made, of edits, too.
+    No more pods than ``max_pods`` are made, of edits and evictions, too.
     """
 
-    templates: Sequence[str] | None = None
-    admission_plugins: Sequence[str] | None = None
-    ignore_unknown: bool = False
-    verb: str | None = None
-    max_pods: int = PODS
-    api_resources: str = ""
-    """A file of what the cluster's API server serves."""
-    exclude: Sequence[str] | None = None
-    """Patterns of files and directories that are left out of directories."""
-    variables: Sequence[str] | None = None
-    """What Flux substitutes, as ``NAME=VALUE``."""
-    render: str = "never"
-    """Whether kustomizations of directories are built: ``never``, ``auto`` or ``always``."""
+    pod_template_paths: Annotated[
+        Sequence[str] | None,
+        Flag(
+            "--pod-template-path",
+            metavar="GROUP/KIND=PATH|FILE",
+            help="Where a custom resource has its pod templates, as in example.com/Job=$.spec.workers[*].template, "
+            "or a file of WorkloadKinds (repeatable).",
+        ),
+    ] = None
+    admission_plugins: Annotated[
+        Sequence[str] | None,
+        Flag(
+            "--admission-plugins",
+            metavar="NAME,...",
+            help="Admission plugins to enable besides the default ones (repeatable).",
+        ),
+    ] = None
+    ignore_unknown: Annotated[bool, Flag("--ignore-unknown", help="Do not report unknown kinds.")] = False
+    max_pods: Annotated[
+        int,
+        Flag(
+            "--max-pods", metavar="N", least=1, help="Make no more pods than these of manifests, edits and evictions."
+        ),
+    ] = PODS
+    api_resources: Annotated[
+        str,
+        Flag(
+            "--api-resources",
+            metavar="FILE",
+            help="What the cluster's API server serves, as kubectl api-resources prints it, or as discovery documents. "
+            "Default: what its version serves, and what objects of the snapshot are of.",
+        ),
+    ] = ""
+    exclude: Annotated[
+        Sequence[str] | None,
+        Flag(
+            "--exclude",
+            metavar="GLOB",
+            help="Leave these files and directories out of directories: a name, or the end of a path (repeatable).",
+        ),
+    ] = None
+    variables: Annotated[
+        Sequence[str] | None,
+        Flag(
+            "--var",
+            metavar="NAME=VALUE",
+            help="What Flux puts in place of ${NAME} in manifests (repeatable). Default: what ${NAME:=VALUE} says.",
+        ),
+    ] = None
+    render: Annotated[
+        str,
+        Flag(
+            "--render",
+            type=Rendering,
+            shows_default=True,
+            help="Have kustomize (or kubectl) build kustomizations of directories: those that need no network, or all.",
+        ),
+    ] = Rendering.never
+    verb: Annotated[
+        str | None,
+        Flag(
+            "--verb",
+            type=Verb | None,
+            metavar="create|apply|replace",
+            help="Send manifests as kubectl create, apply --server-side or replace does. Default: as kubectl apply.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
 class SchedulerOptions:
-    """Which scheduler decides, and how.
+    """Which scheduler decides, and how. ``plugins`` are classes, or name them as ``--plugin`` does."""
 
-    ``policy`` is a file, a KubeSchedulerConfiguration as plain values, or ``default`` for kube-scheduler's own; None is
-    the cluster's, if the snapshot has it. ``plugin`` are classes, or name them as ``--plugin`` does.
-    """
-
-    policy: str | Mapping[str, Any] | None = None
-    kubernetes_version: str | None = None
-    feature_gates: Sequence[str] | None = None
-    all_nodes: bool = False
-    plugin: Sequence[Any] | None = None
-    skip_unknown_plugins: bool = False
-    call_extenders: bool = False
+    policy: Annotated[
+        str | Mapping[str, Any] | None,
+        Flag(
+            "--policy",
+            type=str | None,
+            metavar="FILE",
+            help="A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if "
+            "the snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+        ),
+    ] = None
+    kubernetes_version: Annotated[
+        str | None,
+        Flag(
+            "--kubernetes-version",
+            metavar="VERSION",
+            help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the cluster's own, else the "
+            "newest.",
+        ),
+    ] = None
+    feature_gates: Annotated[
+        Sequence[str] | None,
+        Flag(
+            "--feature-gates",
+            metavar="NAME=true|false,...",
+            help="Feature gates of kube-scheduler that differ from their defaults (repeatable).",
+        ),
+    ] = None
+    all_nodes: Annotated[
+        bool, Flag("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")
+    ] = False
+    plugins: Annotated[
+        Sequence[Any] | None,
+        Flag(
+            "--plugin",
+            type=list[str] | None,
+            metavar="MODULE:CLASS",
+            help="A plugin from outside the tree, of a module or a path/to/file.py (repeatable).",
+        ),
+    ] = None
+    skip_unknown_plugins: Annotated[
+        bool, Flag("--skip-unknown-plugins", help="Go on without plugins that are not installed, and report them.")
+    ] = False
+    call_extenders: Annotated[
+        bool,
+        Flag(
+            "--call-extenders", help="Call the configuration's extenders, except for bind. Default: only report them."
+        ),
+    ] = False
     call_extender_bind: bool = False
-    strict: bool = False
+    strict: Annotated[
+        bool, Flag("--strict", help="Exit with 2 if the answer depends on something that is missing or not modelled.")
+    ] = False
 
 
 @dataclass(frozen=True)

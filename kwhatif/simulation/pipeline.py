@@ -156,7 +156,7 @@ def fidelity(inquiry: PipelineState) -> PipelineState:
     if inquiry.question.schedules:
         from kwhatif.simulation.fidelity.assess import assess, require_no_gaps
 
-        given = {name for case in inquiry.cases if case.scheduler_options.plugin for name in case.setup.outside}
+        given = {name for case in inquiry.cases if case.scheduler_options.plugins for name in case.setup.outside}
         for name in sorted(given.difference(*(case.setup.used for case in inquiry.cases))):
             inquiry.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
         found = [assess(basis) for basis in inquiry.answer.runs]

@@ -49,11 +49,11 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
     for text in configuration.warnings:
         notes.warn(text)
     outside = {}
-    if chosen is not None or engine.plugin:
+    if chosen is not None or engine.plugins:
         # No default configuration enables a plugin from outside, so only then may there be one to look for.
         from kwhatif.framework.outside import load_outside
 
-        outside = load_outside(engine.plugin or ())
+        outside = load_outside(engine.plugins or ())
     extenders = None
     if engine.call_extender_bind and not engine.call_extenders:
         raise UsageError("--call-extender-bind is about --call-extenders: without it no extender is called")

@@ -39,7 +39,7 @@ class StudyBase:
         """The ground of a case. Raises UsageError where extenders are to be called, which a study would flood."""
         if case.scheduler_options.call_extenders:
             raise UsageError("--call-extenders: extenders are not called for many worlds")
-        bare = Scenario(Inputs(), SchedulerOptions(plugin=case.scheduler_options.plugin))
+        bare = Scenario(Inputs(), SchedulerOptions(plugins=case.scheduler_options.plugins))
         bare.edited, bare.setup, bare.pods_to_schedule, bare.unknown_kinds = (
             case.edited,
             case.setup,
@@ -84,7 +84,7 @@ class StudyBase:
         if outside:
             from kwhatif.framework.outside import load_outside
 
-            case.setup.outside = load_outside(case.scheduler_options.plugin or ())
+            case.setup.outside = load_outside(case.scheduler_options.plugins or ())
         self.__dict__.update({"case": case, "manifests": ()})
 
 

@@ -50,7 +50,7 @@ def test_a_ground_that_travelled_is_the_same() -> None:
 
 
 def test_plugins_from_files_are_found_again() -> None:
-    engine = SchedulerOptions(policy=str(DATA / "with-plugin.yaml"), plugin=[f"{DATA / 'plugins.py'}:OnlyCats"])
+    engine = SchedulerOptions(policy=str(DATA / "with-plugin.yaml"), plugins=[f"{DATA / 'plugins.py'}:OnlyCats"])
     one = ground(engine)
     assert places(pickle.loads(pickle.dumps(one))) == places(one) != places(ground())
     assert one.digest != ground().digest

@@ -84,7 +84,7 @@ def run_until_stable(grown: Placed, before: ConfiguredGroups, known: ConfiguredG
     shrinking = _Shrinking(grown, known, now, time, time if grown.rested.scale_up and len(steps) > 1 else None)
     quiet = Quiet(grown.rested, grown.end.session, steps)
     for done in range(_MOST_ROUNDS):
-        report_progress("Taking turns", "rounds", done)
+        report_progress("Removing unneeded nodes", "rounds", done)
         step = shrinking.step()
         if step is None:
             break

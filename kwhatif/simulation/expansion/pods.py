@@ -84,7 +84,7 @@ def template_paths(reading: ManifestOptions) -> list[WorkloadKind]:
 
     Raises UsageError for a path that cannot be understood, and InputError for a file.
     """
-    told = reading.templates or ()
+    told = reading.pod_template_paths or ()
     files = [text for text in told if "=" not in text]
     paths = [TemplatePath.parse(text) for text in told if "=" in text]
     return [*merge_paths(paths), *(kind for file in files for kind in read_kinds(file)), *KINDS]
