@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.util
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import kwhatif
 from kwhatif.commands.api_options import AutoscaledKeywords
+from kwhatif.commands.spec import all_specs, load
 from kwhatif.simulation.flag import flags_of
 from kwhatif.simulation.inputs import ManifestOptions, SchedulerOptions
 from kwhatif.snapshot.load import load_snapshot
@@ -30,3 +34,23 @@ def test_a_snapshot_is_loaded_by_a_path_as_by_a_list_of_one() -> None:
 def test_what_the_command_line_offers_is_a_keyword_argument_of_the_same_name(group: type) -> None:
     keywords = {*AutoscaledKeywords.__annotations__, *inspect.signature(kwhatif.place).parameters}
     assert {field for field, _, _ in flags_of(group)} - keywords == set()
+
+
+OWN_OPTIONS = [
+    (load(spec.package, function), vars(module)[name])
+    for spec in all_specs()
+    if importlib.util.find_spec(f"{spec.package}.options") is not None
+    for module in [importlib.import_module(f"{spec.package}.options")]
+    for function in spec.functions[:1]
+    for name in vars(module)
+    if name.endswith("Options")
+]
+
+
+@pytest.mark.parametrize(("function", "options"), OWN_OPTIONS, ids=lambda each: each.__name__)
+def test_the_options_of_a_command_are_keyword_arguments_of_its_function_with_the_same_defaults(
+    function: Callable[..., object], options: type
+) -> None:
+    parameters = inspect.signature(function).parameters
+    fields = {field.name: field.default for field in dataclasses.fields(options)}
+    assert {name: parameters[name].default or fields[name] for name in fields if name in parameters} == fields

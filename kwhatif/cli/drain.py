@@ -6,29 +6,14 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.completion import complete_node
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import (
-    AutoscalingFlags,
-    Everything,
-    ManifestFlags,
-    Namespace,
-    Tables,
-    TablesOutput,
-    argument,
-    option,
-)
-from kwhatif.cli.output import (
-    ReportFiles,
-    check_stdin,
-    finish,
-    is_mapped,
-    render_result,
-    reports_of,
-    write_result_reports,
-)
+from kwhatif.cli.options import AutoscalingFlags, ManifestFlags, Namespace, argument, option
+from kwhatif.cli.output import check_stdin
+from kwhatif.commands.drain.options import DrainOptions
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -45,15 +30,6 @@ def drain(
             autocompletion=complete_node,
         ),
     ],
-    ignore_daemonsets: Annotated[
-        bool, typer.Option("--ignore-daemonsets", help="Leave DaemonSet pods where they are.")
-    ] = False,
-    delete_emptydir_data: Annotated[
-        bool, typer.Option("--delete-emptydir-data", help="Go on even if pods lose the data of emptyDir volumes.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Go on even if there are pods that no controller recreates.")
-    ] = False,
     filename: Annotated[
         list[str] | None,
         option(
@@ -64,10 +40,9 @@ def drain(
         ),
     ] = None,
     namespace: Namespace = "default",
-    report: ReportFiles = None,
-    everything: Everything = False,
-    output: TablesOutput = Tables.table,
     *,
+    options: DrainOptions,
+    answer: AnswerOptions,
     cluster: ClusterFlags,
     reading: ManifestFlags,
     engine: SchedulerOptions,
@@ -86,13 +61,10 @@ def drain(
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
 
-    files, reports = filename or [], reports_of(report)
+    files = filename or []
     source = cluster.require_source()
     check_stdin(*files, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
-    question = Drain(nodes, ignore_daemonsets, delete_emptydir_data, force)
-    mapped = is_mapped(reports)
-    asked = Inputs(source, files, namespace, edits or None, reading, with_map=mapped, **scaling.inputs)
+    question = Drain(nodes=nodes, **vars(options))
+    asked = Inputs(source, files, namespace, edits or None, reading, with_map=answer.is_mapped, **scaling.inputs)
     result = ask(question, Scenario(asked, engine))
-    write_result_reports(reports, result, lambda: drain_blocks(result))
-    text = render_result(result, output, lambda: drain_blocks(result), everything=everything)
-    finish(text, result.exit_code, result.notes)
+    answer.finish(result, lambda everything: drain_blocks(result))

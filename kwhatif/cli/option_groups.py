@@ -26,7 +26,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 
 from kwhatif.cli.completion import COMPLETIONS
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, flags_of
 
 
 class Excluding:
@@ -52,11 +52,14 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(command, include_extras=True)
     parameters = inspect.signature(command).parameters
     groups = {name: _fields_of(hints[name]) for name in parameters if is_dataclass(_plain(hints[name]))}
+    negated = {name: {field for field, _, flag in flags_of(_plain(hints[name])) if flag.negated} for name in groups}
 
     @functools.wraps(command)
     def call_command(**given: Any) -> None:
         whole = {
-            name: _plain(hints[name])(**{field: given.pop(field) for field in options})
+            name: _plain(hints[name])(
+                **{field: not given.pop(field) if field in negated[name] else given.pop(field) for field in options}
+            )
             for name, options in groups.items()
         }
         command(**given, **whole)
@@ -94,7 +97,9 @@ def _parameter_of(field: Field[Any], hint: Any) -> Parameter:
     default = Parameter.empty if field.default is MISSING else field.default
     type_, *more = get_args(hint)
     flag = next((each for each in more if isinstance(each, Flag)), None)
-    return _keyword(field.name, hint if flag is None else option_of(type_, flag), default)
+    if flag is None:
+        return _keyword(field.name, hint, default)
+    return _keyword(field.name, option_of(type_, flag), False if flag.negated else default)
 
 
 def option_of(type_: Any, flag: Flag) -> Any:

@@ -20,7 +20,6 @@ from kwhatif.cli.options import (
     Explained,
     Namespace,
     RequestFlags,
-    Seed,
     argument,
     option,
 )
@@ -33,6 +32,7 @@ from kwhatif.cli.output import (
     reports_of,
     write_result_reports,
 )
+from kwhatif.commands.place.options import PlaceOptions
 from kwhatif.results.amounts import format_count
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -65,28 +65,11 @@ def place(
     namespace: Namespace = "default",
     everything: Everything = False,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,
-    with_pending: Annotated[
-        bool, typer.Option("--with-pending", help="Also place the snapshot's own pending pods.")
-    ] = False,
-    timeline: Annotated[
-        bool, typer.Option("--timeline", help="Simulate the queue over time, with retries, and print the timeline.")
-    ] = False,
-    no_recreate: Annotated[
-        bool, typer.Option("--no-recreate", help="With --timeline: controllers do not recreate evicted pods.")
-    ] = False,
-    write_snapshot: Annotated[
-        str | None,
-        option(
-            "--write-snapshot",
-            metavar="OUT",
-            help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
-        ),
-    ] = None,
     report: ReportFiles = None,
     explain: Explained = None,
-    seed: Seed = None,
     call_extender_bind: CallExtenderBind = False,
     *,
+    options: PlaceOptions,
     cluster: ClusterFlags,
     reading: RequestFlags,
     engine: SchedulerOptions,
@@ -106,11 +89,7 @@ def place(
     source = cluster.require_source()
     check_stdin(*paths, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Place(
-        with_pending=with_pending,
-        timeline=timeline,
-        recreate=not no_recreate,
-        seed=seed,
-        write=write_snapshot or "",
+        **vars(options),
         detailed=output in (Output.wide, Output.json, Output.yaml) or bool(reports),
     )
     mapped = is_mapped(reports)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import ClusterSource, Manifests, Path, ScenarioKeywords, ask, build_scenario, paths_of
-
-if TYPE_CHECKING:
-    from kwhatif.commands.autoscale.karpenter_result import PoolsDiff
-
 from dataclasses import dataclass
 from functools import partial
+from typing import Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.node_provisioning import NodeClaim
 from kwhatif.autoscaling.karpenter.requirements import NODE_POOL
+from kwhatif.commands.api_options import ClusterSource, Manifests, Path, ScenarioKeywords, ask, build_scenario, paths_of
 from kwhatif.commands.autoscale.karpenter_plan import karpenter
 from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, MachineCount, PodMove, PodPlan, PoolsDiff
 from kwhatif.commands.autoscale.run import AfterPlacing, answer_after_placing, snapshot_after

@@ -19,7 +19,6 @@ from kwhatif.commands.api_options import (
 
 if TYPE_CHECKING:
     from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained
-    from kwhatif.commands.autoscale.result import AutoscaleResult
 
 from collections.abc import Callable
 from dataclasses import dataclass

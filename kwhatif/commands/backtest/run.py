@@ -15,7 +15,6 @@ from kwhatif.commands.api_options import Path, SchedulerKeywords, ask, build_sce
 
 if TYPE_CHECKING:
     from kwhatif.commands.backtest.diff_result import BacktestDiff
-    from kwhatif.commands.backtest.result import BacktestResult
 
 from collections import Counter
 from collections.abc import Callable, Sequence

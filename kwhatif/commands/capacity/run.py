@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.commands.capacity.result import CapacityResult
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, ask, build_scenario
 from kwhatif.commands.capacity.capacity import measure_capacity
+from kwhatif.commands.capacity.options import CapacityOptions
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Notes
@@ -21,16 +17,12 @@ from kwhatif.simulation.question import PendingResult, Question, Scenario
 
 
 @dataclass(frozen=True)
-class Capacity(Question[CapacityResult]):
-    """How many more of all that is in the manifests fit, or of a ``single`` pod?
+class Capacity(CapacityOptions, Question[CapacityResult]):
+    """How many more of all that is in the manifests fit, or of a single ``pod``?
 
     Fewer than ``at_least`` is a "no"; ``limit`` ends the count."""
 
     anew = True
-
-    single: bool = False
-    at_least: int = 1
-    limit: int | None = None
 
     def check(self, case: Scenario) -> None:
         if self.limit is not None and self.limit < self.at_least:
@@ -41,7 +33,7 @@ class Capacity(Question[CapacityResult]):
         return measure_capacity(
             case.session,
             case.expanded,
-            single=self.single,
+            single=self.pod,
             at_least=self.at_least,
             limit=self.limit,
             others=case.unknown_kinds,
@@ -65,5 +57,5 @@ def capacity(
     ``limit`` ends the count; fewer than ``at_least`` make the exit code 1.
     """
 
-    question = Capacity(single=pod, at_least=at_least, limit=limit)
+    question = Capacity(pod=pod, at_least=at_least, limit=limit)
     return ask(question, build_scenario(manifests, snapshot, options))

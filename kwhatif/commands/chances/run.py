@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.commands.chances.result import ChancesResult
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from msgspec.structs import replace
 
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario
+from kwhatif.commands.chances.options import ChancesOptions
 from kwhatif.commands.chances.result import ChancesResult, WorkloadChances
 from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, run_trial, words_of_chances
 from kwhatif.commands.chances.trials import Outcome as TrialOutcome
@@ -37,13 +32,12 @@ from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.simulation.study import StudyBase
 
-ZONE = "topology.kubernetes.io/zone"
 _LOOK_EVERY = 50
 """After so many trials the intervals are looked at."""
 
 
 @dataclass(frozen=True)
-class Chances(Question[ChancesResult]):
+class Chances(ChancesOptions, Question[ChancesResult]):
     """How likely is it that these pods go where they may go? Up to ``trials`` are made, by a ``seed``; fewer if all
     intervals are narrow enough: no more than ``precision`` to either side.
 
@@ -53,11 +47,6 @@ class Chances(Question[ChancesResult]):
 
     several_runs: ClassVar[bool] = True
 
-    trials: int = 1000
-    seed: int = 0
-    precision: float | None = None
-    max_skew: int = 1
-    topology_key: str = ZONE
     executor: Executor = field(default_factory=LocalExecutor)
     rows: RowsFile | None = None
 
@@ -174,5 +163,12 @@ def chances(
     """
     from kwhatif.fleet.executor_selection import executor_of
 
-    question = Chances(trials, seed, precision, max_skew, topology_key, executor_of(on, workers))
+    question = Chances(
+        trials=trials,
+        seed=seed,
+        precision=precision,
+        max_skew=max_skew,
+        topology_key=topology_key,
+        executor=executor_of(on, workers),
+    )
     return ask(question, build_scenario(manifests, snapshot, options))

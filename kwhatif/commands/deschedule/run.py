@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
-
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.commands.deschedule.result import DescheduleResult
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import Any, ClassVar, Unpack
 
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PriorityClass
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
 from kwhatif.commands.deschedule.deschedule import follow_cycles
 from kwhatif.commands.deschedule.edited_first import after_edits

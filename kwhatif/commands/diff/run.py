@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar, Unpack, cast
 
 from kwhatif.commands.api_options import (
     AutoscaledKeywords,
@@ -16,14 +18,6 @@ from kwhatif.commands.api_options import (
     files_of,
     policy_of,
 )
-
-if TYPE_CHECKING:
-    from kwhatif.results.diff import DecisionDiff
-
-import re
-from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar, cast
-
 from kwhatif.commands.diff.diff import Side, compare_sides
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.results.disruption import DrainResult
-
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from kwhatif.api.core import Node
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, ask, build_scenario
 from kwhatif.commands.drain.drain import drain_nodes
 from kwhatif.commands.drain.eviction import Filters
+from kwhatif.commands.drain.options import DrainOptions
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.edits.cordon import cordon_node
 from kwhatif.simulation.edits.draft import Draft
@@ -27,7 +22,7 @@ from kwhatif.simulation.question import PendingResult, Question, Scenario
 
 
 @dataclass(frozen=True)
-class Drain(Question[DrainResult]):
+class Drain(DrainOptions, Question[DrainResult]):
     """What would draining nodes do? ``nodes`` are names or label selectors, in this order.
 
     Pods of manifests, and those that edits left without a node, are placed before.
@@ -36,9 +31,6 @@ class Drain(Question[DrainResult]):
     several_runs: ClassVar[bool] = True
 
     nodes: Sequence[str] = ()
-    ignore_daemonsets: bool = False
-    delete_emptydir_data: bool = False
-    force: bool = False
 
     def needs_pods(self, case: Scenario) -> bool:
         return False
@@ -84,5 +76,7 @@ def drain(
     """
 
     names = [nodes] if isinstance(nodes, str) else list(nodes)
-    question = Drain(names, ignore_daemonsets, delete_emptydir_data, force)
+    question = Drain(
+        ignore_daemonsets=ignore_daemonsets, delete_emptydir_data=delete_emptydir_data, force=force, nodes=names
+    )
     return ask(question, build_scenario(manifests, snapshot, options))

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import ClusterSource, ManifestKeywords, Manifests, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.results.expand import ExpandResult
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from msgspec.structs import replace
 
+from kwhatif.commands.api_options import ClusterSource, ManifestKeywords, Manifests, ask, build_scenario
 from kwhatif.results.amounts import format_some
 from kwhatif.results.expand import ExpandResult
 from kwhatif.simulation.cluster_files import unknown_kinds

@@ -8,22 +8,15 @@ in the state in which it leaves the cluster.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, files_of
-from kwhatif.simulation.question import Question
-
-if TYPE_CHECKING:
-    from kwhatif.results.explain import ExplainResult
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, files_of
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity, Gap
@@ -39,7 +32,7 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, distinct_pods, find_pods, split_words
-from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest, load_manifests
 

@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from kwhatif.api.document_numbers import Trials
+from kwhatif.commands.chances.options import ZONE
 from kwhatif.commands.chances.result import Probability
-from kwhatif.commands.chances.run import ZONE
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Parameters

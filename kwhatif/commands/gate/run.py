@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Unpack, cast
 
 from kwhatif.commands.api_options import (
     AutoscaledKeywords,
@@ -16,16 +18,6 @@ from kwhatif.commands.api_options import (
     build_scenario,
     files_of,
 )
-
-if TYPE_CHECKING:
-    from kwhatif.results.gate import GateResult
-
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC
-from functools import cached_property
-from typing import cast
-
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change

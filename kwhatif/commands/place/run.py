@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, Path, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.results.place import PlaceResult
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 from kwhatif.api.core import Pod
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, Path, ask, build_scenario
+from kwhatif.commands.place.options import PlaceOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
@@ -33,26 +29,21 @@ from kwhatif.snapshot.read.files import display_path
 
 
 @dataclass(frozen=True)
-class Place(Question[PlaceResult]):
+class Place(PlaceOptions, Question[PlaceResult]):
     """Where would these pods go?
 
     Those of the manifests, those that edits took their node from, and ``with_pending`` those that wait in the snapshot.
     With a ``timeline`` the queue is simulated, and ``recreate`` lets the controllers of victims make new pods.
-    ``detailed`` answers have every plugin's score. The cluster afterwards is written to the file ``write``, if one is
-    named.
+    ``detailed`` answers have every plugin's score. The cluster afterwards is written to the file ``write_snapshot``, if
+    one is named.
     """
 
-    with_pending: bool = False
-    timeline: bool = False
-    recreate: bool = True
-    seed: int | None = None
     detailed: bool = True
-    write: str = ""
 
     def check(self, case: Scenario) -> None:
         if not case.inputs.manifests and not self.with_pending and case.inputs.edits is None:
             raise _nothing_to_place()
-        if self.write == "-":
+        if self.write_snapshot == "-":
             raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
         if not self.recreate and not self.timeline:
             raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
@@ -96,7 +87,7 @@ class Place(Question[PlaceResult]):
             notes.note(text)
 
         def result(fidelity: Fidelity) -> PlaceResult:
-            if self.write:
+            if self.write_snapshot:
                 self._write(case, run, notes)
             return run.result(fidelity, NeverMade(**case.refusal_fields))
 
@@ -108,10 +99,9 @@ class Place(Question[PlaceResult]):
         number = sum(placement.outcome == "placed" for placement in run.placements)
         text = f"place {format_count(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
         after = snapshot_after_run(case.session.snapshot, case.edited.covered, case.expanded, run.end, text)
-        write_snapshot(after, self.write)
-        notes.note(
-            f"{self.write}: the cluster afterwards, with {format_count(len(after.objects.list_all(Pod)), 'pod')}"
-        )
+        write_snapshot(after, self.write_snapshot)
+        number = len(after.objects.list_all(Pod))
+        notes.note(f"{self.write_snapshot}: the cluster afterwards, with {format_count(number, 'pod')}")
 
 
 def _nothing_to_place() -> UsageError:
@@ -138,12 +128,11 @@ def place(
     further. With ``autoscale``, pods that a node comes for count as placed.
     """
 
-    write = "" if write_snapshot is None else os.fspath(write_snapshot)
     question = Place(
         with_pending=with_pending,
         timeline=timeline,
         recreate=recreate,
         seed=seed,
-        write=write,
+        write_snapshot="" if write_snapshot is None else os.fspath(write_snapshot),
     )
     return ask(question, build_scenario(manifests, snapshot, {**options, "verb": verb}))

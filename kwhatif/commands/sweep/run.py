@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Unpack, cast
 
+import msgspec
+
+from kwhatif.api.core import Node
+from kwhatif.api.quantity import plain_quantity
 from kwhatif.commands.api_options import (
     ClusterSource,
     Manifests,
@@ -16,19 +22,6 @@ from kwhatif.commands.api_options import (
     cluster_of,
     files_of,
 )
-
-if TYPE_CHECKING:
-    from kwhatif.commands.sweep.result import SweepResult
-
-import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, cast
-
-import msgspec
-
-from kwhatif.api.core import Node
-from kwhatif.api.quantity import plain_quantity
 from kwhatif.commands.sweep.measures import (
     Prices,
     front_of,

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import ClusterSource, ScenarioKeywords, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.commands.upgrade.result import UpgradeResult
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from kwhatif.api.core import Node
+from kwhatif.commands.api_options import ClusterSource, ScenarioKeywords, ask, build_scenario
 from kwhatif.commands.deschedule.edited_first import after_edits
 from kwhatif.commands.upgrade.evictions import EvictionTimes
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes

@@ -11,8 +11,9 @@ import pytest
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
+from kwhatif.commands.chances.options import ZONE
 from kwhatif.commands.chances.result import ChancesResult, Probability, WorkloadChances
-from kwhatif.commands.chances.run import ZONE, Chances
+from kwhatif.commands.chances.run import Chances
 from kwhatif.commands.chances.trials import ChancesBase, Trial, run_trial, shuffle_arrivals
 from kwhatif.errors import UsageError
 from kwhatif.fleet.executors import LocalExecutor

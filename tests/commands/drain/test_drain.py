@@ -60,7 +60,7 @@ def drained(
         objects.add(obj)
     known = [dict(zip(("namespace", "name"), each.split("/"), strict=True)) for each in daemon_sets or ()]
     whole = {} if daemon_sets is None else {"DaemonSet": [{"metadata": each} for each in known]}
-    question = Drain(names or ("a",), **flags)
+    question = Drain(nodes=names or ("a",), **flags)
     return ask(question, Scenario(Inputs(Snapshot(objects=objects, whole=whole))))
 
 

@@ -188,7 +188,7 @@ def test_one_node_without_surge_is_a_drain_and_a_new_node() -> None:
     nodes = [node("old-0", labels=POOL), node("old-1"), node("other")]
     found = upgraded(snapshot_of(nodes, pods, [allowing]), surge="0", unavailable="1")
     drained = ask(
-        Drain(["old-0"], ignore_daemonsets=True, delete_emptydir_data=True, force=True),
+        Drain(nodes=["old-0"], ignore_daemonsets=True, delete_emptydir_data=True, force=True),
         Scenario(Inputs(snapshot_of(nodes, pods, [allowing])), SchedulerOptions(policy="default")),
     )
     assert found.outcome == "done"
