@@ -358,7 +358,7 @@ SNAPSHOT = (
     {"foreign", "live"},
     {"recording"},
     {"collector"},
-    {"load", "lenient"},
+    {"load", "validation"},
     {"live_cache"},
 )
 """Packages of the snapshot room, and what stands beside them; imports point at earlier steps."""

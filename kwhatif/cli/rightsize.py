@@ -116,7 +116,7 @@ def rightsize(
     from kwhatif.commands.rightsize.policy_document import read_rightsizing_policy
     from kwhatif.commands.rightsize.run import Rightsize
     from kwhatif.commands.rightsize.text import rightsize_blocks
-    from kwhatif.commands.rightsize.usage_given import PrometheusOptions, UsageOptions
+    from kwhatif.commands.rightsize.usage_sources import PrometheusOptions, UsageOptions
     from kwhatif.commands.sweep.measures import read_prices
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario

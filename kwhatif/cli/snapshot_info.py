@@ -57,7 +57,7 @@ def info(
 
     from kwhatif.api.core import Node
     from kwhatif.cli.output import check_stdin
-    from kwhatif.commands.rightsize.reserved import with_usage
+    from kwhatif.commands.rightsize.usage_summary import add_usage
     from kwhatif.commands.snapshot.info.info import device_uses
     from kwhatif.commands.snapshot.info.info import info as ask
     from kwhatif.commands.snapshot.info.text import info_blocks
@@ -82,7 +82,7 @@ def info(
         devices=lambda given: device_uses(given, features),
         mapped=is_mapped(reports),
     )
-    result = with_usage(result, snapshot, usage or (), features, None, notes, by)
+    result = add_usage(result, snapshot, usage or (), features, None, notes, by)
     result.set_notes(notes)
     write_result_reports(reports, result, lambda: info_blocks(result))
     text = render_result(result, output, lambda: info_blocks(result), everything=everything)

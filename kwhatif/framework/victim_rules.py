@@ -41,7 +41,7 @@ class VictimRules(Protocol):
     def victims(self, pod: PodInfo, others: Sequence[PodInfo]) -> list[bool] | str:
         """Which pods of a node may go; a text is an error that speaks for the node."""
 
-    def nobody(self, pod: PodInfo, node: str) -> str:
+    def describe_no_victims(self, pod: PodInfo, node: str) -> str:
         """What is said of a node where no pod may be evicted."""
 
     def account(self, pod: PodInfo) -> Account:

@@ -45,8 +45,8 @@ class RuledSearch:
                 victims[place, : len(pods)] = answer
         return victims
 
-    def nobody(self, node: str) -> str:
-        return self._rules.nobody(self._pod, node)
+    def describe_no_victims(self, node: str) -> str:
+        return self._rules.describe_no_victims(self._pod, node)
 
     def begin(self, rows: IntpArray, victims: BoolArray) -> dict[int, str]:
         """All victims are gone; returns the places where the pod still cannot be taken, and why."""

@@ -150,7 +150,7 @@ class VictimSearch:
                 self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
             else:
                 for row in rows[~possible].tolist():
-                    self._fail(self._ruled.nobody(self._cluster.columns.names[row]), 1)
+                    self._fail(self._ruled.describe_no_victims(self._cluster.columns.names[row]), 1)
             rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
         if not len(rows):
             return NONE

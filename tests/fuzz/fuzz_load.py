@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 with atheris.instrument_imports(include=["kwhatif"]):
     from kwhatif.errors import InputError
     from kwhatif.snapshot.format.model import write_list, write_snapshot
-    from kwhatif.snapshot.lenient import read_leniently
     from kwhatif.snapshot.load import load_manifests, load_snapshot
+    from kwhatif.snapshot.validation import read_for_validation
 
 SAMPLES = Path(__file__).parents[1] / "data" / "foreign"
 MEMORY = Path("/dev/shm")
@@ -83,7 +83,7 @@ def one_input(data: bytes) -> None:
 
 def tried(path: str) -> None:
     """As a snapshot, converted if it is one; as manifests; and looked through for all that is wrong with it."""
-    for read in (load_manifests, read_leniently):
+    for read in (load_manifests, read_for_validation):
         try:
             read([path])
         except InputError as error:

@@ -20,8 +20,8 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.foreign.directory_dump import RESOURCES
 from kwhatif.snapshot.foreign.layouts import tree_of
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.lenient import read_leniently
 from kwhatif.snapshot.load import load_manifests, load_snapshot
+from kwhatif.snapshot.validation import read_for_validation
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
 IMAGE = "quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-1a2b3c"
@@ -293,13 +293,13 @@ def test_files_that_are_arrays_hold_the_same_objects(
 ) -> None:
     root = copied(tmp_path, sample)
     as_arrays(root, types=types, name=name)
-    for found in (load_snapshot([str(root)]), read_leniently([str(root)]).snapshot):
+    for found in (load_snapshot([str(root)]), read_for_validation([str(root)]).snapshot):
         found.whole = load(sample).whole
         assert objects(found) == objects(load(sample))
     assert {kind: len(listed) for kind, listed in load_snapshot([str(root)]).whole.items()} == {
         kind: len(listed) for kind, listed in load(sample).whole.items()
     }
-    assert read_leniently([str(root)]).problems == []
+    assert read_for_validation([str(root)]).problems == []
 
 
 def test_a_mistake_in_an_array_has_its_place(tmp_path: Path) -> None:
@@ -527,7 +527,7 @@ def test_files_are_looked_for_by_the_names_of_resources() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.iterdir()))
 def test_nothing_is_wrong_with_a_dump_that_loads(name: str) -> None:
-    found = read_leniently([str(DATA / name)])
+    found = read_for_validation([str(DATA / name)])
     assert found.problems == []
     assert {(obj.name, obj.metadata.uid) for obj in found.snapshot.objects} == {
         (obj.name, obj.metadata.uid) for obj in load(name).objects
@@ -539,7 +539,7 @@ def test_all_that_is_wrong_in_a_tree_is_found(tmp_path: Path) -> None:
     core = root / IMAGE / "namespaces" / "shop" / "core"
     (core / "pods.yaml").write_text((core / "pods.yaml").read_text().replace("priority: 1000", "priority: high"))
     empty(core / "services.yaml")
-    found = read_leniently([str(root)])
+    found = read_for_validation([str(root)])
     assert [(problem.rule, problem.object) for problem in found.problems] == [
         ("schema", "Pod shop/web-5d9c-4k2vp"),
         ("schema", "Pod shop/web-5d9c-w7ztq"),

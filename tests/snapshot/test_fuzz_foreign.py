@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import write_list, write_snapshot
-from kwhatif.snapshot.lenient import read_leniently
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.snapshot.read.files import without_logs
+from kwhatif.snapshot.validation import read_for_validation
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
 IMAGE = "quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-1a2b3c"
@@ -68,7 +68,7 @@ def mutated(draw: st.DrawFn, data: bytes) -> bytes:
     return data[: draw(st.integers(0, len(data)))] if draw(st.integers(0, 3)) == 0 else data
 
 
-READS = (load_manifests, read_leniently)
+READS = (load_manifests, read_for_validation)
 
 
 def sound(path: Path, named: Path, *, reads: Sequence[Callable[[list[str]], object]] = READS) -> None:
@@ -293,7 +293,7 @@ def test_logs_leave_as_many_lines_as_they_had(parts: list[str], end: str) -> Non
 def test_the_list_of_problems_ends_where_nobody_would_read_on(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.write_text("{}" * 12_000)
-    problems = read_leniently([str(path)]).problems
+    problems = read_for_validation([str(path)]).problems
     assert (len(problems), problems[-1].message) == (10_001, "not looked at: too much is wrong before it")
 
 
@@ -303,5 +303,5 @@ def test_numbers_beyond_all_ranges_are_problems_like_others(tmp_path: Path) -> N
         '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"unschedulable": 1}, '
         f'"status": {{"allocatable": {{"cpu": {"9" * 5000}}}}}}}'
     )
-    (problem,) = read_leniently([str(path)]).problems
+    (problem,) = read_for_validation([str(path)]).problems
     assert (problem.place, problem.message) == ("$.status.allocatable.cpu", "this number is too large")

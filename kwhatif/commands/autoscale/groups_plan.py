@@ -53,7 +53,7 @@ from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import store_volumes
 from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.placement.rested import Rested
+from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -69,7 +69,7 @@ class Quiet:
     ``gone`` counts the nodes that have gone, by group.
     """
 
-    rested: Rested
+    run_outcome: RunOutcome
     session: Session
     steps: list[QuietStep]
     gone: Counter[str] = field(default_factory=Counter)
@@ -81,8 +81,8 @@ def run_until_stable(grown: Placed, before: ConfiguredGroups, known: ConfiguredG
     """
     steps = list(_growth(grown, before))
     time = steps[-1].time
-    shrinking = _Shrinking(grown, known, now, time, time if grown.rested.scale_up and len(steps) > 1 else None)
-    quiet = Quiet(grown.rested, grown.end.session, steps)
+    shrinking = _Shrinking(grown, known, now, time, time if grown.run_outcome.scale_up and len(steps) > 1 else None)
+    quiet = Quiet(grown.run_outcome, grown.end.session, steps)
     for done in range(_MOST_ROUNDS):
         report_progress("Removing unneeded nodes", "rounds", done)
         step = shrinking.step()
@@ -91,8 +91,8 @@ def run_until_stable(grown: Placed, before: ConfiguredGroups, known: ConfiguredG
         steps.append(step)
         if shrinking.over:
             break
-    quiet.rested = replace(
-        grown.rested,
+    quiet.run_outcome = replace(
+        grown.run_outcome,
         removed_nodes=tuple(NodeCount(group=name, nodes=nodes) for name, nodes in sorted(shrinking.gone.items())),
         saved=_monthly_savings(shrinking.gone, known),
     )
@@ -145,8 +145,8 @@ def bound_pods(session: Session) -> list[Pod]:
 
 def _growth(grown: Placed, before: ConfiguredGroups) -> Iterator[QuietStep]:
     """The steps of the growth."""
-    added = (grown.rested.scale_up or ScaleUp(autoscalers=())).nodes
-    cluster, waiting = grown.end.session.cluster, len(_waiting(grown.rested.pending))
+    added = (grown.run_outcome.scale_up or ScaleUp(autoscalers=())).nodes
+    cluster, waiting = grown.end.session.cluster, len(_waiting(grown.run_outcome.pending))
     rests = grown.rests
     first = rests[0] if rests else None
     yield QuietStep(
@@ -183,7 +183,7 @@ class _Shrinking:
     def __init__(self, grown: Placed, known: ConfiguredGroups, now: datetime, time: int, grew_at: int | None) -> None:
         self.session, self._known, self._now = grown.end.session, known, now
         self._time, self._grew_at = time, grew_at
-        self._pending = grown.rested.pending
+        self._pending = grown.run_outcome.pending
         waiting = {each.pod for each in self._pending}
         self._pods = [pod for pod in grown.end.pods if pod.key in waiting]
         self.gone: Counter[str] = Counter()
@@ -201,7 +201,7 @@ class _Shrinking:
         if not going:
             return None
         run = self._without(going)
-        if _waiting(run.rested.pending) != _waiting(self._pending):
+        if _waiting(run.run_outcome.pending) != _waiting(self._pending):
             self.over = True
             why = "who runs there would wait, or room is found for others"
             text = f"{format_some(sorted(going))} would go and come back: {why}"
@@ -210,7 +210,7 @@ class _Shrinking:
             mine = going.intersection(group.nodes)
             self.gone.update({group.name: len(mine)} if mine else {})
         self._known = without_nodes(self._known, going)
-        self.session, self._pending = run.end.session, run.rested.pending
+        self.session, self._pending = run.end.session, run.run_outcome.pending
         waiting = {each.pod for each in self._pending}
         self._pods = [pod for pod in run.end.pods if pod.key in waiting]
         return self._end_round(
@@ -268,7 +268,7 @@ def plan_node_groups(
     plans, some = chance(world, loop, orders)
     costs = [_cost(each) for each in loop.scale_up.plan]
     steps = () if quiet is None else tuple(quiet.steps)
-    ended = grown if quiet is None else dataclasses.replace(grown, rested=quiet.rested)
+    ended = grown if quiet is None else dataclasses.replace(grown, run_outcome=quiet.run_outcome)
     plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in loop.scale_up.plan)
     return AutoscaleResult(
         outcome=ended.outcome(fidelity, never_made, f"cluster-autoscaler: {plan or 'no group grows'}; "),

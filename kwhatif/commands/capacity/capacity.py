@@ -39,7 +39,7 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude
 from kwhatif.simulation.placement.placing import PlacementRun, skip_pod, skip_reason_of
-from kwhatif.simulation.placement.rested import Bookkeeper, Rested
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
@@ -118,8 +118,8 @@ def measure_capacity(
     verdict += "" if enough else f", not {at_least}"
 
     def make_result(fidelity: Fidelity) -> CapacityResult:
-        rested = Rested(pending=pending)
-        outcome = conclude(rested, never_made, fidelity, verdict)
+        run_outcome = RunOutcome(pending=pending)
+        outcome = conclude(run_outcome, never_made, fidelity, verdict)
         return result(fidelity=fidelity, outcome=replace(outcome, good=enough))
 
     return PendingResult([basis], make_result)

@@ -111,10 +111,10 @@ class Chances(ChancesOptions, Question[ChancesResult]):
         fidelity: Fidelity,
     ) -> Outcome:
         """The outcome of the run that ``place`` shows, which is one more trial beside the others."""
-        pending = counts.pending + bool(shown.rested.pending)
+        pending = counts.pending + bool(shown.run_outcome.pending)
         stopped = self.precision if counts.trials < self.trials else None
         found = conclude(
-            shown.rested,
+            shown.run_outcome,
             NeverMade(**case.refusal_fields),
             fidelity,
             words_of_chances(workloads, counts, stopped),

@@ -169,7 +169,7 @@ def _outcome(ground: ChancesBase, session: Session, run: Placed) -> Outcome:
             evicted[workload] = evicted.get(workload, 0) + len(placement.victims)
     skews = {name: _skew(ground, session, items, name, pods) for name, pods in homes.items()}
     by_name = dict(sorted((name, dict(sorted(pods.items()))) for name, pods in homes.items()))
-    return Outcome(by_name, evicted, skews, len(run.rested.pending))
+    return Outcome(by_name, evicted, skews, len(run.run_outcome.pending))
 
 
 def _skew(

@@ -12,8 +12,8 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PriorityClass
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
 from kwhatif.commands.deschedule.deschedule import follow_cycles
-from kwhatif.commands.deschedule.edited_first import after_edits
 from kwhatif.commands.deschedule.moves import Moves
+from kwhatif.commands.deschedule.placement_before import add_placement_before
 from kwhatif.commands.deschedule.policy_document import load_descheduler_policy
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.commands.deschedule.usage_files import read_usage
@@ -66,7 +66,9 @@ class Deschedule(Question[DescheduleResult]):
         moves = Moves(session, budgets, scaler)
         usage = read_usage(self.metrics)
         found = Cycles(policy, moves, now, self.interval, usage, reviews=not self.dry_run)
-        return after_edits(before, follow_cycles(found, source, MOST_CYCLES if self.until_quiet else self.cycles))
+        return add_placement_before(
+            before, follow_cycles(found, source, MOST_CYCLES if self.until_quiet else self.cycles)
+        )
 
 
 def priorities_of(snapshot: Snapshot) -> dict[str, int]:

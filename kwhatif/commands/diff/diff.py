@@ -32,10 +32,10 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import totals
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of
-from kwhatif.simulation.placement.going_on import Settled, go_on
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.placement.rested import Rested, with_growth
+from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
 from kwhatif.simulation.placement.runs import roll_out
+from kwhatif.simulation.placement.settled_cluster import SettledCluster, settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayedPods
@@ -136,9 +136,9 @@ def _build_side_result(side: Side, run: _SideRun, fidelity: Fidelity) -> SideRes
     numbers = totals(run.placements, run.session.cluster)
     never_made = NeverMade(run.expanded.refusals, run.expanded.failed)
     stuck = sum(bool(each.unfinished) for each in run.rollouts)
-    verdict = words_of(run.rested, never_made, run.told, stuck)
+    verdict = words_of(run.run_outcome, never_made, run.told, stuck)
     return SideResult(
-        outcome=conclude(run.rested, never_made, fidelity, verdict, bad=bool(stuck)),
+        outcome=conclude(run.run_outcome, never_made, fidelity, verdict, bad=bool(stuck)),
         label=side.label,
         placed=numbers.placed + numbers.autoscaled,
         unplaced=numbers.unplaced,
@@ -212,7 +212,7 @@ class _SideRun:
     scores: Mapping[str, _Pair]
     used_tie_break: bool
     scale_up: ScaleUp | None
-    rested: Rested
+    run_outcome: RunOutcome
     told: tuple[str, ...]
 
 
@@ -242,14 +242,14 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
             plans.append(roll_out(rollout, run, asked))
             gone |= {f"{rollout.namespace}/{name}" for step in plans[-1].steps for name in step.removes}
     run.wait()
-    after = Settled(session=session, placements=tuple(run.placements), rested=Rested())
+    after = SettledCluster(session=session, placements=tuple(run.placements), run_outcome=RunOutcome())
     if not only_expected:
-        after = go_on(session, run, asked, scaler)
+        after = settle_cluster(session, run, asked, scaler)
     placements, scale_up = after.placements, None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, after.session, placements)
     told = words_of_placements([each for each in placements if each.pod not in run.removed], after.at_home, scale_up)
-    rested = with_growth(after.rested, (), scale_up)
+    run_outcome = with_growth(after.run_outcome, (), scale_up)
     return _SideRun(
         after.session,
         expanded,
@@ -260,7 +260,7 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
         moves.scores,
         moves.leaned,
         scale_up,
-        rested,
+        run_outcome,
         tuple(told),
     )
 

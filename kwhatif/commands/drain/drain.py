@@ -31,10 +31,10 @@ from kwhatif.scheduling.controllers import Replacements
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude
-from kwhatif.simulation.placement.going_on import go_on
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
-from kwhatif.simulation.placement.rested import Rested, with_growth
+from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
 from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.settled_cluster import settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -57,7 +57,7 @@ def drain_nodes(
     requested = run.requested_beside(names)
     nodes = tuple(run.node(name) for name in track(names, "Draining", "nodes"))
     run.placed.explain_futile()
-    after = go_on(session, run.placed, run.asked, scaler, "evicted", run.emptied)
+    after = settle_cluster(session, run.placed, run.asked, scaler, "evicted", run.emptied)
     homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.at_home)
     pods = tuple(
         replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
@@ -68,16 +68,16 @@ def drain_nodes(
     if scaler is not None:
         told, scale_up = apply_scale_up(scaler, session, [*earlier, *placements])
         placements = told[len(earlier) :]
-    rested = with_growth(after.rested, (), scale_up)
+    run_outcome = with_growth(after.run_outcome, (), scale_up)
     if before is not None:
-        here = {each.pod for each in rested.pending}
-        rested = dataclasses.replace(
-            rested,
-            pending=(*(each for each in before.rested.pending if each.pod not in here), *rested.pending),
-            victims=(*before.rested.victims, *rested.victims),
+        here = {each.pod for each in run_outcome.pending}
+        run_outcome = dataclasses.replace(
+            run_outcome,
+            pending=(*(each for each in before.run_outcome.pending if each.pod not in here), *run_outcome.pending),
+            victims=(*before.run_outcome.victims, *run_outcome.victims),
         )
     words = "" if before is None else f"{words_of_good(earlier)} placed before; "
-    driven_out = len(rested.victims) - len(run.emptied)
+    driven_out = len(run_outcome.victims) - len(run.emptied)
     result = partial(
         DrainResult,
         nodes=nodes,
@@ -94,21 +94,23 @@ def drain_nodes(
         stuck = not all(each.drained for each in nodes) or any(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
-        outcome = conclude(rested, never_made, fidelity, words + _verdict(nodes, rested, driven_out), bad=stuck)
+        outcome = conclude(
+            run_outcome, never_made, fidelity, words + _verdict(nodes, run_outcome, driven_out), bad=stuck
+        )
         return result(fidelity=fidelity, outcome=outcome)
 
     return PendingResult([basis], make_result), after.session
 
 
-def _verdict(nodes: Sequence[DrainedNode], rested: Rested, driven_out: int) -> str:
+def _verdict(nodes: Sequence[DrainedNode], run_outcome: RunOutcome, driven_out: int) -> str:
     """``1 of 2 nodes drained, 3 pods evicted, 1 pending afterwards``."""
     drained, evicted = sum(node.drained for node in nodes), sum(node.evicted for node in nodes)
     parts = [f"{drained} of {format_count(len(nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"]
     if driven_out:
         parts.append(f"{format_count(driven_out, 'other')} driven out")
-    if rested.pending:
-        parts.append(f"{len(rested.pending)} pending afterwards")
-    return ", ".join([*parts, *words_of_growth(rested.scale_up)])
+    if run_outcome.pending:
+        parts.append(f"{len(run_outcome.pending)} pending afterwards")
+    return ", ".join([*parts, *words_of_growth(run_outcome.scale_up)])
 
 
 Amounts = dict[str, tuple[int, int]]

@@ -48,7 +48,7 @@ from kwhatif.simulation.edits.document import apply_edits
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.rested import Rested
+from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -102,7 +102,7 @@ class Context:
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
     the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
     node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
-    scheduler does, of which autoscalers know nothing. ``rested`` is who waits when nobody would move any more.
+    scheduler does, of which autoscalers know nothing. ``run_outcome`` is who waits when nobody would move any more.
     """
 
     units: Sequence[Unit]
@@ -113,7 +113,7 @@ class Context:
     now: datetime
     make_before: Callable[[], Cluster]
     scale_up: ScaleUp | None = None
-    rested: Rested = field(default_factory=Rested)
+    run_outcome: RunOutcome = field(default_factory=RunOutcome)
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
     throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()

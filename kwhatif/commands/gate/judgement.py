@@ -126,7 +126,7 @@ def judge_change(proposal: GateScenario, terms: GateSettings, now: datetime) -> 
             now=now,
             make_before=before,
             scale_up=run.scale_up,
-            rested=run.rested,
+            run_outcome=run.run_outcome,
             margins=proposal.cycles.margins,
             tried=proposal.cycles.tried,
             throw=throw,

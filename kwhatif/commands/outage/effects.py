@@ -30,10 +30,10 @@ from kwhatif.results.place import Victim
 from kwhatif.scheduling.describe import victims_of
 from kwhatif.scheduling.preemption_candidates import Budgets
 from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude
 from kwhatif.simulation.placement.placing import placement_of
-from kwhatif.simulation.placement.rested import Bookkeeper, Rested
-from kwhatif.simulation.placement.settling import Settling
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -215,7 +215,7 @@ class _Run:
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     gone: list[PodInfo] = field(default_factory=list)
     evicted: list[PodInfo] = field(default_factory=list)
-    rested: Rested = field(default_factory=Rested)
+    run_outcome: RunOutcome = field(default_factory=RunOutcome)
 
     def record(self, old: PodInfo, outcome: Outcome, **more: Any) -> None:
         workload = self.standing.workload_of(old)
@@ -244,28 +244,28 @@ class _Run:
             ]
             pods = {info.key: info.pod for _, info in queue}
             causes: dict[str, Cause] = dict.fromkeys(pods, "evicted")
-            self.rested = Rested(pending=book.pending(placements, pods, causes), victims=emptied)
+            self.run_outcome = RunOutcome(pending=book.pending(placements, pods, causes), victims=emptied)
             for (old, info, attempt, victims), placement in zip(tried, placements, strict=True):
                 home = "" if attempt.lost else placement.node
                 self._record_attempt(old, info, home, placement.reason, victims)
             return
-        settling = Settling(session, book)
+        simulation = ClusterSimulation(session, book)
         for _, info, attempt, _ in tried:
             if attempt.row is None or attempt.lost:
-                settling.arrive(PodToSchedule(info.pod, ran_before=True), info, "evicted")
-        settling.make_again([(victim, by.get(victim.key)) for victim in self.evicted], {})
-        settling.run()
-        ended, more = settling.placements(), settling.replacements()
-        found = settling.rest(ended, more)
-        self.rested = dataclasses.replace(found, victims=(*emptied, *found.victims))
-        homes = settling.homes_of_victims()
-        for info in settling.evicted_since():
+                simulation.arrive(PodToSchedule(info.pod, ran_before=True), info, "evicted")
+        simulation.make_again([(victim, by.get(victim.key)) for victim in self.evicted], {})
+        simulation.run()
+        ended, more = simulation.placements(), simulation.replacements()
+        found = simulation.outcome_of(ended, more)
+        self.run_outcome = dataclasses.replace(found, victims=(*emptied, *found.victims))
+        homes = simulation.homes_of_victims()
+        for info in simulation.evicted_since():
             counts = self.counts.setdefault(self.standing.workload_of(info), Counter())
             counts["evicted"] += 1
             counts["homeless"] += info.key not in homes and PodRecreator.is_recreated(info)
         by_pod = {each.pod: each for each in ended}
         for old, info, attempt, victims in tried:
-            told = tuple(map(settling.describe_victim, victims))
+            told = tuple(map(simulation.describe_victim, victims))
             now = by_pod.get(info.key)
             where = session.cluster.find(info.uid)
             home = homes.get(info.key, "") if where is None else session.cluster.columns.names[where[1]]
@@ -292,7 +292,7 @@ class _Run:
         verdict = f"{gone.kind} {gone.name}: {', '.join(words) or 'nobody has to be made again'}"
         stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
         return Failure(
-            outcome=conclude(self.rested, NeverMade(), None, verdict, bad=bool(stuck)),
+            outcome=conclude(self.run_outcome, NeverMade(), None, verdict, bad=bool(stuck)),
             kind=gone.kind,
             name=gone.name,
             nodes=gone.nodes,

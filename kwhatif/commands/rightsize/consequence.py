@@ -15,9 +15,9 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_dae
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import Int64Array
-from kwhatif.commands.rightsize.at_rest import Rest, come_to_rest
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.result import LargestSlot, Side
+from kwhatif.commands.rightsize.steady_state import SteadyState, reach_steady_state
 from kwhatif.errors import InputError
 from kwhatif.results.place import HOURS_A_MONTH
 from kwhatif.simulation.edits.draft import Draft
@@ -36,9 +36,9 @@ Price = Callable[[Node, Mapping[str, str]], float | None]
 
 @dataclass(frozen=True)
 class Consequence:
-    """A cluster at rest with some requests. ``failed`` says which autoscaler's replicas could not be had, and why."""
+    """A cluster in its steady state with some requests. ``failed`` says whose replicas could not be had, and why."""
 
-    rest: Rest
+    state: SteadyState
     side: Side
     shares: Mapping[str, Mapping[str, float]]
     failed: Sequence[str] = ()
@@ -56,7 +56,7 @@ class SizingTrial:
     _known: dict[tuple[frozenset[str], frozenset[str]], Consequence] = field(default_factory=dict)
 
     def ask(self, new: NewResources, scalings: Sequence[Scaling] = ()) -> Consequence:
-        """The cluster at rest with these requests, and with the replicas that autoscalers then want."""
+        """The cluster in its steady state with these requests, and with the replicas that autoscalers then want."""
         key = frozenset(new), frozenset(each.workload for each in scalings)
         if key not in self._known:
             self._known[key] = self._ask(new, scalings)
@@ -74,11 +74,11 @@ class SizingTrial:
             except InputError as error:
                 failed.append(f"HorizontalPodAutoscaler {each.name}: {error.problem}; its replicas stay {each.now}")
         failed += [f"{each.owner}: {each.pods} pods are not created: {each.message}" for each in draft.failed]
-        rest = come_to_rest(self.case, draft.snapshot, asked_of(self.case, draft))
-        side, unpriced = _side(rest, self.price)
+        state = reach_steady_state(self.case, draft.snapshot, asked_of(self.case, draft))
+        side, unpriced = _side(state, self.price)
         today = self.case.snapshot.objects.list_all(Node)
-        cost = _monthly([self.price(node, rest.groups) for node in today])
-        return Consequence(rest, side, shares_of(rest.session.cluster), failed, unpriced, len(today), cost)
+        cost = _monthly([self.price(node, state.groups) for node in today])
+        return Consequence(state, side, shares_of(state.session.cluster), failed, unpriced, len(today), cost)
 
 
 def asked_of(case: Scenario, draft: Draft) -> list[PodToSchedule]:
@@ -95,26 +95,26 @@ def asked_of(case: Scenario, draft: Draft) -> list[PodToSchedule]:
     return found
 
 
-def _side(rest: Rest, price: Price) -> tuple[Side, list[str]]:
-    cluster = rest.session.cluster
+def _side(state: SteadyState, price: Price) -> tuple[Side, list[str]]:
+    cluster = state.session.cluster
     busy = {row for info, row in cluster.pods() if not info.pod.is_mirror and not is_of_daemon_set(info.pod)}
-    found = {node.name: price(node, rest.groups) for node in cluster.columns.given}
+    found = {node.name: price(node, state.groups) for node in cluster.columns.given}
     resources = cluster.shapes.resources
     requested = {
         name: format_quantity(name, int(resources.amounts(cluster.requested, name).sum())) for name in ("cpu", "memory")
     }
     side = Side(
-        pods=len(list(cluster.pods())) + len(rest.waiting),
-        pending=len(rest.waiting),
+        pods=len(list(cluster.pods())) + len(state.waiting),
+        pending=len(state.waiting),
         nodes=len(cluster),
         nodes_in_use=len(busy),
-        nodes_removable=None if rest.removed is None else len(rest.removed),
-        nodes_added=None if rest.added is None else len(rest.added),
+        nodes_removable=None if state.removed is None else len(state.removed),
+        nodes_added=None if state.added is None else len(state.added),
         cost=_monthly(list(found.values())),
         requested=requested,
         largest_slot=largest_slot(cluster),
-        removed=tuple(rest.removed or ()),
-        pending_pods=tuple(sorted(pod.key for pod in rest.waiting)),
+        removed=tuple(state.removed or ()),
+        pending_pods=tuple(sorted(pod.key for pod in state.waiting)),
     )
     return side, sorted(name for name, each in found.items() if each is None)
 

@@ -22,7 +22,7 @@ from kwhatif.commands.rightsize.result import (
     Today,
 )
 from kwhatif.commands.rightsize.risks import risks_of
-from kwhatif.commands.rightsize.usage_given import usage_read
+from kwhatif.commands.rightsize.usage_sources import usage_read
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
@@ -52,7 +52,7 @@ def rightsize_result(
         after=after.side,
         binds=binds,
         rescaled=tuple(_build_rescaled(each) for each in findings.scalings),
-        risks=tuple(risks_of(advice, book, after.rest.session.cluster, after.rest.session.snapshot)),
+        risks=tuple(risks_of(advice, book, after.state.session.cluster, after.state.session.snapshot)),
         steps=tuple(steps),
         outcome=_outcome(case, findings, before, after, binds, fidelity),
         fidelity=fidelity,
@@ -116,17 +116,17 @@ def _outcome(
     fidelity: Fidelity,
 ) -> RightsizeOutcome:
     good = after.side.pending <= before.side.pending
-    rest, costs = after.rest, (before.side.cost, after.side.cost)
+    state, costs = after.state, (before.side.cost, after.side.cost)
     return RightsizeOutcome(
         good=good,
         verdict=_verdict(findings, before, after, binds),
         pending=tuple(_pending(case, before, after)),
-        evicted=len(rest.evicted),
+        evicted=len(state.evicted),
         added_nodes=tuple(
-            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(rest.added or (), rest.groups)
+            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(state.added or (), state.groups)
         ),
         removed_nodes=tuple(
-            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(rest.removed or (), rest.groups)
+            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(state.removed or (), state.groups)
         ),
         cost=None if None in costs else round((costs[1] or 0.0) - (costs[0] or 0.0), 2),
         unknown=tuple(gap.what for gap in fidelity.touching),
@@ -135,9 +135,9 @@ def _outcome(
 
 def _pending(case: Scenario, before: Consequence, after: Consequence) -> Iterator[Moved]:
     waited = set(before.side.pending_pods)
-    of_pod = WorkloadPods(after.rest.session.snapshot).of_pod
-    why = {each.pod: each.message for each in after.rest.placements}
-    evicted = set(after.rest.evicted)
+    of_pod = WorkloadPods(after.state.session.snapshot).of_pod
+    why = {each.pod: each.message for each in after.state.placements}
+    evicted = set(after.state.evicted)
     for pod in after.side.pending_pods:
         cause = "waiting" if pod in waited else "evicted" if pod in evicted else "new"
         yield Moved(pod=pod, workload=of_pod.get(pod), cause=cause, why=why.get(pod, ""))

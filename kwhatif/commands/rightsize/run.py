@@ -13,18 +13,18 @@ from typing import ClassVar, Unpack
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario, paths_of
 from kwhatif.commands.rightsize.advice import advise
 from kwhatif.commands.rightsize.advice_files import FORMS, PATCHES, write_advice
-from kwhatif.commands.rightsize.at_rest import LARGE
+from kwhatif.commands.rightsize.advised_resources import resources_of
 from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial
 from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import scalings
 from kwhatif.commands.rightsize.limit_ranges import LimitRanges
-from kwhatif.commands.rightsize.new_amounts import new_resources
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy, default_policy, read_rightsizing_policy
 from kwhatif.commands.rightsize.prices import price_by
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import rightsize_result
+from kwhatif.commands.rightsize.steady_state import LARGE
 from kwhatif.commands.rightsize.steps import steps_of
-from kwhatif.commands.rightsize.usage_given import PrometheusOptions, UsageOptions
+from kwhatif.commands.rightsize.usage_sources import PrometheusOptions, UsageOptions
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.commands.sweep.measures import Prices, read_prices
 from kwhatif.errors import UsageError
@@ -72,16 +72,16 @@ class Rightsize(Question[RightsizeResult]):
         asking = SizingTrial(case, price_by(self.prices, case.scaler))
         before = asking.ask({})
         after = asking.ask(findings.new, findings.scalings)
-        _tell(before, after, notes)
-        case.session, case.session_after = before.rest.first, after.rest.session
+        _warn(before, after, notes)
+        case.session, case.session_after = before.state.first, after.state.session
         if case.inputs.with_map:
-            case.initial_state = observe_cluster(before.rest.session.cluster, before.rest.session.snapshot)
+            case.initial_state = observe_cluster(before.state.session.cluster, before.state.session.snapshot)
         steps = (
             list(steps_of(asking, findings.new, findings.changes, findings.scalings, self.most_steps))
             if self.steps
             else []
         )
-        basis = RunRecord(after.rest.first, after.rest.asked, after.rest.placements, case.unknown_kinds)
+        basis = RunRecord(after.state.first, after.state.asked, after.state.placements, case.unknown_kinds)
 
         def result(fidelity: Fidelity) -> RightsizeResult:
             if self.write:
@@ -89,7 +89,7 @@ class Rightsize(Question[RightsizeResult]):
                 notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
             return rightsize_result(case, policy, findings, before, after, steps, fidelity)
 
-        return PendingResult([basis], result, after.rest.placements)
+        return PendingResult([basis], result, after.state.placements)
 
     def _findings(self, case: Scenario, policy: RightsizingPolicy, notes: Notes) -> Findings:
         snapshot = case.snapshot
@@ -99,19 +99,19 @@ class Rightsize(Question[RightsizeResult]):
         changes = advised.by_workload()
         scaled = list(scalings(snapshot, pods, read.book, changes))
         return Findings(
-            read, advised, changes, new_resources(changes), [each for each in scaled if each.then != each.now]
+            read, advised, changes, resources_of(changes), [each for each in scaled if each.then != each.now]
         )
 
 
-def _tell(before: Consequence, after: Consequence, notes: Notes) -> None:
+def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
     for text in after.failed:
         notes.warn(text)
     if after.unpriced and after.side.cost is not None:
         some = ", ".join(after.unpriced[:3])
         notes.warn(f"nobody knows the price of {len(after.unpriced)} nodes, such as {some}: they are in no cost")
-    if before.rest.removed is not None and before.side.nodes > LARGE:
+    if before.state.removed is not None and before.side.nodes > LARGE:
         notes.note(f"more than {LARGE} nodes: those that could go one after the other are taken away at once")
-    if before.rest.removed is None:
+    if before.state.removed is None:
         notes.note("no autoscaler was asked which nodes could go: --autoscale FILE names one")
 
 

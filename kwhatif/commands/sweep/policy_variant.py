@@ -25,9 +25,9 @@ from kwhatif.policy.render import as_document
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
-from kwhatif.simulation.placement.going_on import Settled, go_on
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.runs import roll_out
+from kwhatif.simulation.placement.settled_cluster import SettledCluster, settle_cluster
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
@@ -199,7 +199,7 @@ class PolicyRun:
     session: Session
     asked: Sequence[PodToSchedule]
     rollouts: Sequence[Rollout]
-    end: Settled
+    end: SettledCluster
 
     @property
     def placements(self) -> Sequence[Placement]:
@@ -234,12 +234,14 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
         for rollout in rollouts:
             roll_out(rollout, run, asked)
         run.wait()
-        return PolicyRun(session, asked, rollouts, go_on(session, run, asked))
+        return PolicyRun(session, asked, rollouts, settle_cluster(session, run, asked))
 
 
 def measures_of(site: SweepCluster, end: PolicyRun) -> Measures:
     """What a run came to. Afterwards the cluster may be full of probes."""
-    found = measure_cluster(end.session.cluster, end.placements, len(end.end.rested.victims), site.today, site.prices)
+    found = measure_cluster(
+        end.session.cluster, end.placements, len(end.end.run_outcome.victims), site.today, site.prices
+    )
     if site.probe is None:
         return found
     with pods_to_make(site.most_pods):

@@ -9,7 +9,7 @@ from typing import ClassVar, Unpack
 
 from kwhatif.api.core import Node
 from kwhatif.commands.api_options import ClusterSource, ScenarioKeywords, ask, build_scenario
-from kwhatif.commands.deschedule.edited_first import after_edits
+from kwhatif.commands.deschedule.placement_before import add_placement_before
 from kwhatif.commands.upgrade.evictions import EvictionTimes
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
 from kwhatif.commands.upgrade.result import UpgradeResult
@@ -126,7 +126,9 @@ class Upgrade(Question[UpgradeResult]):
         )
         evicted = list(evictions.evicted)
         basis = RunRecord(session, evictions.asked, placements, evicted=evicted)
-        return after_edits(before, PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements))
+        return add_placement_before(
+            before, PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements)
+        )
 
 
 def upgrade(

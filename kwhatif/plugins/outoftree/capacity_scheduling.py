@@ -162,7 +162,7 @@ class CapacityScheduling(Plugin[Claims, None]):
                 add(left, quotas.requests_of(others[place]), -1)
         return may_go
 
-    def nobody(self, pod: PodInfo, node: str) -> str:
+    def describe_no_victims(self, pod: PodInfo, node: str) -> str:
         return f"No victims found on node {node} for preemptor pod {pod.pod.name}"
 
     def account(self, pod: PodInfo) -> Account:

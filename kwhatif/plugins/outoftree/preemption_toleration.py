@@ -88,7 +88,7 @@ class PreemptionToleration(Plugin[None, None]):
                 may_go.append(not _is_spared(other, pod, classes[name], now))
         return may_go
 
-    def nobody(self, pod: PodInfo, node: str) -> str:
+    def describe_no_victims(self, pod: PodInfo, node: str) -> str:
         return f"No victims found on node {node} for preemptor pod {pod.pod.name}"
 
     def account(self, pod: PodInfo) -> Account:

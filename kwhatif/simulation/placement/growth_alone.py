@@ -30,9 +30,9 @@ class Growing:
 
     def after(self, run: Placed) -> Placed:
         """How the cluster is once the autoscalers have helped where the ``run`` without them leaves pods waiting."""
-        if run.rested.good and not run.rested.victims:
+        if run.run_outcome.good and not run.run_outcome.victims:
             none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
-            return dataclasses.replace(run, rested=dataclasses.replace(run.rested, scale_up=none))
+            return dataclasses.replace(run, run_outcome=dataclasses.replace(run.run_outcome, scale_up=none))
         case = self._case
         scaler = Scaler(
             self._autoscalers, self._later, observation_time_of(case.snapshot, case.inputs.now), float(self._provision)

@@ -16,7 +16,7 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, totals
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of
 from kwhatif.simulation.placement.nodes_over_time import Rest
-from kwhatif.simulation.placement.rested import Rested
+from kwhatif.simulation.placement.run_outcome import RunOutcome
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Placed:
 
     basis: RunRecord
     end: FinalState
-    rested: Rested
+    run_outcome: RunOutcome
     told: tuple[str, ...] = ()
     rollouts: tuple[RolloutPlan, ...] = ()
     replacements: tuple[Placement, ...] = ()
@@ -47,12 +47,12 @@ class Placed:
     def outcome(self, fidelity: Fidelity, never_made: NeverMade, before: str = "") -> Outcome:
         """How the run ended, with what never came to be; the verdict has something ``before`` it."""
         stuck = sum(bool(each.unfinished) for each in self.rollouts)
-        verdict = before + words_of(self.rested, never_made, self.told, stuck)
-        return conclude(self.rested, never_made, fidelity, verdict, bad=bool(stuck))
+        verdict = before + words_of(self.run_outcome, never_made, self.told, stuck)
+        return conclude(self.run_outcome, never_made, fidelity, verdict, bad=bool(stuck))
 
     def conclude(self, fidelity: Fidelity, never_made: NeverMade, verdict: str, *, good: bool) -> Outcome:
         """How the run ended, where rules say whether that is good."""
-        found = conclude(self.rested, never_made, fidelity, verdict)
+        found = conclude(self.run_outcome, never_made, fidelity, verdict)
         return replace(found, good=good)
 
     def result(self, fidelity: Fidelity, never_made: NeverMade = NOTHING_MISSING) -> PlaceResult:

@@ -25,11 +25,11 @@ from kwhatif.simulation.expansion.expand import Rollout
 from kwhatif.simulation.expansion.pods import build_rollout_plan
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of, snapshot_after_run
-from kwhatif.simulation.placement.going_on import go_on
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
-from kwhatif.simulation.placement.rested import Bookkeeper, Rested, with_growth
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, with_growth
 from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.settled_cluster import settle_cluster
 from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.placement.verdict import words_of_placements
@@ -117,7 +117,7 @@ def place_pods(
         basis=RunRecord(session, asked, placements, others),
         end=FinalState(session, _left(run, asked)),
         scale_up=scale_up,
-        rested=Rested(pending=pending, scale_up=scale_up),
+        run_outcome=RunOutcome(pending=pending, scale_up=scale_up),
         told=tuple(words_of_placements(placements, (), scale_up)),
     )
 
@@ -142,7 +142,7 @@ def _step_by_step(
         run = PlacementRun(session, scaler)
         run.schedule_all(asked)
     plans = tuple(roll_out(rollout, run, asked) for rollout in rollouts)
-    after = go_on(session, run, asked, scaler)
+    after = settle_cluster(session, run, asked, scaler)
     placements, scale_up = after.placements, None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, after.session, placements)
@@ -153,7 +153,7 @@ def _step_by_step(
         rollouts=plans,
         scale_up=scale_up,
         replacements=after.replacements,
-        rested=with_growth(after.rested, (), scale_up),
+        run_outcome=with_growth(after.run_outcome, (), scale_up),
         told=tuple(words_of_placements([p for p in placements if p.pod not in run.removed], after.at_home, scale_up)),
         at_home=after.at_home,
     )

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of
+from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.placement.rested import Bookkeeper, with_growth
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, with_growth
 from kwhatif.simulation.placement.run_result import Placed
-from kwhatif.simulation.placement.settling import Settling
 from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -30,14 +30,14 @@ def simulate_timeline(
     come for pods that find none. The ``story`` of it is told with its end.
     """
     book = Bookkeeper.of(session.snapshot)
-    run, settling = PlacementRun(session), Settling(session, book, scaler=scaler, recreate=recreate)
+    run, simulation = PlacementRun(session), ClusterSimulation(session, book, scaler=scaler, recreate=recreate)
     arriving = [(item, info) for item in asked if (info := run.take_up(item)) is not None]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
-        settling.arrive(item, info)
-    settling.run()
-    simulator = settling.simulator
-    placements = run.placements + settling.placements()
-    replacements = settling.replacements()
+        simulation.arrive(item, info)
+    simulation.run()
+    simulator = simulation.simulator
+    placements = run.placements + simulation.placements()
+    replacements = simulation.replacements()
     scale_up = None
     if scaler is not None:
         told, scale_up = apply_scale_up(scaler, session, [*placements, *replacements])
@@ -46,8 +46,8 @@ def simulate_timeline(
     aside = [item.pod for item in asked if item.pod.key not in tried]
     left = [pending_pod_of(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
     unclaimed = {item.pod.key: item.pod for item in asked}
-    at_home = settling.homes_of_victims()
-    rested = settling.rest(placements[len(run.placements) :], replacements)
+    at_home = simulation.homes_of_victims()
+    run_outcome = simulation.outcome_of(placements[len(run.placements) :], replacements)
     return Placed(
         basis=RunRecord(session, asked, placements, others),
         end=FinalState(session, [*left, *aside, *simulator.strangers]),
@@ -55,8 +55,8 @@ def simulate_timeline(
         timeline=tuple(simulator.diary.entries) if story else (),
         events=tuple(simulator.diary.events) if story else (),
         scale_up=scale_up,
-        rests=settling.rests,
-        rested=with_growth(rested, book.pending(run.placements, unclaimed, {}), scale_up),
+        rests=simulation.rests,
+        run_outcome=with_growth(run_outcome, book.pending(run.placements, unclaimed, {}), scale_up),
         told=tuple(words_of_placements(placements, at_home, scale_up)),
         at_home=at_home,
     )

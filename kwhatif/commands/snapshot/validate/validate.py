@@ -15,9 +15,9 @@ from kwhatif.errors import InputError
 from kwhatif.progress import report_start
 from kwhatif.results.snapshot_check import CheckResult, Finding
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.lenient import LenientSnapshot, read_leniently
 from kwhatif.snapshot.load import load_snapshot
 from kwhatif.snapshot.read.files import STDIN
+from kwhatif.snapshot.validation import ValidatedSnapshot, read_for_validation
 from kwhatif.versions import Features
 
 
@@ -49,15 +49,15 @@ def check(
     return sorted(found, key=lambda f: (f.level, f.rule, f.object, f.message))
 
 
-def _read(paths: Sequence[str]) -> LenientSnapshot:
+def _read(paths: Sequence[str]) -> ValidatedSnapshot:
     """The snapshot as every command loads it; if it cannot be loaded, what can be read of it, and why not more."""
     if STDIN in paths:
-        return read_leniently(paths)
+        return read_for_validation(paths)
     try:
-        return LenientSnapshot(load_snapshot(paths))
+        return ValidatedSnapshot(load_snapshot(paths))
     except InputError as error:
         try:
-            read = read_leniently(paths)
+            read = read_for_validation(paths)
         except InputError:
             raise error from None
         if not read.problems:

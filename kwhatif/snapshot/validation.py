@@ -1,4 +1,4 @@
-"""Everything that can be read of files, and everything that is wrong with the rest: for looking at broken snapshots.
+"""Snapshots read for validation: everything that can be read of files, and everything that is wrong with the rest.
 
 What decodes is taken at once; only an object that does not is held against the schema, which finds all its misfits.
 """
@@ -60,7 +60,7 @@ class Place:
 
 
 @dataclass
-class LenientSnapshot:
+class ValidatedSnapshot:
     """What could be read. Of objects that appear twice the last is in ``snapshot``; ``whole`` ones are only counted.
 
     ``places`` are by kind, namespace and name, ``at`` are those in the lists of ``snapshot``; ``misread`` are the
@@ -102,12 +102,12 @@ class LenientSnapshot:
             self.snapshot.inconsistencies.append(describe_conflict(key, str(place), str(first)))
 
 
-def read_leniently(paths: Sequence[str]) -> LenientSnapshot:
+def read_for_validation(paths: Sequence[str]) -> ValidatedSnapshot:
     """Read snapshots and manifests as ``load_snapshot`` does, but go on where it stops.
 
     Raises InputError only for files that cannot be opened or unpacked.
     """
-    found = LenientSnapshot()
+    found = ValidatedSnapshot()
     for path in once(paths):
         tree = tree_of(path)
         found.dumped = set() if tree else None
@@ -132,7 +132,7 @@ def read_leniently(paths: Sequence[str]) -> LenientSnapshot:
 class _Reader:
     """Reads one document."""
 
-    def __init__(self, found: LenientSnapshot, document: Document, head: tuple[str, str]) -> None:
+    def __init__(self, found: ValidatedSnapshot, document: Document, head: tuple[str, str]) -> None:
         self._found, self._document, self._head = found, document, head
 
     def read(self) -> None:

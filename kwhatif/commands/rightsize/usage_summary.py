@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node, Pod
 from kwhatif.commands.rightsize.advice import amounts_of
 from kwhatif.commands.rightsize.policy_document import default_policy
-from kwhatif.commands.rightsize.usage_given import UsageOptions
+from kwhatif.commands.rightsize.usage_sources import UsageOptions
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.commands.snapshot.info.result import InfoResult, PoolUsage, Reserved
 from kwhatif.simulation.inputs import Notes
@@ -25,7 +25,7 @@ MOST = 90.0
 SHOWN = 10
 
 
-def with_usage(
+def add_usage(
     result: InfoResult,
     snapshot: Snapshot,
     files: Sequence[str],

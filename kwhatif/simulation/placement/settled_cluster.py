@@ -1,4 +1,4 @@
-"""What follows from a run that goes its own way: from how it left the cluster, everything else is settled."""
+"""A cluster settled after a run that goes its own way: what follows until nobody would move any more."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.afterwards import pending_pod_of
+from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.placement.rested import Bookkeeper, Rested, evicted_by
-from kwhatif.simulation.placement.settling import Settling
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, evicted_by
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settled:
+class SettledCluster:
     """How things are in the end: the ``placements`` of a run as they are now, and those of pods made again.
 
     ``left`` pods have no node; the pods (keys) that are ``at_home`` had to leave and run elsewhere.
@@ -30,20 +30,20 @@ class Settled:
 
     session: Session
     placements: tuple[Placement, ...]
-    rested: Rested
+    run_outcome: RunOutcome
     replacements: tuple[Placement, ...] = ()
     left: tuple[Pod, ...] = ()
     at_home: Mapping[str, str] = field(default_factory=dict)
 
 
-def go_on(
+def settle_cluster(
     session: Session,
     run: PlacementRun,
     asked: Sequence[PodToSchedule],
     scaler: Scaler | None = None,
     cause: Cause | None = None,
     emptied: Sequence[PodInfo] = (),
-) -> Settled:
+) -> SettledCluster:
     """Go on from how a run has left a session until nobody would move. Pods on nodes that were ``emptied`` lost them,
     too; ``cause`` is why the pods asked about look for a node, if that is not told by the snapshot. Where groups of
     pods were scheduled, who found no node is not tried again by itself.
@@ -61,45 +61,51 @@ def go_on(
     still = [each for each in run.placements if each.pod not in run.removed]
     causes = {} if cause is None else dict.fromkeys(pods, cause)
     if not run.evicted and (together or not would_move(session, run)):
-        rested = Rested(pending=book.pending(still, pods, causes), victims=drained)
-        return Settled(session=session, placements=tuple(run.placements), rested=rested, left=tuple(left.values()))
+        run_outcome = RunOutcome(pending=book.pending(still, pods, causes), victims=drained)
+        return SettledCluster(
+            session=session, placements=tuple(run.placements), run_outcome=run_outcome, left=tuple(left.values())
+        )
     # Who is asked over the network is not asked to bind what is only tried.
     later = session if session.setup.extenders is None else session.sandbox()
-    settling = Settling(later, book, scaler=scaler)
+    simulation = ClusterSimulation(later, book, scaler=scaler)
     waiting = [] if together else run.without_node
     again = {taken.asked.pod.key: taken for taken in waiting if taken.asked.pod.key not in gone}
     for taken in again.values():
         if taken.info is not None:
-            settling.arrive(taken.asked, taken.info, causes.get(taken.asked.pod.key))
-    settling.make_again(evicted, {key: causes.get(key) or book.cause_of(pod) for key, pod in pods.items()})
-    settling.run()
-    ended = {each.pod: each for each in settling.placements()}
-    replacements = tuple(settling.replacements())
-    simulator = settling.simulator
-    out = by | {info.key: who for uid, who in simulator.evicted.items() if (info := settling.info_of(uid)) is not None}
+            simulation.arrive(taken.asked, taken.info, causes.get(taken.asked.pod.key))
+    simulation.make_again(evicted, {key: causes.get(key) or book.cause_of(pod) for key, pod in pods.items()})
+    simulation.run()
+    ended = {each.pod: each for each in simulation.placements()}
+    replacements = tuple(simulation.replacements())
+    simulator = simulation.simulator
+    out = by | {
+        info.key: who for uid, who in simulator.evicted.items() if (info := simulation.info_of(uid)) is not None
+    }
     told: list[Placement] = []
-    at_home = settling.homes_of_victims()
+    at_home = simulation.homes_of_victims()
     for each in run.placements:
         now = ended.get(each.pod, each)
-        now = replace(now, victims=tuple(map(settling.describe_victim, each.victims)) or now.victims)
+        now = replace(now, victims=tuple(map(simulation.describe_victim, each.victims)) or now.victims)
         if now.good and now.node and each.pod in out and each.pod not in ended:
             rest = "" if each.pod in at_home else ", and finds no other node"
             text = f"it had to leave {now.node} again for {out[each.pod]}{rest}"
             now = replace(now, outcome="preempted", node="", message=text)
         told.append(now)
-    rested = settling.rest(ended.values(), replacements)
+    run_outcome = simulation.outcome_of(ended.values(), replacements)
     others = [each for each in still if each.pod not in ended]
-    rested = dataclasses.replace(
-        rested, pending=(*book.pending(others, pods, causes), *rested.pending), victims=(*drained, *rested.victims)
+    run_outcome = dataclasses.replace(
+        run_outcome,
+        pending=(*book.pending(others, pods, causes), *run_outcome.pending),
+        victims=(*drained, *run_outcome.victims),
     )
     attempts = [each for uid, each in simulator.outcome.items() if uid not in simulator.evicted]
     homes = {each.pod.key for each in attempts if each.is_placed}
     kept = {key: pod for key, pod in left.items() if key not in homes}
     kept |= {each.pod.key: pending_pod_of(each) for each in attempts if not each.is_placed}
-    return Settled(
+    return SettledCluster(
         session=later,
         placements=tuple(told),
-        rested=rested,
+        run_outcome=run_outcome,
         replacements=replacements,
         left=(*kept.values(), *simulator.strangers),
         at_home=at_home,

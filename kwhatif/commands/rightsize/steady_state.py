@@ -38,8 +38,8 @@ SCAN = 10 * SECOND
 
 
 @dataclass
-class Rest:
-    """A cluster at rest. ``placements`` are of those who waited at first, ``waiting`` are without a node in the end.
+class SteadyState:
+    """A cluster in its steady state. ``placements`` are of pods that waited at first, ``waiting`` have no node then.
 
     ``added`` and ``removed`` are nodes by name, None where no autoscaler was asked. ``first`` is the session in which
     those who waited were tried, before any node went.
@@ -56,23 +56,23 @@ class Rest:
     groups: dict[str, str] = field(default_factory=dict)
 
 
-def come_to_rest(case: Scenario, snapshot: Snapshot, asked: Sequence[PodToSchedule]) -> Rest:
+def reach_steady_state(case: Scenario, snapshot: Snapshot, asked: Sequence[PodToSchedule]) -> SteadyState:
     """The cluster of a case with other objects, once nothing moves; ``asked`` are its pods that wait."""
     session = _open_session(case, snapshot)
     scaler = case.scaler
     before = set(session.cluster.columns.names)
     run = PlacementRun(session, scaler)
     run.schedule_all(asked)
-    rest = Rest(session, session, asked, run.placements, [], [victim.key for victim in run.evicted])
-    rest.waiting = _left(session, run, asked)
+    state = SteadyState(session, session, asked, run.placements, [], [victim.key for victim in run.evicted])
+    state.waiting = _unscheduled_pods(session, run, asked)
     if scaler is not None:
-        rest.added, rest.removed = [], []
-        rest.groups = _groups_of(scaler, session)
-        _take_away(rest, scaler)
-        names = set(rest.session.cluster.columns.names)
-        rest.added = sorted(names - before)
-        rest.removed = sorted(before - names)
-    return rest
+        state.added, state.removed = [], []
+        state.groups = _groups_of(scaler, session)
+        _remove_nodes(state, scaler)
+        names = set(state.session.cluster.columns.names)
+        state.added = sorted(names - before)
+        state.removed = sorted(before - names)
+    return state
 
 
 def _open_session(case: Scenario, snapshot: Snapshot) -> Session:
@@ -82,7 +82,7 @@ def _open_session(case: Scenario, snapshot: Snapshot) -> Session:
     return other.new_session()
 
 
-def _left(session: Session, run: PlacementRun, asked: Sequence[PodToSchedule]) -> list[Pod]:
+def _unscheduled_pods(session: Session, run: PlacementRun, asked: Sequence[PodToSchedule]) -> list[Pod]:
     homes = run.homes()
     left = [item.pod for item in asked if item.pod.key not in homes]
     return [*left, *(victim.pod for victim in run.evicted if session.cluster.find(victim.uid) is None)]
@@ -100,39 +100,48 @@ def _groups_of(scaler: Scaler, session: Session) -> dict[str, str]:
     return found
 
 
-def _take_away(rest: Rest, scaler: Scaler) -> None:
+def _remove_nodes(state: SteadyState, scaler: Scaler) -> None:
     """Rounds of each autoscaler, as long as one of them takes nodes away."""
-    takers = [taker for each in scaler.autoscalers if (taker := _taker(each, scaler)) is not None]
+    scale_downs = [
+        scale_down for each in scaler.autoscalers if (scale_down := _scale_down_of(each, scaler)) is not None
+    ]
     for done in range(MOST_ROUNDS):
         report_progress("Taking nodes away", "rounds", done)
-        for taker in takers:
-            gone = next((each for each in taker.going(rest) if each and _go_on(rest, each, taker.helper)), None)
+        for scale_down in scale_downs:
+            gone = next(
+                (
+                    each
+                    for each in scale_down.candidates(state)
+                    if each and _drain_nodes(state, each, scale_down.helper)
+                ),
+                None,
+            )
             if gone:
-                taker.forget_nodes(gone)
+                scale_down.forget_nodes(gone)
                 break
         else:
             return
 
 
-class _Taker(Protocol):
+class _ScaleDown(Protocol):
     """An autoscaler that takes nodes away; ``helper`` buys machines in their place, if it does so."""
 
     helper: Scaler | None
 
-    def going(self, rest: Rest) -> Iterator[set[str]]:
+    def candidates(self, state: SteadyState) -> Iterator[set[str]]:
         """The nodes that go next, at once; fewer each time, should those before not be able to."""
 
     def forget_nodes(self, names: Collection[str]) -> None:
         """They are gone."""
 
 
-def _taker(autoscaler: object, scaler: Scaler) -> _Taker | None:
+def _scale_down_of(autoscaler: object, scaler: Scaler) -> _ScaleDown | None:
     if isinstance(autoscaler, GroupAutoscaler):
-        return _ByGroups(autoscaler, scaler)
-    return _ByPools(autoscaler, scaler) if isinstance(autoscaler, PoolAutoscaler) else None
+        return _GroupScaleDown(autoscaler, scaler)
+    return _PoolConsolidation(autoscaler, scaler) if isinstance(autoscaler, PoolAutoscaler) else None
 
 
-class _ByGroups:
+class _GroupScaleDown:
     """cluster-autoscaler: nodes that have been unneeded for long enough, as many as go at once, as in ``until_quiet``.
 
     In a large cluster that would take hundreds of rounds, since few nodes are drained at a time. There all those go at
@@ -145,11 +154,11 @@ class _ByGroups:
     def __init__(self, autoscaler: GroupAutoscaler, scaler: Scaler) -> None:
         self._known, self._now = autoscaler.known, scaler.now
 
-    def going(self, rest: Rest) -> Iterator[set[str]]:
-        world = build_autoscaling_context(rest.session, self._known, rest.waiting, self._now)
+    def candidates(self, state: SteadyState) -> Iterator[set[str]]:
+        world = build_autoscaling_context(state.session, self._known, state.waiting, self._now)
         wait = unneeded_wait(world)
         self._now += timedelta(seconds=wait)
-        if len(rest.session.cluster) > LARGE:
+        if len(state.session.cluster) > LARGE:
             yield _removable(world, wait)
         yield removed_together(world, wait)
 
@@ -171,18 +180,18 @@ def _removable(world: AutoscalingContext, wait: int) -> set[str]:
     return {name for part in found.removable or () for name in part}
 
 
-class _ByPools:
+class _PoolConsolidation:
     """Karpenter: the nodes of the first command that any of its methods comes to."""
 
     def __init__(self, autoscaler: PoolAutoscaler, scaler: Scaler) -> None:
         self._autoscaler, self._now = autoscaler, scaler.now
         self.helper: Scaler | None = replaced(scaler, autoscalers=[autoscaler])
 
-    def going(self, rest: Rest) -> Iterator[set[str]]:
-        snapshot = rest.session.snapshot.copy()
-        snapshot.objects.put(Pod, [*bound_pods(rest.session), *rest.waiting])
+    def candidates(self, state: SteadyState) -> Iterator[set[str]]:
+        snapshot = state.session.snapshot.copy()
+        snapshot.objects.put(Pod, [*bound_pods(state.session), *state.waiting])
         world = build_karpenter_snapshot(
-            snapshot, self._autoscaler.known, self._autoscaler.pools, self._now, rest.waiting
+            snapshot, self._autoscaler.known, self._autoscaler.pools, self._now, state.waiting
         )
         for method in METHODS:
             command = consolidate(world, method).command
@@ -193,13 +202,13 @@ class _ByPools:
         """What Karpenter knows of its nodes is in the cluster itself."""
 
 
-def _go_on(rest: Rest, going: Collection[str], helper: Scaler | None) -> bool:
+def _drain_nodes(state: SteadyState, going: Collection[str], helper: Scaler | None) -> bool:
     """Nodes go, and their pods are made again; not if one of these found no node, which no autoscaler would let be."""
-    session = rest.session
+    session = state.session
     cluster = session.cluster
     staying = [pod for pod in bound_pods(session) if pod.spec.node_name not in going]
     leaving = [info.pod for info, row in cluster.pods() if cluster.columns.names[row] in going]
-    moving = [_made_again(pod) for pod in leaving if not pod.is_mirror and not is_of_daemon_set(pod)]
+    moving = [_recreate(pod) for pod in leaving if not pod.is_mirror and not is_of_daemon_set(pod)]
     snapshot = session.snapshot.copy()
     snapshot.objects.put(Node, [node for node in cluster.columns.given if node.name not in going])
     snapshot.objects.put(Pod, staying)
@@ -208,16 +217,16 @@ def _go_on(rest: Rest, going: Collection[str], helper: Scaler | None) -> bool:
     snapshot.objects.put_if_any(NodeClaim, claims)
     then = session.with_snapshot(snapshot)
     run = PlacementRun(then, helper)
-    asked = [PodToSchedule(pod, ran_before=True) for pod in (*moving, *rest.waiting)]
+    asked = [PodToSchedule(pod, ran_before=True) for pod in (*moving, *state.waiting)]
     run.schedule_all(asked)
-    left = _left(then, run, asked)
-    if len(left) > len(rest.waiting):
+    left = _unscheduled_pods(then, run, asked)
+    if len(left) > len(state.waiting):
         return False
-    rest.session, rest.waiting = then, left
-    rest.evicted += [pod.key for pod in moving]
+    state.session, state.waiting = then, left
+    state.evicted += [pod.key for pod in moving]
     return True
 
 
-def _made_again(pod: Pod) -> Pod:
+def _recreate(pod: Pod) -> Pod:
     status = replace(pod.status, phase="Pending", conditions=None, nominated_node_name=None)
     return replace(pod, spec=replace(pod.spec, node_name=None), status=status)

@@ -1,4 +1,4 @@
-"""Scheduler, controllers and autoscalers in turns until nobody would move any more: the end that every answer shares.
+"""The end of every answer: scheduler, controllers and autoscalers in turns until nobody would move any more.
 
 Pods enter the queue and are tried with preemption; victims leave after their grace period and are made again by their
 controllers, and these are tried as everybody is; autoscalers are asked when the scheduler rests. A pod that evicted
@@ -22,14 +22,14 @@ from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.nodes_over_time import NodesOverTime, Rest
 from kwhatif.simulation.placement.placing import skip_pod, skip_reason_of
-from kwhatif.simulation.placement.rested import Bookkeeper, Rested
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 
 _LEAST_EVICTIONS = 2
 """Who is left alone after fewer evictions was not driven in turns."""
 
 
-class Settling:
+class ClusterSimulation:
     """A simulation of a session's cluster. ``book`` tells pods apart; with ``recreate`` controllers make pods again."""
 
     def __init__(
@@ -178,7 +178,7 @@ class Settling:
             return attempt.pod.key
         return next((pod.key for pod in self.simulator.strangers if pod.identity == uid), "")
 
-    def rest(self, placements: Iterable[Placement], replacements: Iterable[Placement]) -> Rested:
+    def outcome_of(self, placements: Iterable[Placement], replacements: Iterable[Placement]) -> RunOutcome:
         """How this ended, by what became of the pods that arrived and of those made again."""
         simulator, book = self.simulator, self._book
         pods: dict[str, Pod] = {info.key: info.pod for _, info in self._asked.values()}
@@ -203,7 +203,7 @@ class Settling:
             for uid, attempt in simulator.outcome.items()
             if uid in simulator.given_up and len(simulator.preemptions.get(uid, ())) >= _LEAST_EVICTIONS
         ]
-        return Rested(
+        return RunOutcome(
             pending=book.pending((*placements, *replacements), pods, causes),
             victims=book.victims((*self._evicted_before, *evicted)),
             unsettled=tuple(unsettled),

@@ -10,7 +10,7 @@ from kwhatif.commands.rightsize.advice import Advice
 from kwhatif.simulation.edits.new_resources import Amounts, NewResources
 
 
-def new_resources(changes: Mapping[str, Sequence[Advice]]) -> NewResources:
+def resources_of(changes: Mapping[str, Sequence[Advice]]) -> NewResources:
     """Workload -> container -> requests and limits."""
     return {name: _of_containers(mine) for name, mine in changes.items()}
 

@@ -14,7 +14,7 @@ from kwhatif.simulation.question import PendingResult
 R = TypeVar("R", bound=Result)
 
 
-def after_edits(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
+def add_placement_before(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
     """An answer that stands on what was placed before, too, if anything was."""
     if before is None:
         return answer

@@ -15,7 +15,7 @@ from kwhatif.snapshot.format.model import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rested:
+class RunOutcome:
     """How a run left the cluster.
 
     ``unsettled`` pods (``namespace/name``) evict others in turns for ever, ``lost`` ones were asked about and are gone
@@ -37,9 +37,9 @@ class Rested:
         return not (self.pending or self.unsettled or self.lost)
 
 
-def with_growth(rested: Rested, more: Sequence[PendingPod], scale_up: ScaleUp | None) -> Rested:
+def with_growth(run_outcome: RunOutcome, more: Sequence[PendingPod], scale_up: ScaleUp | None) -> RunOutcome:
     """The same with others that wait, and with what autoscalers added."""
-    return dataclasses.replace(rested, pending=(*more, *rested.pending), scale_up=scale_up)
+    return dataclasses.replace(run_outcome, pending=(*more, *run_outcome.pending), scale_up=scale_up)
 
 
 @dataclass
