@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 
 from kwhatif.admission.plugins import (
@@ -15,7 +16,6 @@ from kwhatif.admission.plugins import (
     default_toleration_seconds,
     extended_resource_toleration,
     limit_ranger,
-    mutating_admission_policy,
     namespace_lifecycle,
     pod_group_protection,
     pod_group_workload_exists,
@@ -26,8 +26,6 @@ from kwhatif.admission.plugins import (
     priority,
     runtime_class,
     service_account,
-    validating_admission_policy,
-    webhooks,
 )
 from kwhatif.admission.request import Request
 from kwhatif.admission.response import RequestRefusal
@@ -51,6 +49,18 @@ class Plugin:
         return cls(name, getattr(module, "admit", None), getattr(module, "validate", None), by_default)
 
 
+def _on_demand(kind: str, module: str, function: str) -> Step:
+    """A step for objects of one kind, which is imported, and with it CEL, once there is one."""
+
+    def step(request: Request) -> RequestRefusal | None:
+        if next(request.store.all(kind), None) is None:
+            return None
+        run: Step = getattr(import_module(f"kwhatif.admission.plugins.{module}"), function)
+        return run(request)
+
+    return step
+
+
 PLUGINS: tuple[Plugin, ...] = (
     Plugin.from_module("NamespaceLifecycle", namespace_lifecycle),
     Plugin.from_module("LimitRanger", limit_ranger),
@@ -66,10 +76,16 @@ PLUGINS: tuple[Plugin, ...] = (
     Plugin.from_module("PodTopologyLabels", pod_topology_labels),
     Plugin.from_module("PodGroupWorkloadExists", pod_group_workload_exists),
     Plugin.from_module("PodSecurity", pod_security),
-    Plugin.from_module("MutatingAdmissionPolicy", mutating_admission_policy),
-    Plugin(webhooks.MUTATING, admit=webhooks.mutating),
-    Plugin.from_module("ValidatingAdmissionPolicy", validating_admission_policy),
-    Plugin(webhooks.VALIDATING, validate=webhooks.validating),
+    Plugin(
+        "MutatingAdmissionPolicy",
+        admit=_on_demand("MutatingAdmissionPolicy", "mutating_admission_policy", "admit"),
+    ),
+    Plugin("MutatingAdmissionWebhook", admit=_on_demand("MutatingWebhookConfiguration", "webhooks", "admit")),
+    Plugin(
+        "ValidatingAdmissionPolicy",
+        validate=_on_demand("ValidatingAdmissionPolicy", "validating_admission_policy", "validate"),
+    ),
+    Plugin("ValidatingAdmissionWebhook", validate=_on_demand("ValidatingWebhookConfiguration", "webhooks", "validate")),
 )
 
 QUOTA = "ResourceQuota"

@@ -17,7 +17,6 @@ from kwhatif.admission.custom.definition import (
     read_custom,
 )
 from kwhatif.admission.defaulting.selectors import generate_selector, merge_label_keys
-from kwhatif.admission.kinds.custom_strategy import custom_strategy
 from kwhatif.admission.kinds.strategy import Strategy, strategy_of
 from kwhatif.admission.manifest import UserRequest, misshapen, read
 from kwhatif.admission.object_store import (
@@ -95,7 +94,12 @@ class ApiServer:
     def _strategy(self, request: Request) -> Strategy:
         obj = request.object
         definition = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
-        return strategy_of(obj) if definition is None else custom_strategy(definition, request.old)
+        if definition is None:
+            return strategy_of(obj)
+        # It brings CEL, which clusters without custom resources can do without.
+        from kwhatif.admission.kinds.custom_strategy import custom_strategy
+
+        return custom_strategy(definition, request.old)
 
     def send(
         self,

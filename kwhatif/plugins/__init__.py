@@ -5,14 +5,14 @@ Upstream: pkg/scheduler/framework/plugins/registry.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from kwhatif.framework.declaration import Declaration
 
-__all__ = ["declared_in", "in_tree_plugins"]
+__all__ = ["PluginModules", "declared_in", "in_tree_plugins"]
 
 
 @cache
@@ -23,10 +23,32 @@ def in_tree_plugins() -> Mapping[str, type[Declaration]]:
 
 def declared_in(package: str, path: list[str]) -> Mapping[str, type[Declaration]]:
     """The plugins that the files of a package define, but not those of packages beneath it."""
-    found: dict[str, type[Declaration]] = {}
-    for each in iter_modules(path):
-        module = import_module(f"{package}.{each.name}")
-        if not each.ispkg:
-            known = (one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Declaration))
-            found |= {one.name: one for one in known if one.__module__ == module.__name__ and "name" in vars(one)}
-    return dict(sorted(found.items()))
+    modules = [f"{package}.{each.name}" for each in iter_modules(path) if not each.ispkg]
+    return dict(sorted(declared for module in modules for declared in _declared_by(module).items()))
+
+
+class PluginModules(Mapping[str, type[Declaration]]):
+    """The plugins of a package by name, each imported when it is looked up; whoever lists them imports all.
+
+    A file is called as its plugin is, in lower case, with underscores anywhere: ``qos_sort`` is QOSSort's.
+    """
+
+    def __init__(self, package: str, path: list[str]) -> None:
+        names = (each.name for each in iter_modules(path) if not each.ispkg)
+        self._modules = {name.replace("_", ""): f"{package}.{name}" for name in names}
+
+    def __getitem__(self, name: str) -> type[Declaration]:
+        return _declared_by(self._modules[name.lower()])[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(name for module in self._modules.values() for name in _declared_by(module)))
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+@cache
+def _declared_by(module: str) -> Mapping[str, type[Declaration]]:
+    values = vars(import_module(module)).values()
+    known = (one for one in values if isinstance(one, type) and issubclass(one, Declaration))
+    return {one.name: one for one in known if one.__module__ == module and "name" in vars(one)}

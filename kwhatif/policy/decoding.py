@@ -6,7 +6,7 @@ kube-scheduler/config/v1/types.go and apimachinery/pkg/runtime/serializer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,7 @@ def read(
     try:
         versions = ("v1", *REMOVED_IN) if accept_removed else ("v1",)
         kind = _kind_of(document)
-        body = _body_of(document, kind, versions, {_KIND, *facts.argument_kinds})
+        body = _body_of(document, kind, versions, _struct_of(kind.kind, facts) is not None)
         if kind.kind != _KIND:
             raise RefusedError(f"couldn't decode as {_KIND}, got {kind.group}/{kind.version}, Kind={kind.kind}: ")
         ignored = [key for key in _BETA2_ONLY if kind.version == "v1beta2" and body.pop(key, None) is not None]
@@ -110,19 +110,21 @@ def _kind_of(document: object) -> _GroupVersionKind:
     return _GroupVersionKind(group, version, kind)
 
 
-def _body_of(
-    document: object, kind: _GroupVersionKind, versions: Iterable[str], kinds: Collection[str]
-) -> dict[str, Any]:
-    """The document without what ``kind`` says already. Raises MismatchError for an unknown kind."""
+def _body_of(document: object, kind: _GroupVersionKind, versions: Iterable[str], is_known: bool) -> dict[str, Any]:
+    """The document without what ``kind`` says already. Raises MismatchError unless its kind ``is_known``."""
     for name, value in (("Kind", kind.kind), ("apiVersion", kind.version)):
         if not value:
             raise MismatchError("", f"Object '{name}' is missing in '{_excerpt(document)}'")
-    if kind.group != GROUP or kind.version not in versions or kind.kind not in kinds:
-        removed = REMOVED_IN.get(kind.version) if kind.group == GROUP and kind.kind in kinds else None
+    if kind.group != GROUP or kind.version not in versions or not is_known:
+        removed = REMOVED_IN.get(kind.version) if kind.group == GROUP and is_known else None
         hint = f" (removed in Kubernetes {removed}; {GROUP}/v1 has the same fields)" if removed else ""
         raise MismatchError("", not_registered(kind.kind, kind.api_version, hint))
     body = document if isinstance(document, Mapping) else {}
     return {key: value for raw, value in body.items() if (key := object_key(raw, "")) not in ("apiVersion", "kind")}
+
+
+def _struct_of(kind: str, facts: InTreePlugins) -> type[msgspec.Struct] | None:
+    return KubeSchedulerConfiguration if kind == _KIND else facts.arguments_of_kind(kind)
 
 
 def not_registered(kind: str, api_version: str, hint: str = "") -> str:
@@ -162,9 +164,10 @@ def _read_args(config: PluginConfig, version: str, facts: InTreePlugins) -> tupl
     wanted = _GroupVersionKind(GROUP, version, f"{config.name}Args")
     try:
         kind = _kind_of(config.args).or_else(wanted)
-        kinds: dict[str, type[msgspec.Struct]] = {_KIND: KubeSchedulerConfiguration, **facts.argument_kinds}
-        body = _body_of(config.args, kind, ("v1", version), kinds)
-        args, complaints = decode(kinds[kind.kind], body, facts.unknown_fields)
+        struct = _struct_of(kind.kind, facts)
+        body = _body_of(config.args, kind, ("v1", version), struct is not None)
+        assert struct is not None
+        args, complaints = decode(struct, body, facts.unknown_fields)
     except MismatchError as error:
         problem = f"decoding args for plugin {config.name}: {error.problem}"
         raise MismatchError(error.place, problem) from None

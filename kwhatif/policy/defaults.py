@@ -188,7 +188,7 @@ def apply_extenders(
     ignored = tuple(r.name for e in extenders for r in e.managed_resources if r.ignored_by_scheduler)
     if not ignored:
         return config, []
-    fields = {name: plugin.left_to_extenders for name, plugin in facts.plugins.items() if plugin.left_to_extenders}
+    fields = {name: plugin.left_to_extenders for name, plugin in facts.own.items() if plugin.left_to_extenders}
     profiles = []
     for profile in config.profiles:
         for name in fields:

@@ -98,7 +98,7 @@ def _profile(path: Path, profile: KubeSchedulerProfile, facts: InTreePlugins) ->
     yield from _percentage(path, profile.percentage_of_nodes_to_score)
     removed = facts.removed_plugins
     yield from _removed_plugins(path.child("plugins"), profile.plugins or Plugins(), removed)
-    wrong_keys = {f"{name}Args" for name, plugin in facts.plugins.items() if plugin.checked_at_start}
+    wrong_keys = {f"{name}Args" for name, plugin in facts.own.items() if plugin.checked_at_start}
     seen = set()
     for index, config in enumerate(profile.plugin_config):
         at = path.child("pluginConfig").index(index)

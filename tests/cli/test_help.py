@@ -165,6 +165,7 @@ def test_every_example_runs(path: str, tmp_path: Path) -> None:
 
 ELSEWHERE = {
     *("rich", "jinja2", "kubernetes", "tabulate", "pydantic"),
+    *("kwhatif.cel", "kwhatif.plugins.outoftree.coscheduling"),
     *("kwhatif.devices", "kwhatif.legacy", "kwhatif.redaction", "kwhatif.render.html", "kwhatif.render.formats"),
     *("kwhatif.autoscaling.cluster_autoscaler", "kwhatif.autoscaling.karpenter", "kwhatif.snapshot.live.live_cluster"),
 }

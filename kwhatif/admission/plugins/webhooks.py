@@ -176,5 +176,5 @@ def _no_connection(address: str) -> str:
     return f"dial tcp {f'[{host}]' if ':' in host else host}:{port}: connect: connection refused"
 
 
-mutating = partial(_ask, MUTATING)
-validating = partial(_ask, VALIDATING)
+admit = partial(_ask, MUTATING)
+validate = partial(_ask, VALIDATING)

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from functools import cache
 
 from kwhatif.framework.declaration import Declaration
-from kwhatif.plugins import declared_in
+from kwhatif.plugins import PluginModules
 
 __all__ = ["out_of_tree_plugins"]
 
 
 @cache
 def out_of_tree_plugins() -> Mapping[str, type[Declaration]]:
-    """Name -> class, sorted, of all files beside this one. They are imported when somebody asks."""
-    return declared_in(__name__, __path__)
+    """Name -> class, of all files beside this one. A file is imported when somebody asks for its plugin."""
+    return PluginModules(__name__, __path__)
