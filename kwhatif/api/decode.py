@@ -22,6 +22,7 @@ import msgspec
 from msgspec import inspect
 
 from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.api.timestamps import EXAMPLE, Timestamp, TimestampError
 from kwhatif.errors import InputError
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -116,6 +117,11 @@ def _fit(value: object, want: inspect.Type, place: str) -> object:
                 Quantity.from_json(value)
             except QuantityError:
                 raise _misfit('a quantity such as "500m" or "1Gi"', value, place) from None
+        case inspect.CustomType(cls=cls) if cls is Timestamp:
+            try:
+                Timestamp.from_json(value)
+            except TimestampError:
+                raise _misfit(EXAMPLE, value, place) from None
     return value
 
 
@@ -243,13 +249,13 @@ def convert(value: object, type_: type[T]) -> T:
     No value is bent into another type: 1 is no string and "1" no integer. Raises InputError with a ``place``.
     """
     try:
-        return msgspec.convert(value, type_, dec_hook=_quantity)
+        return msgspec.convert(value, type_, dec_hook=_read_own)
     except msgspec.ValidationError:
         fitting = as_go_reads(value, type_)
     except RecursionError:
         raise InputError(_TOO_DEEP) from None
     try:
-        return msgspec.convert(fitting, type_, dec_hook=_quantity)
+        return msgspec.convert(fitting, type_, dec_hook=_read_own)
     except msgspec.ValidationError as error:
         raise _convert_msgspec_error(error) from None
 
@@ -257,7 +263,7 @@ def convert(value: object, type_: type[T]) -> T:
 def fits(value: object, type_: Any) -> bool:
     """Whether plain values are of a type as they stand; null in a list or a map is not."""
     try:
-        msgspec.convert(value, type_, dec_hook=_quantity)
+        msgspec.convert(value, type_, dec_hook=_read_own)
     except (msgspec.ValidationError, RecursionError):
         return False
     return True
@@ -337,13 +343,16 @@ def _decoder(type_: Any) -> Callable[[Json], Any]:
         # While a decoder is built, what msgspec notes on the Structs is half done: who built another one of the same
         # Structs at that moment would read it, and crash.
         with _building:
-            found = _decoders[type_] = msgspec.json.Decoder(type_, dec_hook=_quantity).decode
+            found = _decoders[type_] = msgspec.json.Decoder(type_, dec_hook=_read_own).decode
     return found
 
 
-def _quantity(type_: type[Any], value: object) -> object:
+def _read_own(type_: type[Any], value: object) -> object:
+    """A value of a type that reads its own text."""
     if type_ is Quantity:
         return Quantity.from_json(value)
+    if type_ is Timestamp:
+        return Timestamp.from_json(value)
     raise NotImplementedError(f"no rule reads a {type_.__name__}")
 
 

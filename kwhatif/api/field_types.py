@@ -34,6 +34,7 @@ import msgspec
 from kwhatif.api.decode import convert, fits
 from kwhatif.api.meta import Int32, Int64, ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
+from kwhatif.api.timestamps import Timestamp
 from kwhatif.errors import InputError
 
 
@@ -199,7 +200,8 @@ def _table() -> Any:
 
 
 _SCALARS: dict[str, Any] = {
-    **dict.fromkeys(("string", "bytes", "time", "microtime"), str),
+    **dict.fromkeys(("string", "bytes"), str),
+    **dict.fromkeys(("time", "microtime"), Timestamp),
     "int32": Int32,
     "int64": Int64,
     "int-or-string": Int32 | str,

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
 
 from kwhatif.api import core, devices, meta, node_provisioning
-from kwhatif.api.decode import describe_value
+from kwhatif.api.decode import convert, describe_value
+from kwhatif.api.timestamps import EXAMPLE, TimestampError, instant_of
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import SECOND, Duration, misread_time
+from kwhatif.golang.parsing import SECOND, Duration
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 NEVER = "Never"
 _LEAST, _MOST = -(2**63), 2**63 - 2
@@ -28,13 +31,10 @@ _LEAST, _MOST = -(2**63), 2**63 - 2
 
 def parse_time(text: str) -> datetime:
     """A time as the API writes it, in UTC. Raises ValueError for what is none, or is not in the years 1 to 9999."""
-    problem = f'expected a time such as "2026-03-01T11:29:02Z", found {describe_value(text)}'
-    if misread_time(text) is not None:
-        raise ValueError(problem)
     try:
-        return datetime.fromisoformat(text.replace(",", ".")).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ValueError(problem) from None
+        return instant_of(text)
+    except TimestampError:
+        raise ValueError(f"expected {EXAMPLE}, found {describe_value(text)}") from None
 
 
 def nanoseconds_of(text: str) -> int:
@@ -60,7 +60,6 @@ _FIRST_SECOND = (datetime(1, 1, 1) - datetime(1970, 1, 1)) // _SECOND
 _LAST_SECOND = (datetime(9999, 12, 31, 23, 59, 59) - datetime(1970, 1, 1)) // _SECOND
 
 
-@lru_cache(maxsize=65536)
 def _time_problem(text: str) -> str:
     try:
         parse_time(text)
@@ -97,6 +96,13 @@ TIMES: Mapping[type[msgspec.Struct], Mapping[str, Problem]] = {
     node_provisioning.NodeClaimStatus: {"last_pod_event_time": _time_problem},
 }
 """By Struct and field; a test walks the Structs of all kinds and finds every field that is named like a time."""
+
+
+def convert_object(value: object, struct: type[S]) -> S:
+    """``decode.convert`` for an object of the API, whose times are read as well. Raises InputError with a place."""
+    obj = convert(value, struct)
+    check_times(obj)
+    return obj
 
 
 def check_times(obj: msgspec.Struct) -> None:

@@ -38,6 +38,7 @@ _AUTOSCALE = "autoscale {release} --snapshot {bad} --groups {groups} --orders 1"
 _DUMP = "snapshot dump --kubeconfig x -o {out}.json"
 _EC2 = "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad}"
 _CONFIGURATION = "kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration"
+_BOTH = "autoscale {bad} --snapshot {cluster} --groups {groups} --catalogue {catalogue} --until-quiet --orders 1"
 _POD = ".spec.template.spec"
 
 
@@ -89,6 +90,9 @@ _POD = ".spec.template.spec"
         ("recording", "recording", ".lines[4].list.metadata.resourceVersion", f'"{"9" * 5000}"', "backtest {bad}"),
         ("recording", "recording", ".lines[15].event.object.spec.schedulerName", '"x"', "backtest {bad}"),
         ("recording", "recording", ".lines[19].event.object.eventTime", '"x"', "backtest {bad}"),
+        ("manifest", "v1 Pod", ".metadata.creationTimestamp", '"x"', _BOTH),
+        ("manifest", "apps/v1 Deployment", ".spec.template.metadata.creationTimestamp", '"-1"', _BOTH),
+        ("manifest", "batch/v1 Job", ".spec.template.spec.initContainers[0].tty", '"true"', _BOTH),
     ],
 )
 def test_a_value_that_was_too_much_once_is_no_more(

@@ -13,7 +13,7 @@ import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.decode import convert
+from kwhatif.api.times import convert_object
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, is_of_daemon_set
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import is_to_be_deleted, lasting_taints, readiness
 from kwhatif.cluster.cluster import Cluster
@@ -141,7 +141,7 @@ def _daemon_pods(world: AutoscalingContext, node: Node, running: set[str | None]
             pod = pod_from_template(template, daemon_set)
             pod["metadata"]["name"] = pod["metadata"].pop("generateName") + "pod"
             pod["spec"]["tolerations"] = with_daemon_tolerations(pod["spec"])
-            found.append(convert(pod, Pod))
+            found.append(convert_object(pod, Pod))
     return found
 
 

@@ -75,11 +75,9 @@ class Quiet:
     gone: Counter[str] = field(default_factory=Counter)
 
 
-def run_until_stable(grown: Placed, before: ConfiguredGroups, known: ConfiguredGroups, now: datetime) -> Quiet:
-    """What happens one after the other. The cluster has ``grown`` already; ``before`` are its groups as they were,
-    ``known`` as they are by then.
-    """
-    steps = list(_growth(grown, before))
+def run_until_stable(grown: Placed, known: ConfiguredGroups, now: datetime) -> Quiet:
+    """What happens one after the other. The cluster has ``grown`` already; ``known`` are its groups by then."""
+    steps = list(_growth(grown))
     time = steps[-1].time
     shrinking = _Shrinking(grown, known, now, time, time if grown.run_outcome.scale_up and len(steps) > 1 else None)
     quiet = Quiet(grown.run_outcome, grown.end.session, steps)
@@ -143,9 +141,10 @@ def bound_pods(session: Session) -> list[Pod]:
     ]
 
 
-def _growth(grown: Placed, before: ConfiguredGroups) -> Iterator[QuietStep]:
-    """The steps of the growth."""
-    added = (grown.run_outcome.scale_up or ScaleUp(autoscalers=())).nodes
+def _growth(grown: Placed) -> Iterator[QuietStep]:
+    """The steps of the growth, that of NodePools included where Karpenter was asked as well."""
+    scale_up = grown.run_outcome.scale_up or ScaleUp(autoscalers=())
+    added = scale_up.nodes
     cluster, waiting = grown.end.session.cluster, len(_waiting(grown.run_outcome.pending))
     rests = grown.rests
     first = rests[0] if rests else None
@@ -155,18 +154,19 @@ def _growth(grown: Placed, before: ConfiguredGroups) -> Iterator[QuietStep]:
         nodes=len(cluster) - len(added) if first is None else first.nodes,
         waiting=waiting if first is None else first.waiting,
     )
-    sizes = {group.name: group.target for group in before.groups}
+    sizes = {(group.autoscaler, group.group): group.size for group in scale_up.groups}
     begun = dict(sizes)
     nodes = len(cluster) - len(added)
     times = sorted({each.time for each in added})
     for number, time in enumerate(times):
-        coming = Counter(each.group for each in added if each.time == time)
+        coming = Counter((each.autoscaler, each.group) for each in added if each.time == time)
         nodes += coming.total()
-        for name, more in coming.items():
-            sizes[name] = sizes.get(name, 0) + more
+        for group, more in coming.items():
+            sizes[group] += more
         until = times[number + 1] if number + 1 < len(times) else None
         after = [each for each in rests if each.time >= time and (until is None or each.time < until)]
-        what = ", ".join(f"{name} from {begun[name]} to {sizes[name]}" for name in sorted(coming))
+        ordered = sorted(coming, key=lambda group: group[::-1])
+        what = ", ".join(f"{group[1]} from {begun[group]} to {sizes[group]}" for group in ordered)
         begun = dict(sizes)
         yield QuietStep(
             time=int(time), what=f"new nodes: {what}", nodes=nodes, waiting=after[-1].waiting if after else waiting

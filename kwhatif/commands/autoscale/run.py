@@ -119,7 +119,7 @@ class Autoscale(AfterPlacing[AutoscaleResult]):
         """Once the scheduler has placed what it could, and the ``grower`` has helped."""
         quiet = None
         if self.provision is not None:
-            quiet = run_until_stable(grown, known, grower.known, observation_time_of(case.snapshot, case.inputs.now))
+            quiet = run_until_stable(grown, grower.known, observation_time_of(case.snapshot, case.inputs.now))
         return plan_node_groups(
             run,
             grown,

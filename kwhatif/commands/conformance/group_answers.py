@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.pod_groups import POD_GROUP_SCHEDULED, PodGroup
+from kwhatif.api.times import check_times
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.conformance.recorded_groups import RecordedGroups
@@ -100,15 +101,19 @@ class _Replay:
             kind = decode(raw, _Kind).kind
             if kind == "Pod":
                 pod = decode(raw, Pod)
+                check_times(pod)
                 if self._driver.scheduler(pod.spec.scheduler_name) is not None:
                     self._pending.add(self._cluster.shapes.info(pod))
             elif kind == "PodGroup":
                 group = decode(raw, PodGroup)
+                check_times(group)
                 key = group.namespace, group.name
                 self._cluster.pod_groups.objects[key] = group
                 self._pending.hear_of_group(key)
             elif kind == "Node":
-                self._driver.add_nodes([decode(raw, Node)], ())
+                node = decode(raw, Node)
+                check_times(node)
+                self._driver.add_nodes([node], ())
             else:
                 raise InputError(f"expected a Pod, a PodGroup or a Node, found {kind or 'no kind'}")
         except InputError as error:

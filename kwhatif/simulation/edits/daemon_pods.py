@@ -15,7 +15,7 @@ from kwhatif.admission.object_store import plain
 from kwhatif.admission.response import Object, StoredObject
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Pod, PodStatus
-from kwhatif.api.decode import convert
+from kwhatif.api.times import convert_object
 from kwhatif.bounds import make_room
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.amounts import format_count
@@ -98,7 +98,7 @@ def _start(draft: Draft, changes: Sequence[tuple[Node | None, Node]], origin: st
         revision = revisions[id(daemon_set)]
         answer = server.create(daemon_pod(daemon_set, node, revision, generation_of(daemon_set)))
         if isinstance(answer, StoredObject):
-            made.append(_bind(convert(answer.object, Pod), node))
+            made.append(_bind(convert_object(answer.object, Pod), node))
         else:
             failed = display_name_of(daemon_set), f"Error creating: {answer.message}"
             failures[failed] = failures.get(failed, 0) + 1

@@ -17,11 +17,11 @@ from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.response import Doubt, Doubts, FieldChange, Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.core import Pod
-from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.field_types import Types, check
 from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
 from kwhatif.api.meta import Resource
+from kwhatif.api.times import convert_object
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
@@ -202,7 +202,7 @@ class _Expansion:
             return
         struct = struct_for(obj["apiVersion"], obj["kind"])
         if struct is not None:
-            self._done.objects.append(convert(stored.object, struct))
+            self._done.objects.append(convert_object(stored.object, struct))
         elif not is_kept_whole(obj["apiVersion"], obj["kind"]):
             self._done.unknown[describe_kind(obj["apiVersion"], obj["kind"])] += 1
 
@@ -227,7 +227,7 @@ class _Expansion:
 
     def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
         typed: list[Claim] = [
-            convert(claim, ResourceClaim) if claim["kind"] == "ResourceClaim" else convert(claim, PersistentVolumeClaim)
+            convert_object(claim, ResourceClaim if claim["kind"] == "ResourceClaim" else PersistentVolumeClaim)
             for claim in claims
         ]
         self._done.claims += claims
@@ -285,7 +285,7 @@ class _Expansion:
         for between in (obj, *made.objects):
             struct = struct_for(between["apiVersion"], between["kind"])
             if struct is not None and between["kind"] != "Pod":
-                self._done.objects.append(convert(between, struct))
+                self._done.objects.append(convert_object(between, struct))
         self._done.failed += [
             FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
             for failed in made.refusals
@@ -339,7 +339,7 @@ class _Expansion:
         """The update of a workload; ``operated`` begins one that is an operator's."""
         struct = struct_for(new["apiVersion"], new["kind"])
         if struct is not None:
-            self._done.objects.append(convert(new, struct))
+            self._done.objects.append(convert_object(new, struct))
         name, dropped = display_name_of(new), self._snapshot.dropped
         # How it goes is found out later, maybe more than once; at most all of its pods are new.
         replicas = section(new, "spec").get("replicas") or 0
@@ -412,7 +412,7 @@ def pod_to_schedule_of(
     pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[FieldChange]
 ) -> PodToSchedule:
     """A pod as it was stored, to be asked about. ``changes`` is what admission did to it."""
-    typed = convert(pod, Pod)
+    typed = convert_object(pod, Pod)
     wanted = typed.spec.priority_class_name or ""
     unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
     # Every pod gets those two tolerations; the trail of ``expand`` has them.
