@@ -35,6 +35,7 @@ OUTLINES = {
     "chances": ["Chances", "Zones", "Nodes", "Left to chance", "What it stands on"],
     "sweep": ["What was tried", "Policies", "What matters", "What it stands on"],
     "backtest": ["Decisions", "Disagreements", "What it stands on"],
+    "rightsize": ["The cluster", "Requests and use", "How requests follow", "Before and after", "Requests"],
     "info": ["The cluster", "The snapshot", "Nodes: 6", "Resources", "Pods: 39", "Pending", "Priorities", "Missing"],
 }
 """The parts of each report; some have more between them."""
