@@ -227,7 +227,9 @@ class _Expansion:
 
     def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
         typed: list[Claim] = [
-            convert_object(claim, ResourceClaim if claim["kind"] == "ResourceClaim" else PersistentVolumeClaim)
+            convert_object(claim, ResourceClaim)
+            if claim["kind"] == "ResourceClaim"
+            else convert_object(claim, PersistentVolumeClaim)
             for claim in claims
         ]
         self._done.claims += claims
