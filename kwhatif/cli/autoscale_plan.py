@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
+from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    Everything,
     ManifestFlags,
     Namespace,
     ProvisionTime,
-    Tables,
-    TablesOutput,
     argument,
     option,
     seconds,
 )
 from kwhatif.cli.output import (
-    ReportFiles,
-    Reports,
     check_stdin,
-    finish,
-    is_mapped,
-    render_result,
-    reports_of,
-    write_result_reports,
 )
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Result
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
-
-if TYPE_CHECKING:
-    from kwhatif.render.blocks import Block
-    from kwhatif.simulation.question import Question, Scenario
 
 R = TypeVar("R", bound=Result)
 
@@ -84,10 +70,8 @@ def plan(
             help="Look in N more orders of nodes and pods, or of Karpenter's maps, to tell what is left to chance.",
         ),
     ] = 6,
-    everything: Everything = False,
-    output: TablesOutput = Tables.table,
-    report: ReportFiles = None,
     *,
+    answer: AnswerOptions,
     cluster: ClusterFlags,
     reading: ManifestFlags,
     engine: SchedulerOptions,
@@ -103,6 +87,7 @@ def plan(
     Exit codes: 0 every pod has a node or one comes for it, 1 some pod gets none, 2 usage or input error.
     """
     from kwhatif.commands.autoscale.run import Autoscale, Autoscalers, Karpenter
+    from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
 
     if not groups and not catalogue:
@@ -111,11 +96,11 @@ def plan(
         raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
     if not groups and (scale_down or until_quiet):
         raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
-    source, reports = cluster.require_source(), reports_of(report)
+    source = cluster.require_source()
     check_stdin(*(files or ()), source, groups, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
     wait = int(seconds(provision_time, "--provision-time"))
     provision = wait if until_quiet else None
-    case = Scenario(Inputs(source, files or (), namespace, edits or None, reading, with_map=is_mapped(reports)), engine)
+    case = Scenario(Inputs(source, files or (), namespace, edits or None, reading, with_map=answer.is_mapped), engine)
     by_groups = Autoscale(groups=groups, scale_down=scale_down, orders=orders, provision=provision)
     by_pools = Karpenter(
         catalogue=catalogue, node_pools=tuple(node_pools or ()), consolidate=consolidate, orders=orders
@@ -124,28 +109,14 @@ def plan(
     if not catalogue:
         from kwhatif.commands.autoscale.text import autoscale_blocks
 
-        _answer(by_groups, case, autoscale_blocks, output, reports, everything=everything)
-        return
-    from kwhatif.commands.autoscale.karpenter_text import autoscalers_blocks, karpenter_blocks
+        plan = ask(by_groups, case)
+        answer.finish(plan, lambda everything: autoscale_blocks(plan))
+    if not groups:
+        from kwhatif.commands.autoscale.karpenter_text import karpenter_blocks
 
-    if groups:
-        _answer(Autoscalers(by_groups, by_pools), case, autoscalers_blocks, output, reports, everything=everything)
-    else:
-        _answer(by_pools, case, karpenter_blocks, output, reports, everything=everything)
+        claims = ask(by_pools, case)
+        answer.finish(claims, lambda everything: karpenter_blocks(claims))
+    from kwhatif.commands.autoscale.karpenter_text import autoscalers_blocks
 
-
-def _answer(
-    question: Question[R],
-    case: Scenario,
-    blocks: Callable[[R], list[Block]],
-    output: Tables,
-    reports: Reports,
-    *,
-    everything: bool,
-) -> None:
-    from kwhatif.simulation.pipeline import ask
-
-    result = ask(question, case)
-    write_result_reports(reports, result, lambda: blocks(result))
-    text = render_result(result, output, lambda: blocks(result), everything=everything)
-    finish(text, result.exit_code, result.notes)
+    both = ask(Autoscalers(by_groups, by_pools), case)
+    answer.finish(both, lambda everything: autoscalers_blocks(both))

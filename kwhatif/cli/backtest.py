@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.option_groups import Excluding, expand_groups
-from kwhatif.cli.options import Everything, Tables, TablesOutput, argument, option
-from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
+from kwhatif.cli.options import argument, option
+from kwhatif.cli.output import check_stdin
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -54,10 +55,8 @@ def backtest(
             "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
         ),
     ] = None,
-    everything: Everything = False,
-    output: TablesOutput = Tables.table,
-    report: ReportFiles = None,
     *,
+    answer: AnswerOptions,
     engine: Annotated[SchedulerOptions, Excluding("policy")],
 ) -> None:
     """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
@@ -78,7 +77,6 @@ def backtest(
     from kwhatif.simulation.question import Scenario
     from kwhatif.snapshot.load import is_recorded, load_recording, load_snapshot
 
-    reports = reports_of(report)
     check_stdin(file, policy, recorded_policy)
     engine = replace(engine, policy=recorded_policy)
     if policy is not None:
@@ -90,17 +88,10 @@ def backtest(
         recording, start = load_recording(file)
         question = DayDiff(recording, f"policy {policy}")
         lived = ask(question, *question.cases(Inputs(start), engine, policy))
-        write_result_reports(reports, lived, lambda: backtest_diff_blocks(lived, everything=True))
-        text = render_result(
-            lived, output, lambda: backtest_diff_blocks(lived, everything=everything), everything=everything
-        )
-        finish(text, lived.exit_code, lived.notes)
-        return
+        answer.finish(lived, lambda everything: backtest_diff_blocks(lived, everything=everything))
     if is_recorded(file):
         recording, start = load_recording(file)
         result = ask(Backtest(recording, need), Scenario(Inputs(start), engine))
     else:
         result = ask(LastBound(last, need), Scenario(Inputs(load_snapshot([file])), engine))
-    write_result_reports(reports, result, lambda: backtest_blocks(result))
-    text = render_result(result, output, lambda: backtest_blocks(result), everything=everything)
-    finish(text, result.exit_code, result.notes)
+    answer.finish(result, lambda everything: backtest_blocks(result))

@@ -6,28 +6,20 @@ from typing import Annotated
 
 import typer
 
+from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import (
     AutoscalingFlags,
-    Everything,
     ManifestFlags,
     Namespace,
     Replay,
-    Tables,
-    TablesOutput,
     argument,
     option,
 )
 from kwhatif.cli.output import (
-    ReportFiles,
     check_stdin,
-    finish,
-    is_mapped,
-    render_result,
-    reports_of,
-    write_result_reports,
 )
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
@@ -89,10 +81,8 @@ def diff(
         list[str] | None, option("--metrics", metavar="FILE", help="With --deschedule: what was measured (repeatable).")
     ] = None,
     namespace: Namespace = "default",
-    report: ReportFiles = None,
-    everything: Everything = False,
-    output: TablesOutput = Tables.table,
     *,
+    answer: AnswerOptions,
     cluster: ClusterFlags,
     reading: ManifestFlags,
     engine: Annotated[SchedulerOptions, Excluding("policy", "call_extenders")],
@@ -116,7 +106,6 @@ def diff(
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
 
-    reports = reports_of(report)
     both, a, b, policies, against = files or [], old or [], new or [], policy or [], against_snapshot or []
     source = cluster.require_source()
     pools, types = node_pools or [], catalogue or []
@@ -127,10 +116,7 @@ def diff(
             raise UsageError("--node-pools, --catalogue and --rebuild go with manifests for both sides alone")
         case = Scenario(Inputs(source, both, namespace, edits or None, reading), engine)
         compared = ask(ComparePools(types, pools, rebuild), case)
-        write_result_reports(reports, compared, lambda: pools_diff_blocks(compared))
-        text = render_result(compared, output, lambda: pools_diff_blocks(compared), everything=everything)
-        finish(text, compared.exit_code, compared.notes)
-        return
+        answer.finish(compared, lambda everything: pools_diff_blocks(compared))
     if deschedule:
         if both or a or b or policies or against or replay:
             raise UsageError("--deschedule compares what is done to pods that run: it goes with no others to place")
@@ -140,16 +126,10 @@ def diff(
         check_stdin(source, *deschedule, *(metrics or ()), *(edits.edits or ()))
         case = Scenario(Inputs(source, (), namespace, edits or None, reading, **scaling.inputs), engine)
         found = ask(ComparePolicies(deschedule, metrics or ()), case)
-        write_result_reports(reports, found, lambda: deschedule_diff_blocks(found))
-        text = render_result(found, output, lambda: deschedule_diff_blocks(found), everything=everything)
-        finish(text, found.exit_code, found.notes)
-        return
+        answer.finish(found, lambda everything: deschedule_diff_blocks(found))
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
-    mapped = is_mapped(reports)
     inputs = Inputs(
-        namespace=namespace, edits=edits or None, manifest_options=reading, with_map=mapped, **scaling.inputs
+        namespace=namespace, edits=edits or None, manifest_options=reading, with_map=answer.is_mapped, **scaling.inputs
     )
     result = ask(question, *question.cases(inputs, engine))
-    write_result_reports(reports, result, lambda: diff_blocks(result, everything=everything))
-    text = render_result(result, output, lambda: diff_blocks(result, everything=everything), everything=everything)
-    finish(text, result.exit_code, result.notes)
+    answer.finish(result, lambda everything: diff_blocks(result, everything=everything))
