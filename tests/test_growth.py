@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.api import quantity
 from tests.cli.running import run
 
 FEW, MANY = 5, 45
@@ -158,6 +159,9 @@ def counted_lines() -> Iterator[Counter[str]]:
         found[name] += 1
         return line
 
+    # What tests before have read is read again.
+    for cached in (each for each in vars(quantity).values() if hasattr(each, "cache_clear")):
+        cached.cache_clear()
     before = sys.gettrace()
     sys.settrace(call)
     try:

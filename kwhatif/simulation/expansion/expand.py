@@ -200,8 +200,7 @@ class _Expansion:
         stored = self._apply(obj, origin)
         if stored is None:
             return
-        struct = struct_for(obj["apiVersion"], obj["kind"])
-        if struct is not None:
+        if (struct := struct_for(obj["apiVersion"], obj["kind"])) is not None:
             self._done.objects.append(convert_object(stored.object, struct))
         elif not is_kept_whole(obj["apiVersion"], obj["kind"]):
             self._done.unknown[describe_kind(obj["apiVersion"], obj["kind"])] += 1
@@ -339,8 +338,7 @@ class _Expansion:
         operated: Callable[[Sequence[Object], Admit], PodRollout] | None = None,
     ) -> None:
         """The update of a workload; ``operated`` begins one that is an operator's."""
-        struct = struct_for(new["apiVersion"], new["kind"])
-        if struct is not None:
+        if (struct := struct_for(new["apiVersion"], new["kind"])) is not None:
             self._done.objects.append(convert_object(new, struct))
         name, dropped = display_name_of(new), self._snapshot.dropped
         # How it goes is found out later, maybe more than once; at most all of its pods are new.
