@@ -50,6 +50,7 @@ STRUCTURE = """() => ({
   headless: [...document.querySelectorAll('table')].filter((each) => !each.tHead || !each.caption).length,
   foreign: document.querySelectorAll('main [onclick], main script, main img, main a[href^=http]').length,
   wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  lines: new Set([...document.querySelectorAll('nav a')].map((each) => each.offsetTop)).size,
   charts: document.querySelectorAll('.chart').length,
 })"""
 
@@ -88,6 +89,7 @@ def test_every_report_has_its_parts_and_everything_in_it_a_name(opened: Open, re
         assert (found["unnamed"], found["headless"], found["foreign"]) == (0, 0, 0)
         assert (found["charts"] > 0) == (command not in WITHOUT_A_MAP)
         assert found["wide"] <= 0, "the page is as wide as the window"
+        assert found["lines"] == 1, "the navigation is one line"
         assert page.locator("main h1").count() == 1
 
 
@@ -154,12 +156,14 @@ def test_a_node_tells_what_is_asked_of_it_before_and_after(opened: Open, report:
 def test_the_map_goes_from_before_to_after_and_from_resource_to_resource(opened: Open, report: Any) -> None:
     page = opened(report("place")).page
     said = page.locator("main > section").nth(1).locator("p.quiet").first
-    assert said.inner_text() == "6 nodes. cpu asked for afterwards: 15750m of 31500m (50%)."
+    assert said.inner_text() == (
+        "6 nodes. cpu asked for afterwards: 15.8 of 31.5 cores (50%). A tile is as large as the cpu of its node."
+    )
     pixels = "document.querySelector('.map canvas').toDataURL()"
     after = page.evaluate(pixels)
     page.get_by_label("Before").focus()
     page.keyboard.press("ArrowLeft")
-    assert said.inner_text() == "6 nodes. cpu asked for before: 14850m of 31500m (47%)."
+    assert "cpu asked for before: 14.9 of 31.5 cores (47%)." in said.inner_text()
     before = page.evaluate(pixels)
     page.get_by_label("Filled by").select_option(label="memory")
     assert "memory asked for before" in said.inner_text()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kwhatif.results.base import ClusterMap, Fidelity, MappedNode, MappedPod
+from kwhatif.results.diff import ClusterUse, DecisionDiff, Side
+from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement, PlaceResult
 from tests.cli.running import run
@@ -90,4 +92,50 @@ def large(nodes: int = 5_000, pods: int = 50_000) -> PlaceResult:
             pods=tuple(sorted(on, key=lambda pod: pod.pod)),
         )
     )
+    return result
+
+
+def _map_of(
+    nodes: dict[str, int], pods: dict[str, tuple[int, tuple[int, int]]], states: tuple[str, str] = ("before", "after")
+) -> ClusterMap:
+    """Nodes of one pool with so many cores; pods with so many millicores and the place of their node in each state."""
+    asks = sorted({cpu for cpu, _ in pods.values()})
+    return ClusterMap(
+        states=states,
+        resources=("cpu", "pods"),
+        nodes=tuple(
+            MappedNode(node=name, pool="p", zone="z", room=(1000 * cores, 110)) for name, cores in nodes.items()
+        ),
+        asks=tuple((cpu, 1) for cpu in asks),
+        pods=tuple(MappedPod(pod=pod, asks=asks.index(cpu), at=at) for pod, (cpu, at) in sorted(pods.items())),
+    )
+
+
+def drained_twice() -> DrainResult:
+    """Two nodes are drained: the pod of the first lands on the second one, and goes from there to the third."""
+    moves = [("shop/web-1", "n0", "shop/web-1-r1", "n1"), ("shop/web-1-r1", "n1", "shop/web-1-r1-r1", "n2")]
+    result = DrainResult(
+        outcome=Outcome(good=True, verdict="2 of 2 nodes drained, 2 pods evicted"),
+        nodes=(DrainedNode(node="n0", drained=True, evicted=1), DrainedNode(node="n1", drained=True, evicted=1)),
+        pods=tuple(
+            DrainedPod(pod=pod, node=node, outcome="evicted", turn=1, replacement=made, lands_on=to)
+            for pod, node, made, to in moves
+        ),
+        fidelity=Fidelity(rules="1.36"),
+    )
+    result.set_cluster_map(
+        _map_of({"n0": 8, "n1": 8, "n2": 48}, {"shop/web-1": (500, (0, -1)), "shop/web-1-r1-r1": (500, (-1, 2))})
+    )
+    return result
+
+
+def compared() -> DecisionDiff:
+    """Twelve nodes on which a pod goes to the next one in B, of ten of them a small one; on two, replicas swap."""
+    outcome, fidelity = Outcome(good=True, verdict="13 of 13 pods placed"), Fidelity(rules="1.36")
+    side = Side(label="policy a", outcome=outcome, placed=13, unplaced=0, fidelity=fidelity)
+    use = ClusterUse(nodes=14, used=14, empty=0, pods=14, resources=())
+    result = DecisionDiff(a=side, b=side, pods=14, cluster_a=use, cluster_b=use)
+    pods = {f"shop/job{n}-1": (4000 if n in (3, 7) else 100, (n, (n + 1) % 12)) for n in range(12)}
+    pods |= {"shop/web-1": (100, (12, 13)), "shop/web-2": (100, (13, 12))}
+    result.set_cluster_map(_map_of({f"n{n}": 8 for n in range(14)}, pods, ("A", "B")))
     return result

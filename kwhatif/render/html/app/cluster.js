@@ -21,14 +21,20 @@ function readCluster() {
     on[state][place].push(pod);
     map.asks[map.pods.asks[pod]].forEach((amount, resource) => { used[state][resource][place] += amount; });
   }));
-  pods.forEach((_, pod) => {
+  const net = nodes.map(() => new Map());
+  pods.forEach((name, pod) => {
     const [from, to] = [map.pods.at[0][pod], map.pods.at[last][pod]];
     fates[pod] = from === to ? (from < 0 ? FATES.indexOf('waits') : 0) : FATES.indexOf(from < 0 ? 'arrives' : to < 0 ? 'leaves' : 'moves');
-    if (from !== to) {
-      if (to >= 0) nodes[to].arriving += 1;
-      if (from >= 0) nodes[from].leaving += 1;
-    }
+    if (from === to) return;
+    const alike = `${map.pods.asks[pod]} ${name.slice(0, Math.max(name.lastIndexOf('-'), 0)) || name}`;
+    if (to >= 0) net[to].set(alike, (net[to].get(alike) || 0) + 1);
+    if (from >= 0) net[from].set(alike, (net[from].get(alike) || 0) - 1);
   });
+  // Where one replica takes the place of another, the node has what it had.
+  net.forEach((changes, place) => changes.forEach((by) => {
+    if (by > 0) nodes[place].arriving += by;
+    else nodes[place].leaving -= by;
+  }));
   const places = new Map(names.map((name, place) => [name, place]));
   const podPlaces = new Map(pods.map((name, place) => [name, place]));
   return { states: map.states, resources: map.resources, nodes, names, pods, last, used, fates, on, places, podPlaces,

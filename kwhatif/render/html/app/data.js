@@ -27,19 +27,42 @@ function pairs(packed) {
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-/** An amount as everywhere in kwhatif: cpu in cores or millicores, bytes with a binary suffix. */
-function spelled(resource, amount) {
-  if (resource === 'cpu') return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
-  if (resource !== 'memory' && resource !== 'ephemeral-storage' && !resource.startsWith('hugepages-')) return String(amount);
-  let power = 0;
-  while (power < BINARY.length - 1 && Math.abs(amount) >= 1024 ** (power + 1)) power += 1;
-  return (amount / 1024 ** power).toFixed(1).replace(/\.0$/, '') + BINARY[power];
+const MANY_MILLICORES = 10000;
+const MANY_UNITS = 10000;
+
+function isBytes(resource) {
+  return resource === 'memory' || resource === 'ephemeral-storage' || resource.startsWith('hugepages-');
 }
 
-/** A part of an amount, cpu of both in one unit. */
+/** The largest power of 1024 that an amount has at least one of. */
+function binaryPower(amount) {
+  let power = 0;
+  while (power < BINARY.length - 1 && Math.abs(amount) >= 1024 ** (power + 1)) power += 1;
+  return power;
+}
+
+function rounded(number, digits) {
+  return number.toLocaleString('en', { maximumFractionDigits: digits });
+}
+
+/** What one pod or node has: less than ten cores exactly, in millicores if need be; bytes with a binary suffix. */
+function spelled(resource, amount) {
+  if (resource === 'cpu') return amount % 1000 === 0 || Math.abs(amount) >= MANY_MILLICORES ? rounded(amount / 1000, 1) : `${amount}m`;
+  if (!isBytes(resource)) return rounded(amount, 0);
+  const power = binaryPower(amount);
+  return rounded(amount / 1024 ** power, 1) + BINARY[power];
+}
+
+/** A part of an amount, both in one unit: cores, and of bytes the unit that the part is told in, if the whole is not too many of it. */
 function spelledOf(resource, part, whole) {
-  if (resource === 'cpu' && (part % 1000 || whole % 1000)) return `${part}m of ${whole}m`;
-  return `${spelled(resource, part)} of ${spelled(resource, whole)}`;
+  if (resource === 'cpu') {
+    const digits = whole < MANY_MILLICORES ? 2 : 1;
+    return `${rounded(part / 1000, digits)} of ${rounded(whole / 1000, digits)} ${whole === 1000 ? 'core' : 'cores'}`;
+  }
+  if (!isBytes(resource)) return `${rounded(part, 0)} of ${rounded(whole, 0)}`;
+  const least = binaryPower(part);
+  const power = part && whole / 1024 ** least < MANY_UNITS ? least : binaryPower(whole);
+  return `${rounded(part / 1024 ** power, 1)} of ${rounded(whole / 1024 ** power, 1)}${BINARY[power]}`;
 }
 
 function counted(number, one, many) {

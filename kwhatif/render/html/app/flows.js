@@ -2,6 +2,13 @@
 
 const MOST_FLOWS = 14;
 
+/** The pod that stands in the place of this one in the end: one that was made again may have been evicted, too. */
+function lastMadeOf(name) {
+  let made = FACTS.again.get(name);
+  for (const seen = new Set([name]); made !== undefined && FACTS.again.has(made) && !seen.has(made); made = FACTS.again.get(made)) seen.add(made);
+  return made;
+}
+
 function flowsOf() {
   const { at, last, pods, nodes } = CLUSTER;
   const place = (node) => [node.zone, node.pool].filter(Boolean).join(' · ') || node.name;
@@ -15,8 +22,8 @@ function flowsOf() {
     const [from, to] = [at[0][pod], at[last][pod]];
     if (from === to) return;
     if (from >= 0) {
-      const made = FACTS.again.get(name);
-      const again = to >= 0 ? to : made === undefined ? undefined : at[last][CLUSTER.podPlaces.get(made)];
+      const made = lastMadeOf(name);
+      const again = to >= 0 || made === undefined ? to : at[last][CLUSTER.podPlaces.get(made)];
       const nowhere = COMPARES ? 'no node in B' : made === undefined ? 'evicted' : 'no node';
       add(end(from), end(again) || nowhere);
     } else if (COMPARES) add('no node in A', end(to));

@@ -4,6 +4,9 @@ const BANDS = [
   [0, 'nothing'], [0.25, 'to 25%'], [0.5, 'to 50%'], [0.75, 'to 75%'], [0.9, 'to 90%'], [1, 'to 100%'], [Infinity, 'over 100%'],
 ];
 
+/** The largest tile is at most so many times the smallest. */
+const SMALLEST_TILE = 40;
+
 function bandOf(share) {
   if (share === null) return -1;
   if (share === 0) return 0;
@@ -21,6 +24,21 @@ function marksOf(node) {
   return told;
 }
 
+const MARKED_PART = 3;
+const FEW_MARKED = 4;
+
+/**
+ * The nodes with a border: those that pods come to or leave. Two runs from scratch differ a little on nearly every node, as
+ * one move leads to others: of a comparison in which many nodes differ, those have one that differ most in what is asked for.
+ */
+function markedNodes(resource) {
+  const changed = CLUSTER.nodes.filter((node) => node.arriving || node.leaving);
+  const most = Math.max(FEW_MARKED, Math.ceil(CLUSTER.nodes.length / MARKED_PART));
+  if (!COMPARES || changed.length <= most) return new Set(changed);
+  const difference = (node) => Math.abs(shareOf(0, resource, node) - shareOf(CLUSTER.last, resource, node)) || 0;
+  return new Set(changed.sort((a, b) => difference(b) - difference(a)).slice(0, most));
+}
+
 const DRAINED = new Map((GIVEN.drained || []).map(([name, drained]) => [name, drained]));
 
 function clusterMap() {
@@ -32,16 +50,16 @@ function clusterMap() {
   const legend = element('ul', { class: 'legend', 'aria-label': 'Legend' });
   const said = element('p', { class: 'quiet' });
 
-  function tile(node, many) {
+  function tile(node, many, least, bordered) {
     const share = shareOf(state, resource, node);
     const band = bandOf(share);
     const marks = marksOf(node);
     const marked = marks.length > 0 && (state === CLUSTER.last || Boolean(node.closed));
-    const changes = node.arriving || node.leaving;
+    const changes = bordered.has(node);
     const sign = marks.map(([each]) => each).join('');
     const dark = band >= 0 ? colour(`fill-${band}-ink`) : colour('quiet');
     return {
-      name: node.name, value: 1, place: node.place,
+      name: node.name, value: Math.max(node.room[resource], least), place: node.place,
       itemStyle: {
         color: band < 0 ? colour('fill-none') : colour(`fill-${band}`),
         borderColor: changes ? colour('mark') : node.closed ? colour('quiet') : colour('raised'),
@@ -59,12 +77,15 @@ function clusterMap() {
 
   function options() {
     const many = nodes.length > 120;
+    // A node without the resource has a tile all the same: it can be seen and clicked.
+    const least = Math.max(...nodes.map((node) => node.room[resource])) / SMALLEST_TILE;
+    const bordered = markedNodes(resource);
     const zones = new Map();
     for (const node of nodes) {
       const pools = zones.get(node.zone) || new Map();
       zones.set(node.zone, pools);
       if (!pools.has(node.pool)) pools.set(node.pool, []);
-      pools.get(node.pool).push(tile(node, many));
+      pools.get(node.pool).push(tile(node, many, least, bordered));
     }
     const header = (size) => ({
       show: true, height: size, color: colour('quiet'), fontSize: 11, overflow: 'truncate', padding: [0, 4],
@@ -95,7 +116,7 @@ function clusterMap() {
     const used = CLUSTER.used[state][resource].reduce((sum, each) => sum + each, 0);
     const words = { now: '', before: ' before', after: ' afterwards', A: ' in A', B: ' in B' }[states[state]];
     const name = resources[resource];
-    return `${counted(nodes.length, 'node')}. ${name} asked for${words}: ${spelledOf(name, used, total)}${total ? ` (${percent(used / total)})` : ''}.`;
+    return `${counted(nodes.length, 'node')}. ${name} asked for${words}: ${spelledOf(name, used, total)}${total ? ` (${percent(used / total)})` : ''}. A tile is as large as the ${name} of its node.`;
   }
 
   const map = drawnChart(box, '', options, (at) => { if (at.data && at.data.place !== undefined) openNode(nodes[at.data.place]); });
@@ -123,7 +144,8 @@ function clusterMap() {
 
   legend.append(...BANDS.map(([, words], band) => element('li', {}, element('span', { class: `swatch fill-${band}` }), words)));
   if (nodes.some((node) => node.arriving || node.leaving)) {
-    legend.append(element('li', {}, element('span', { class: 'swatch marked' }), COMPARES ? '+ more in B, − less in B' : '+ pods arrive, − pods leave'));
+    legend.append(element('li', {}, element('span', { class: 'swatch marked' }), COMPARES ? 'differs most between A and B' : 'pods arrive or leave'));
+    legend.append(element('li', {}, COMPARES ? '+ more in B, − less in B' : '+ pods arrive, − pods leave'));
   }
   if (nodes.some((node) => node.closed) || DRAINED.size) legend.append(element('li', {}, '⊘ cordoned or not ready'));
   if (DRAINED.size) legend.append(element('li', {}, '⊗ drained'));

@@ -19,7 +19,12 @@ main.append(...[
 LATER.forEach((draw) => draw());
 beginSearch();
 
-byId('parts').append(...[...main.querySelectorAll('section > h2')].map((heading) => element('a', { href: `#${heading.parentElement.id}` }, heading.textContent)));
+/** A heading for the navigation: without what comes after its first words. */
+function briefOf(heading) {
+  return /^.{6,}?(?=[,:]| \(| by | that | below | for )/.exec(heading)?.[0] ?? heading;
+}
+
+byId('parts').append(...[...main.querySelectorAll('section > h2')].map(({ textContent, parentElement }) => element('a', { href: `#${parentElement.id}`, title: textContent }, briefOf(textContent))));
 function paper(on) {
   printing = on;
   document.documentElement.classList.toggle('printing', on);
