@@ -42,6 +42,7 @@ FILES = {
     *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
     *(f"autoscaled/{name}.yaml" for name in ("cluster", "groups", "more", "rules", "training", "web")),
     *(f"karpenter/{name}.yaml" for name in ("catalogue", "cluster", "leave-spot", "more", "rules", "web")),
+    *(f"scaled/{name}.yaml" for name in ("cluster", "more", "rules", "web", "worker")),
     *(f"sweep/{name}.yaml" for name in ("cluster", "prices", "space", "training")),
     *(f"operators/{name}.yaml" for name in ("farm", "kinds", "ray")),
     *(f"deschedule/{name}.yaml" for name in ("policy", "quiet")),

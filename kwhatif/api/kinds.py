@@ -143,6 +143,7 @@ KIND_TABLE: tuple[Kind, ...] = (
     Kind("PodGroup", "scheduling.k8s.io", ("v1alpha2",), struct=pod_groups.PodGroup, whole=True, rare=True),
     # Who gives workloads other replicas and requests, and what their pods use.
     Kind("HorizontalPodAutoscaler", "autoscaling", ("v2", "v1"), whole=True, rare=True, short="hpa"),
+    Kind("ScaledObject", "keda.sh", ("v1alpha1",), whole=True, rare=True, short="so"),
     Kind("VerticalPodAutoscaler", "autoscaling.k8s.io", _BETA, whole=True, rare=True, short="vpa"),
     Kind("PodMetrics", "metrics.k8s.io", ("v1beta1",), whole=True, rare=True, momentary=True, resource="pods"),
     # Karpenter's.

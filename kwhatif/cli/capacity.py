@@ -10,7 +10,7 @@ from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import AutoscalingFlags, ManifestFiles, ManifestFlags, Namespace, option
+from kwhatif.cli.options import AutoscalingFlags, ManifestFiles, Namespace, ScalingFlags, option
 from kwhatif.cli.output import check_stdin
 from kwhatif.commands.capacity.options import CapacityOptions
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
@@ -31,7 +31,7 @@ def capacity(
     options: CapacityOptions,
     answer: AnswerOptions,
     cluster: ClusterFlags,
-    reading: ManifestFlags,
+    reading: ScalingFlags,
     engine: SchedulerOptions,
     edits: EditOptions,
     scaling: AutoscalingFlags,

@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.option_groups import Only, expand_groups
+from kwhatif.cli.option_groups import Excluding, Only, expand_groups
 from kwhatif.cli.options import Everything, ManifestFiles, Namespace, RequestFlags, Tables
 from kwhatif.cli.output import check_stdin, finish, render_result
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
@@ -31,7 +31,7 @@ def expand(
     *,
     cluster: ClusterFlags,
     engine: Annotated[SchedulerOptions, Only("strict")],
-    reading: RequestFlags,
+    reading: Annotated[RequestFlags, Excluding("at")],
     edits: EditOptions,
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.

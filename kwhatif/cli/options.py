@@ -170,8 +170,11 @@ class RequestFlags(ManifestOptions):
         return dataclasses.replace(self, exclude=[*(self.exclude or ()), *told]) if told else self
 
 
-ManifestFlags = Annotated[RequestFlags, Excluding("verb")]
+ManifestFlags = Annotated[RequestFlags, Excluding("verb", "at")]
 """Of questions that send no manifests: how these are read."""
+
+ScalingFlags = Annotated[RequestFlags, Excluding("verb")]
+"""Of those that ask how many pods fit."""
 
 
 CallExtenderBind = Annotated[

@@ -104,7 +104,7 @@ class AutoscaledKeywords(ScenarioKeywords, AutoscalingKeywords, total=False):
     """Those of questions that autoscalers have a part in."""
 
 
-_KNOWN = frozenset(AutoscaledKeywords.__annotations__) | {"verb"}
+_KNOWN = frozenset(AutoscaledKeywords.__annotations__) | {"verb", "at"}
 
 
 @dataclass(frozen=True)

@@ -290,6 +290,8 @@ ANNOTATIONS = fields(
         machines.GPU_TYPE: make_rule(Pseudonyms.resource),
         machines.LABELS: _selector_text,
         machines.TAINTS: _taints_text,
+        "autoscaling.keda.sh/paused": one_of("true", "false"),
+        "autoscaling.keda.sh/paused-replicas": share,
         "controller.kubernetes.io/pod-deletion-cost": share,
         "deployment.kubernetes.io/desired-replicas": share,
         "deployment.kubernetes.io/max-replicas": share,

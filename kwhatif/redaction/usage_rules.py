@@ -28,6 +28,16 @@ _HORIZONTAL = object_of(
         "status": fields(currentReplicas=number, desiredReplicas=number),
     }
 )
+_SCALED_OBJECT = object_of(
+    {
+        "spec": fields(
+            scaleTargetRef=_TARGET_REF,
+            minReplicaCount=number,
+            maxReplicaCount=number,
+            idleReplicaCount=number,
+        ),
+    }
+)
 _VERTICAL = object_of(
     {
         "spec": fields(
@@ -66,6 +76,7 @@ _METRICS = object_of({"timestamp": time, "containers": each(fields(name=NAME, us
 USAGE_RULES: dict[str, Rule] = {
     "HorizontalPodAutoscaler": _HORIZONTAL,
     "PodMetrics": _METRICS,
+    "ScaledObject": _SCALED_OBJECT,
     "VerticalPodAutoscaler": _VERTICAL,
 }
 """Kind -> rule."""

@@ -138,6 +138,15 @@ class ManifestOptions:
             help="Send manifests as kubectl create, apply --server-side or replace does. Default: as kubectl apply.",
         ),
     ] = None
+    at: Annotated[
+        str | None,
+        Flag(
+            "--at",
+            metavar="max|min|N%",
+            help="Ask with as many replicas as HorizontalPodAutoscalers and ScaledObjects allow at most, at least, or "
+            "at N percent of the way between. Default: as many as run today, within these bounds.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

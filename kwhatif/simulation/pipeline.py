@@ -103,6 +103,9 @@ def expand(inquiry: PipelineState) -> PipelineState:
         case.expanded.doubts += case.edited.doubts
         for warning in case.expanded.warnings:
             inquiry.notes.warn(f"{warning.object}: {warning.text}")
+        for scaled in case.expanded.scaled:
+            if scaled.note:
+                inquiry.notes.note(scaled.note)
     return inquiry
 
 

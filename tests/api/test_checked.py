@@ -67,4 +67,4 @@ def test_every_kind_that_is_kept_whole_has_its_fields_unless_no_minor_serves_it_
         for kind in READ_KINDS
         if kind.whole and len(checked_type(kind.group, kind.name).__struct_fields__) == 3
     }
-    assert bare == {"PodGroup", "PodMetrics", "VerticalPodAutoscaler", "Workload"}
+    assert bare == {"PodGroup", "PodMetrics", "ScaledObject", "VerticalPodAutoscaler", "Workload"}

@@ -33,6 +33,7 @@ UNSERVED = {
         "NodePool",
         "PodGroup",
         "PodMetrics",
+        "ScaledObject",
         "VerticalPodAutoscaler",
         "Workload",
     ),

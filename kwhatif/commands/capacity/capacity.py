@@ -71,7 +71,8 @@ def measure_capacity(
     # The scheduler's order; only the first copies of a release may depend on it.
     asked = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
     if not asked and not expanded.refusals and not expanded.failed:
-        raise UsageError("there is nothing to count: the workloads in the manifests want no new pods")
+        hint = "; --at max counts what their autoscalers allow" if expanded.scaled else ""
+        raise UsageError(f"there is nothing to count: the workloads in the manifests want no new pods{hint}")
     templates = {item.owner or item.pod.key: item for item in reversed(asked)}
     if single and len(templates) > 1:
         raise UsageError(f"--pod: there are {len(templates)} kinds of pods: they are counted together")

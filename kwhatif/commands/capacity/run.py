@@ -50,12 +50,13 @@ def capacity(
     pod: bool = False,
     at_least: int = 1,
     limit: int | None = None,
+    at: str = "",
     **options: Unpack[AutoscaledKeywords],
 ) -> CapacityResult:
     """How many more of all pods of the manifests together fit, or with ``pod`` of the pods of their one workload?
 
-    ``limit`` ends the count; fewer than ``at_least`` make the exit code 1.
+    ``limit`` ends the count; fewer than ``at_least`` make the exit code 1. ``at`` is as for ``place``.
     """
 
     question = Capacity(pod=pod, at_least=at_least, limit=limit)
-    return ask(question, build_scenario(manifests, snapshot, options))
+    return ask(question, build_scenario(manifests, snapshot, {**options, "at": at}))

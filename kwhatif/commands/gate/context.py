@@ -34,6 +34,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.gate.scaled_out import ScaledOutChange
 from kwhatif.commands.gate.units import Unit
 from kwhatif.commands.outage.failures import FailingCluster, PodRecreator
 from kwhatif.progress import track
@@ -47,6 +48,7 @@ from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
 from kwhatif.simulation.edits.document import apply_edits
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.kind import ParsedEdit
+from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -103,6 +105,8 @@ class Context:
     the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
     node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
     scheduler does, of which autoscalers know nothing. ``run_outcome`` is who waits when nobody would move any more.
+    ``scaled`` are the workloads of the change that autoscalers of pods scale; ``scale_out`` rolls the change out with
+    these at their upper bounds.
     """
 
     units: Sequence[Unit]
@@ -117,6 +121,8 @@ class Context:
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
     throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
+    scaled: Sequence[ScaledWorkload] = ()
+    scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
     _outcomes: dict[tuple[str, int], Sequence[Outcome]] = field(default_factory=dict)
 
     @property

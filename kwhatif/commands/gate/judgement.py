@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,8 @@ from kwhatif.commands.gate.change import ChangeSet, compare_manifests, remove
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.gate_policy import EXEMPTIONS, find_forbidden, read_claims, settle
 from kwhatif.commands.gate.rule import Rule
-from kwhatif.commands.gate.units import Unit, subject_of, units_of
+from kwhatif.commands.gate.scaled_out import ScaledOutChange
+from kwhatif.commands.gate.units import Unit, subject_of, subject_of_workload, units_of
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
@@ -43,6 +44,7 @@ from kwhatif.simulation.question import PendingResult, Scenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
+from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
 
@@ -67,10 +69,12 @@ class GateScenario(Scenario):
     """A change to judge.
 
     ``base`` are the manifests as they were, None if there is nothing to compare with; ``found`` is what differs, and
-    ``before`` the snapshot with all that is removed. ``cycles`` remembers what the scheduler did.
+    ``before`` the snapshot with all that is removed, ``before_change`` the one without it, before anything is applied,
+    where that is done more than once. ``cycles`` remembers what the scheduler did.
     """
 
     base: Sequence[Manifest] | None = None
+    before_change: Snapshot | None = None
     found: ChangeSet = field(default_factory=ChangeSet)
     before: Snapshot = field(init=False)
     cycles: CycleRecorder = field(default_factory=lambda: CycleRecorder())
@@ -87,9 +91,11 @@ def apply_change(proposal: GateScenario) -> None:
     proposal.edited = dataclasses.replace(proposal.edited, snapshot=draft.snapshot)
 
 
-def judge_change(proposal: GateScenario, terms: GateSettings, now: datetime) -> PendingResult[GateResult]:
+def judge_change(
+    proposal: GateScenario, terms: GateSettings, now: datetime, scale_out: Callable[[], ScaledOutChange]
+) -> PendingResult[GateResult]:
     """Roll a change out, to be judged by the rules once it is known what that stands on. The snapshot stays as it was
-    ``before``.
+    ``before``. ``scale_out`` rolls it out once more, with its workloads at the upper bounds of their autoscalers.
     """
     session, expanded = proposal.session, proposal.expanded
     forked = session.cluster.fork()
@@ -130,6 +136,8 @@ def judge_change(proposal: GateScenario, terms: GateSettings, now: datetime) -> 
             margins=proposal.cycles.margins,
             tried=proposal.cycles.tried,
             throw=throw,
+            scaled=expanded.scaled,
+            scale_out=scale_out,
         )
         return _judgement(proposal, terms, context, run)
 
@@ -137,7 +145,7 @@ def judge_change(proposal: GateScenario, terms: GateSettings, now: datetime) -> 
 
 
 def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, run: Placed) -> GateResult:
-    changes = tuple(_with_pod_counts(proposal.found.changes, proposal, context))
+    changes = tuple(_with_pod_counts([*proposal.found.changes, *_rescaled_workloads(context)], proposal, context))
     judged = _Judgement(context, terms)
     nothing = proposal.base is not None and not proposal.unknown_kinds and not _count_outcomes(context.units, changes)
     if not nothing:
@@ -218,6 +226,16 @@ def _left_alone(context: Context) -> Iterator[str]:
             yield f"{unit.subject}: {format_count(len(alone), 'pod')} not judged: {alone[0].message}"
 
 
+def _rescaled_workloads(context: Context) -> Iterator[Change]:
+    """The workloads that no manifest is about, and whose replicas an autoscaler of the change makes others."""
+    units = {unit.subject: unit for unit in context.units if unit.by_autoscaler}
+    for each in context.scaled:
+        unit = units.get(subject_of_workload(each))
+        if unit is not None and each.replicas != each.stored:
+            details = (f"spec.replicas: {each.stored} -> {each.replicas}, by {each.bounds}",)
+            yield Change(what="changed", subject=unit.subject, location=unit.location, details=details)
+
+
 def _with_pod_counts(changes: Sequence[Change], proposal: GateScenario, context: Context) -> Iterator[Change]:
     """The changes with the numbers of their pods; without a base they follow from what is in the cluster."""
     owners, pods = Owners(proposal.before), proposal.before.objects.list_all(Pod)
@@ -238,14 +256,18 @@ def _with_pod_counts(changes: Sequence[Change], proposal: GateScenario, context:
 
 
 def _count_outcomes(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
-    """Whether anything happens to a pod, or would but for a refusal."""
+    """Whether anything happens to a pod, or would but for a refusal, or will when the load is another one."""
     return any(
         unit.placements
         or unit.refusals
         or unit.failed
         or (unit.plan is not None and (unit.plan.creates or unit.plan.removes or unit.plan.unfinished))
         for unit in units
-    ) or any(change.what == "removed" and change.pods_before for change in changes)
+    ) or any(
+        (change.what == "removed" and change.pods_before)
+        or (change.what != "unchanged" and change.subject.kind in AUTOSCALERS)
+        for change in changes
+    )
 
 
 # --- the verdict

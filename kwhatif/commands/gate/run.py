@@ -23,6 +23,7 @@ from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
 from kwhatif.commands.gate.revisions import is_of_revision, sides_of
 from kwhatif.commands.gate.rule import all_rules
+from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import GateResult
@@ -124,8 +125,8 @@ class Gate(Question[GateResult]):
         case.expanded = expand_manifests(
             case.snapshot, proposal.found.apply, case.inputs.manifest_options, version, gates=case.gates
         )
-        if case.expanded.rollouts:
-            before = case.snapshot.copy()
+        if case.expanded.rollouts or case.expanded.scaled:
+            proposal.before_change = before = case.snapshot.copy()
             case.expand_anew = lambda: expand_manifests(
                 before, proposal.found.apply, case.inputs.manifest_options, version, gates=case.gates
             )
@@ -139,7 +140,15 @@ class Gate(Question[GateResult]):
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[GateResult]:
         (case,) = cases
         assert case.inputs.now is not None
-        answer = judge_change(cast("GateScenario", case), self.terms, case.inputs.now)
+        proposal = cast("GateScenario", case)
+
+        def scale_out() -> ScaledOutChange:
+            before = proposal.before_change
+            if before is None:
+                return ScaledOutChange()
+            return place_scaled_out(case, before, proposal.found.apply, self.pods)
+
+        answer = judge_change(proposal, self.terms, case.inputs.now, scale_out)
 
         def result(fidelity: Fidelity) -> GateResult:
             result = answer.result(fidelity)
@@ -165,13 +174,15 @@ def gate(
     now: datetime | None = None,
     seed: int | None = None,
     verb: str = "",
+    at: str = "",
     **options: Unpack[AutoscaledKeywords],
 ) -> GateResult:
     """May this change go into the cluster? Rules look at what comes of it.
 
     ``base`` are the manifests as they were; without, everything is judged. The rules are those of the GatePolicy
     ``config``, unsaid of the nearest ``.kwhatif.yaml``, each at its level or at that of ``levels``: ``error``, ``warn``
-    or ``off``. ``now`` tells the age of the snapshot, ``verb`` is as for ``expand``.
+    or ``off``. ``now`` tells the age of the snapshot, ``verb`` is as for ``expand``, ``at`` as for
+    ``place``.
     """
 
     question = Gate(
@@ -183,5 +194,5 @@ def gate(
         with_pending=with_pending,
         seed=seed,
     )
-    case = build_scenario(manifests, snapshot, {**options, "verb": verb}, now)
+    case = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at}, now)
     return ask(question, question.case(case.inputs, case.scheduler_options))

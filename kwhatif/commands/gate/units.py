@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kwhatif.admission.response import Object
 from kwhatif.results.gate import Location, Subject
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan
 from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
@@ -27,7 +29,8 @@ class Unit:
     """One workload.
 
     ``labels`` are its own and, of those it lacks, its pods'; ``annotations`` are both sets, its own last. ``asked``
-    are the pods that the change makes, ``placements`` what became of them, ``plan`` how its update went.
+    are the pods that the change makes, ``placements`` what became of them, ``plan`` how its update went. No manifest
+    is about one that is there ``by_autoscaler``: the change has that of an autoscaler that scales it.
     """
 
     subject: Subject
@@ -39,17 +42,22 @@ class Unit:
     refusals: list[Refusal] = field(default_factory=list)
     failed: list[FailedCreate] = field(default_factory=list)
     plan: RolloutPlan | None = None
+    by_autoscaler: bool = False
 
     @classmethod
     def from_manifest(cls, manifest: Manifest) -> Unit:
-        raw = manifest.raw
+        return cls.from_object(subject_of(manifest), location_of(manifest), manifest.raw)
+
+    @classmethod
+    def from_object(cls, subject: Subject, location: Location, raw: Object, *, by_autoscaler: bool = False) -> Unit:
         templates = [section(raw, *path) for path in _TEMPLATES]
         template = next((found for found in templates if found), {})
         return cls(
-            subject_of(manifest),
-            location_of(manifest),
+            subject,
+            location,
             labels={**labels_of(template), **labels_of(raw)},
             annotations=(annotations_of(template), annotations_of(raw)),
+            by_autoscaler=by_autoscaler,
         )
 
     @property
@@ -63,6 +71,12 @@ def subject_of(manifest: Manifest) -> Subject:
     obj = manifest.obj
     name = obj.name or f"{obj.metadata.generate_name or ''}..."
     return Subject(kind=obj.kind or "", namespace=obj.namespace, name=name)
+
+
+def subject_of_workload(scaled: ScaledWorkload) -> Subject:
+    """The workload that an autoscaler scales."""
+    kind, namespace, name = scaled.key
+    return Subject(kind=kind, namespace=namespace, name=name)
 
 
 def location_of(manifest: Manifest) -> Location:
@@ -87,6 +101,13 @@ def units_of(
 ) -> list[Unit]:
     """In the order of their manifests; then those of pods that were ``moved``, if none of them is theirs."""
     units = {str(m.origin): Unit.from_manifest(m) for m in manifests if makes_pods(m.raw, templates)}
+    others = {str(m.origin): m for m in manifests}
+    for scaled in expanded.scaled:
+        there = expanded.world.get(*scaled.key)
+        if scaled.origin not in units and there is not None:
+            # The change is about what scales it alone.
+            location = location_of(others[scaled.origin])
+            units[scaled.origin] = Unit.from_object(subject_of_workload(scaled), location, there, by_autoscaler=True)
     by_subject = {unit.subject: unit for unit in units.values()}
     homes: dict[str, Unit] = {}
     for item in expanded.pods:
@@ -103,7 +124,6 @@ def units_of(
             unit.placements.append(placement)
     for plan in rollouts:
         units[plan.origin].plan = plan
-    others = {str(m.origin): m for m in manifests}
     for refusal in expanded.refusals:
         if refusal.origin not in units:
             # A claim makes no pods, but may be refused.

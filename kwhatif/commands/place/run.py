@@ -117,6 +117,7 @@ def place(
     recreate: bool = True,
     seed: int | None = None,
     verb: str = "",
+    at: str = "",
     write_snapshot: Path | None = None,
     **options: Unpack[AutoscaledKeywords],
 ) -> PlaceResult:
@@ -124,8 +125,10 @@ def place(
 
     ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
     and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
-    from a ``seed``. ``verb`` is as for ``expand``. The cluster afterwards goes to the file ``write_snapshot``, to ask
-    further. With ``autoscale``, pods that a node comes for count as placed.
+    from a ``seed``. ``verb`` is as for ``expand``. Workloads that autoscalers of
+    pods scale have as many replicas as run, within their bounds, or as these are ``at`` (``max``, ``min``, ``50%``).
+    The cluster afterwards goes to the file ``write_snapshot``, to ask further. With ``autoscale``, pods that a node
+    comes for count as placed.
     """
 
     question = Place(
@@ -135,4 +138,4 @@ def place(
         seed=seed,
         write_snapshot="" if write_snapshot is None else os.fspath(write_snapshot),
     )
-    return ask(question, build_scenario(manifests, snapshot, {**options, "verb": verb}))
+    return ask(question, build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at}))

@@ -15,8 +15,8 @@ from kwhatif.commands.rightsize.advice import Advice, amounts_of
 from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.usage.book import RESOURCES, UsageBook
+from kwhatif.workloads.pod_autoscalers import HPA, PodAutoscaler, pod_autoscaler_of
 
-HPA = "HorizontalPodAutoscaler"
 TOLERANCE = 0.1
 """Of the ratio of use to target; a smaller difference changes nothing (--horizontal-pod-autoscaler-tolerance)."""
 
@@ -54,16 +54,14 @@ def scalings(
 ) -> Iterator[Scaling]:
     """The autoscalers that look at a resource of which some request changes."""
     for obj in snapshot.whole.get(HPA, ()):
-        spec, meta = obj.get("spec") or {}, obj["metadata"]
-        target = spec.get("scaleTargetRef") or {}
-        namespace = meta.get("namespace") or "default"
-        workload = pods.workloads.get(f"{target.get('kind')}/{namespace}/{target.get('name')}")
-        if workload is None or workload.name not in advice:
+        autoscaler = pod_autoscaler_of(obj)
+        workload = None if autoscaler is None else pods.workloads.get("/".join(autoscaler.target))
+        if autoscaler is None or workload is None or workload.name not in advice:
             continue
         found = [
             each
-            for metric in _metrics(spec)
-            if (each := _scaling(obj, workload, metric, book, advice[workload.name])) is not None
+            for metric in _metrics(obj.get("spec") or {})
+            if (each := _scaling(autoscaler, workload, metric, book, advice[workload.name])) is not None
         ]
         if found:
             # Of several metrics the one that wants the most pods counts.
@@ -82,7 +80,7 @@ def _metrics(spec: Mapping[str, Any]) -> Iterator[_Metric]:
 
 
 def _scaling(
-    obj: Mapping[str, Any], workload: Workload, metric: _Metric, book: UsageBook, advice: Sequence[Advice]
+    autoscaler: PodAutoscaler, workload: Workload, metric: _Metric, book: UsageBook, advice: Sequence[Advice]
 ) -> Scaling | None:
     request, new_request, use = 0, 0, 0.0
     advised = {each.container: each.advised for each in advice if each.resource == metric.resource}
@@ -99,13 +97,12 @@ def _scaling(
         use += used.mean
     if not request or request == new_request:
         return None
-    spec = obj.get("spec") or {}
     now = _replicas(workload.pods)
-    least, most = int(spec.get("minReplicas") or 1), int(spec.get("maxReplicas") or now)
+    least, most = autoscaler.min_replicas, autoscaler.max_replicas
     wanted = _desired_replicas(use, metric.target, new_request, now)
     then = min(max(wanted, least), most)
     return Scaling(
-        name=f"{workload.namespace}/{obj['metadata']['name']}",
+        name=f"{workload.namespace}/{autoscaler.name}",
         workload=workload.name,
         resource=metric.resource,
         target=metric.target,

@@ -1,9 +1,10 @@
 """In which order the objects of one request are created: as controllers would find them in the end.
 
 Controllers try again until what they need is there, so the order of files decides nothing: definitions of custom
-resources come first, then namespaces, classes, accounts, quotas, volumes and claims that pods need, then everything
-else as it was given. The API server does judge by what is there at the moment, so admission policies, webhooks and
-limit ranges keep their place, and nothing that comes after a policy or a webhook is moved before it.
+resources come first, then namespaces, classes, accounts, quotas, volumes and claims that pods need, and the autoscalers
+that say how many pods there are, then everything else as it was given. The API server does judge by what is there at
+the moment, so admission policies, webhooks and limit ranges keep their place, and nothing that comes after a policy or
+a webhook is moved before it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ _NEEDED = (
     "PersistentVolumeClaim",
     "ResourceClaimTemplate",
     "ResourceClaim",
+    "HorizontalPodAutoscaler",
+    "ScaledObject",
 )
-"""What pods need, in the order in which they need each other."""
+"""What pods need, in the order in which they need each other, and who says how many there are of them."""
 
 _JUDGING = frozenset(
     {

@@ -13,10 +13,8 @@ from types import MappingProxyType
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
-from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.response import Doubt, Doubts, FieldChange, Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.api.core import Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.field_types import Types, check
 from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
@@ -29,12 +27,14 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField, RequestWarning
 from kwhatif.simulation.expansion.creation_order import in_creation_order
+from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload, WorkloadScaling, replicas_of
 from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,
     drop_emptied_volumes,
     nodes_of,
     restore_template,
 )
+from kwhatif.simulation.expansion.stored_pods import at_home, is_stored, pod_to_schedule_of
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
@@ -78,6 +78,7 @@ class ExpandedManifests:
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
     ``unknown`` counts unknown kinds, ``warnings`` are the API server's, and ``doubts`` what is not known
     of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
+    ``scaled`` are the workloads whose replicas an autoscaler of pods decides.
     """
 
     pods: list[PodToSchedule] = field(default_factory=list)
@@ -93,6 +94,7 @@ class ExpandedManifests:
     world: ObjectStore = field(default_factory=ObjectStore)
     plans: list[Plan] = field(default_factory=list)
     doubts: list[Doubts] = field(default_factory=list)
+    scaled: list[ScaledWorkload] = field(default_factory=list)
 
     def all_pods(self) -> Iterator[PodToSchedule]:
         """All pods, those of updates as if every new pod found its node."""
@@ -103,7 +105,7 @@ class ExpandedManifests:
 
     def add(self, other: ExpandedManifests) -> None:
         """Take over what came of other manifests."""
-        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts", "warnings", "doubts"):
+        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts", "warnings", "doubts", "scaled"):
             getattr(self, name).extend(getattr(other, name))
         self.whole.update(other.whole)
         self.trails.update(other.trails)
@@ -126,14 +128,16 @@ def expand(
     minor: str = DEFAULT_MINOR,
     types: Types | None = None,
     gates: Mapping[str, bool] = MappingProxyType({}),
+    percent: int | None = None,
 ) -> ExpandedManifests:
     """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
 
     ``anew`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
     ``admission.sent.VERBS``; the API server is one of a ``minor``, with feature ``gates`` set by hand, which serves
-    ``types``, if they are not those of that minor.
+    ``types``, if they are not those of that minor. Workloads that are scaled are at ``percent`` of the way between
+    their bounds, or as their load of today has it.
     """
-    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates).run(anew=anew)
+    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates, percent).run(anew=anew)
 
 
 class _Expansion:
@@ -147,6 +151,7 @@ class _Expansion:
         minor: str,
         types: Types | None,
         gates: Mapping[str, bool],
+        percent: int | None,
     ) -> None:
         self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
         named = {(manifest.obj.kind or "", manifest.obj.name) for manifest in manifests}
@@ -155,7 +160,8 @@ class _Expansion:
         self._companions = Companions(map(complete_object, manifests))
         self._verb = verb
         self._nodes: list[Object] | None = None
-        self._done = ExpandedManifests(world=self._world, doubts=[self._server.doubts])
+        self._scaling = WorkloadScaling(self._world, percent, self._server.doubts)
+        self._done = ExpandedManifests(world=self._world, doubts=[self._server.doubts], scaled=self._scaling.scaled)
 
     def run(self, *, anew: bool) -> ExpandedManifests:
         with pods_to_make(pods_left()):
@@ -167,6 +173,10 @@ class _Expansion:
                 self._take(complete_object(manifest), str(manifest.origin), anew=anew)
             except InputError as error:
                 raise error.with_source(str(manifest.origin)) from None
+        for origin, there in self._scaling.targets(self._manifests):
+            scaled = self._scaling.scale_stored(there, origin, replicas_of(there))
+            if scaled is not there:
+                self._update(there, scaled, origin)
         return self._done
 
     def _make_room(self, obj: Object, origin: str) -> None:
@@ -184,10 +194,10 @@ class _Expansion:
         """One object of a manifest."""
         kind = obj["kind"]
         if makes_pods(obj, self._templates):
-            there = self._world.get(kind, namespace_of(obj), name_of(obj)) if anew and kind != "Pod" else None
-            if there is not None:
+            there = self._world.get(kind, namespace_of(obj), name_of(obj)) if kind != "Pod" else None
+            if there is not None and anew:
                 self._forget(there)
-            self._workload(obj, origin, anew=anew)
+            self._workload(obj, origin, replicas_of(there), anew=anew)
         elif kind == "PersistentVolumeClaim":
             self._claim(obj, origin)
         elif self._server.judges(obj) or is_kept_whole(obj["apiVersion"], kind):
@@ -235,8 +245,8 @@ class _Expansion:
         self._done.objects += typed
         return typed
 
-    def _workload(self, obj: Object, origin: str, *, anew: bool = False) -> None:
-        if obj["kind"] == "Pod" and _is_stored(obj):
+    def _workload(self, obj: Object, origin: str, running: int | None, *, anew: bool = False) -> None:
+        if obj["kind"] == "Pod" and is_stored(obj):
             check(obj, "", "Pod")
             self._world.put(obj)
             self._done.pods.append(self._record_pod(obj, origin, "", ()))
@@ -249,10 +259,11 @@ class _Expansion:
         stored = self._apply(obj, origin)
         if stored is None:
             return
+        new = self._scaling.scale_stored(stored.object, origin, running)
         if old is None or obj["kind"] == "Pod":
-            self._reconcile_new(stored.object, origin, stored.changes)
+            self._reconcile_new(new, origin, stored.changes)
         else:
-            self._update(old, stored.object, origin)
+            self._update(old, new, origin)
 
     def _forget(self, obj: Object) -> None:
         """Take a workload out of the world, with all that its controllers have made."""
@@ -304,6 +315,11 @@ class _Expansion:
             obj = {**obj, "metadata": {**obj["metadata"], "name": generated}}
         wanted = draft_pods(obj, kind, self._companions, make_native)
         there = [] if anew else operator_pods(obj, wanted, self._world)
+        if "replicas" in section(obj, "spec"):
+            # Each replica is a pod, or how many run is not how many replicas there are.
+            running = len(there) if there and len(wanted) == replicas_of(obj) else None
+            obj = self._scaling.scale(obj, origin, running)
+            wanted = draft_pods(obj, kind, self._companions, make_native)
         for doubt in doubts_of(obj, kind, self._companions, updated=bool(there)):
             self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
         if not there:
@@ -365,7 +381,7 @@ class _Expansion:
             return [typed for claim in bodies for typed in self._claim(claim, origin, sent=False)]
 
         def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
-            pods = [_at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
+            pods = [at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
             sets = [restore_template(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
             if operated is None:
                 begun = plan_rollout(
@@ -408,38 +424,10 @@ class _Expansion:
         return self._nodes
 
 
-def pod_to_schedule_of(
-    pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[FieldChange]
-) -> PodToSchedule:
-    """A pod as it was stored, to be asked about. ``changes`` is what admission did to it."""
-    typed = convert_object(pod, Pod)
-    wanted = typed.spec.priority_class_name or ""
-    unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
-    # Every pod gets those two tolerations; the trail of ``expand`` has them.
-    told = (change for change in changes if change.step != "DefaultTolerationSeconds")
-    defaults = tuple(f"{c.path}: {c.text}" for c in told)
-    account = str(section(pod, "spec").get("serviceAccountName") or "")
-    return PodToSchedule(typed, origin, defaults, wanted if unknown else "", owner, service_account=account)
-
-
 def display_name_of(obj: Object) -> str:
     """``Deployment shop/web``."""
     name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
     return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
-
-
-def _at_home(pod: Object, homes: Mapping[str, str]) -> Object:
-    """The pod as it runs on the node that it has found, if it waited for one."""
-    node = homes.get(f"{namespace_of(pod)}/{name_of(pod)}")
-    if node is None or section(pod, "spec").get("nodeName"):
-        return pod
-    return {**pod, "spec": {**section(pod, "spec"), "nodeName": node}, "status": {"phase": "Running"}}
-
-
-def _is_stored(obj: Object) -> bool:
-    """Whether an API server has had this object already, so that there is nothing left to fill in or to refuse."""
-    metadata = obj.get("metadata") or {}
-    return bool(metadata.get("uid") and metadata.get("creationTimestamp"))
 
 
 def complete_object(manifest: Manifest) -> Object:

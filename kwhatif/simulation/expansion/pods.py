@@ -31,6 +31,7 @@ from kwhatif.versions import DEFAULT_MINOR, minor_of
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, merge_paths
 from kwhatif.workloads.operators.kinds_document import read_kinds
 from kwhatif.workloads.operators.table import KINDS
+from kwhatif.workloads.pod_autoscalers import is_autoscaler, parse_scale
 from kwhatif.workloads.rollout import Plan
 from kwhatif.workloads.workload_kind import WorkloadKind
 
@@ -67,6 +68,7 @@ def expand_manifests(
         minor=minor,
         types=types_served(minor, snapshot, reading.api_resources, type_gates(minor, gates)),
         gates=gates,
+        percent=parse_scale(reading.at) if reading.at else None,
     )
 
 
@@ -91,9 +93,9 @@ def template_paths(reading: ManifestOptions) -> list[WorkloadKind]:
 
 
 def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestOptions) -> None:
-    """Raise InputError if none of the manifests could have pods: which files, and what they hold."""
+    """Raise InputError if no manifest could have pods, or scales what has some: which files, and what they hold."""
     where = template_paths(reading)
-    if manifests and not any(makes_pods(manifest.raw, where) for manifest in manifests):
+    if manifests and not any(makes_pods(each.raw, where) or is_autoscaler(each.raw) for each in manifests):
         held = format_counts(Counter(describe_kind(m.obj.api_version or "", m.obj.kind or "") for m in manifests))
         names = [display_path(file) for file in files if isinstance(file, str)]
         kinds = {manifest.obj.kind or "" for manifest in manifests}

@@ -127,7 +127,7 @@ def restore_template(stored: Object, new: Object, dropped: Collection[str]) -> O
     ``dropped`` names what was left out of templates. A field that is not among them is known not to have been there.
     """
     was, wanted = section(stored, "spec", "template"), section(new, "spec", "template")
-    if not dropped or not was or not wanted:
+    if not dropped or not was or not wanted or was == wanted:
         return stored
     left_out: set[str] = set()
     now = prune_template(wanted, left_out)

@@ -30,6 +30,7 @@ KEPT_ANNOTATIONS = frozenset(
         *(*machines.SIZES, *machines.OPTIONS, machines.CPU, machines.MEMORY, machines.DISK, machines.GPUS),
         *(machines.GPU_TYPE, machines.MAX_PODS, machines.LABELS, machines.TAINTS),
         *(machines.OLD_CPU, machines.OLD_MEMORY, machines.OLD_GPUS, machines.OLD_MAX_PODS),
+        *("autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"),
         *("controller.kubernetes.io/pod-deletion-cost", "kubernetes.io/config.mirror", "kubernetes.io/config.source"),
         *("deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"),
         *("deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"),
@@ -163,8 +164,8 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
             del obj[key]
         return
     obj["metadata"] = _metadata(obj.get("metadata") or {})
-    if kind in _ASKED_BY_THE_SERVER:
-        _ASKED_BY_THE_SERVER[kind](obj)
+    if kind in _PRUNED:
+        _PRUNED[kind](obj)
     status = obj.pop("status", None) or {}
     kept = {key: status[key] for key in _KEPT_STATUS.get(kind, ()) if key in status}
     if kept:
@@ -225,10 +226,17 @@ def _server_of_group(service: Plain) -> None:
     (service.get("spec") or {}).pop("caBundle", None)
 
 
-_ASKED_BY_THE_SERVER: dict[str, Callable[[Plain], None]] = {
+def _scaled_object(obj: Plain) -> None:
+    """Whom KEDA scales, and between which bounds, but not by what: triggers name addresses and queries."""
+    for key in ("advanced", "triggers"):
+        (obj.get("spec") or {}).pop(key, None)
+
+
+_PRUNED: dict[str, Callable[[Plain], None]] = {
     "APIService": _server_of_group,
     "CustomResourceDefinition": _definition,
     "MutatingWebhookConfiguration": _webhooks,
+    "ScaledObject": _scaled_object,
     "ValidatingWebhookConfiguration": _webhooks,
 }
 

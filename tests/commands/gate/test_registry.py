@@ -24,9 +24,9 @@ from tests.builders import node
 from tests.commands.gate.judging import NOON, Given, manifests, new, snapshot_of
 
 RULES = {
-    *("fidelity", "fits-without", "headroom", "limits", "new-nodes", "pinned", "pool-upgrade", "preempts", "quota"),
-    *("request-vs-usage", "rollout-deadlock", "scale-up", "score-margin", "single-node", "snapshot-age", "spread"),
-    "unschedulable",
+    *("fidelity", "fits-at-max", "fits-without", "headroom", "limits", "new-nodes", "pinned", "pool-upgrade"),
+    *("preempts", "quota", "request-vs-usage", "rollout-deadlock", "scale-up", "score-margin", "single-node"),
+    *("snapshot-age", "spread", "unschedulable"),
 }
 
 

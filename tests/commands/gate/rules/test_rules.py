@@ -15,6 +15,7 @@ from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import HOSTNAME, ZONE, Json, budget, node, pod, select
 from tests.commands.gate.judging import found, judged, new, only, snapshot_of, workload
 from tests.simulation.edits.editing import of
+from tests.workloads.test_pod_autoscalers import hpa
 
 
 def three(cpu: str = "4", **more: Any) -> Snapshot:
@@ -413,3 +414,51 @@ def test_a_pool_whose_budgets_allow_it_is_replaced_on_paper() -> None:
     result = ask("pool-upgrade", three(), new("Deployment", "web", 2))
     assert (result.verdict, result.findings) == ("pass", ())
     assert result.rules[0].summary == "1 pool upgraded on paper"
+
+
+# --- fits-at-max
+
+
+def test_a_workload_that_would_not_fit_at_its_upper_bound_is_a_finding() -> None:
+    head = [new("Deployment", "web", cpu="1"), hpa(minReplicas=2, maxReplicas=13)]
+    finding = only(ask("fits-at-max", three(), *head).findings)
+    assert finding.title == "1 pod without a node at 13 replicas"
+    assert finding.numbers == {"replicas": 13, "pending": 1, "notCreated": 0, "most": 0}
+    assert "HorizontalPodAutoscaler shop/web, 2 to 13" in finding.message
+    assert "3 Insufficient cpu" in finding.message
+    assert ask("fits-at-max", three(), *head, most=1).verdict == "pass"
+
+
+def test_what_is_not_scaled_is_not_asked_about() -> None:
+    result = ask("fits-at-max", three(), new("Deployment", "web", 2))
+    assert (result.rules[0].status, result.rules[0].checked) == ("not applicable", 0)
+
+
+def test_a_changed_autoscaler_alone_is_judged() -> None:
+    snapshot = running_web(cpu="1")
+    snapshot.whole["HorizontalPodAutoscaler"] = [hpa(maxReplicas=4)]
+    result = ask("fits-at-max", snapshot, hpa(maxReplicas=9), base=[hpa(maxReplicas=4)])
+    assert (result.verdict, result.note) == ("fail", "")
+    assert str(only(result.findings).subject) == "Deployment shop/web"
+
+
+def test_pods_that_a_changed_lower_bound_asks_for_are_of_their_workload() -> None:
+    snapshot = running_web(cpu="1")
+    result = ask("unschedulable", snapshot, hpa(minReplicas=9), base=[hpa()])
+    assert only(result.findings).title == "1 of 7 new pods find no node"
+    changed = result.changes[-1]
+    assert (str(changed.subject), changed.pods_before, changed.pods_after) == ("Deployment shop/web", 2, 9)
+    assert changed.details == ("spec.replicas: 2 -> 9, by HorizontalPodAutoscaler shop/web, 9 to 10",)
+
+
+def test_pods_that_a_quota_forbids_at_the_upper_bound_count() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "shop"},
+        "spec": {"hard": {"pods": "3"}},
+        "status": {"hard": {"pods": "3"}, "used": {"pods": "0"}},
+    }
+    head = [new("Deployment", "web", cpu="1"), hpa(maxReplicas=5)]
+    finding = only(ask("fits-at-max", three(whole=[quota]), *head).findings)
+    assert (finding.numbers["pending"], finding.numbers["notCreated"]) == (0, 2)

@@ -1,0 +1,88 @@
+"""The change still fits when its workloads scale out: with as many replicas as their autoscalers allow.
+
+It is rolled out once more, with every workload of the change that a HorizontalPodAutoscaler or a ScaledObject scales at
+its upper bound. Pods that find no node then count, and so do those that cannot be created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.api.document_numbers import Count
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.commands.gate.scaled_out import ScaledOutChange
+from kwhatif.commands.gate.units import Unit
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.gate import Finding
+from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+
+
+class FitsAtMaxParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+    most: Annotated[Count, Meta(description="So many pods of a workload may find no node then.")] = 0
+
+
+class FitsAtMax(Rule[FitsAtMaxParameters]):
+    name = "fits-at-max"
+    purpose = "Workloads that are scaled fit with all replicas that their autoscalers allow."
+    parameters = FitsAtMaxParameters
+
+    def threshold(self) -> str:
+        return f"no more than {self.given.most} pods of a workload without a node at maxReplicas"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        scaled = {each.key for each in context.scaled}
+        units = [unit for unit in context.units if _key(unit) in scaled and self.given.selects(unit)]
+        self.checked = len(units)
+        if not units:
+            return
+        run = context.scale_out()
+        by_key = {each.key: each for each in run.scaled}
+        found = [finding for unit in units for finding in self._findings(unit, by_key[_key(unit)], run)]
+        mine = {"/".join(_key(unit)) for unit in context.units}
+        others = [each.pod for each in run.pending if each.workload not in mine and each.cause == "evicted"]
+        already = {each.pod for each in context.run_outcome.pending}
+        pushed_out = [pod for pod in others if pod not in already]
+        if len(pushed_out) > self.given.most:
+            found.append(
+                self.finding(
+                    None,
+                    f"{format_count(len(pushed_out), 'pod')} of other workloads without a node at maxReplicas",
+                    f"When the workloads of the change scale out, they evict others: {format_some(pushed_out, 5)}",
+                    about="evicted",
+                    numbers={"pending": len(pushed_out), "most": self.given.most},
+                    hint="lower maxReplicas or the priority, or add nodes first",
+                )
+            )
+        self.summary = f"{len(units) - len({str(each.subject) for each in found if each.subject})} of {len(units)} fit"
+        yield from found
+
+    def _findings(self, unit: Unit, scaled: ScaledWorkload, run: ScaledOutChange) -> Iterator[Finding]:
+        pending = [each for each in run.pending if each.workload == "/".join(scaled.key)]
+        failed = [each for each in run.failed if each.origin == scaled.origin]
+        missing = sum(each.pods for each in failed)
+        if len(pending) + missing <= self.given.most:
+            return
+        told = [f"{each.pod}: {each.why}" for each in pending[:1]]
+        told += [f"{format_count(missing, 'pod')} not created: {failed[0].message}"] if failed else []
+        yield self.finding_about(
+            unit,
+            f"{format_count(len(pending) + missing, 'pod')} without a node at {scaled.replicas} replicas",
+            f"{scaled.bounds}. {'; '.join(told)}",
+            about="max",
+            numbers={
+                "replicas": scaled.replicas,
+                "pending": len(pending),
+                "notCreated": missing,
+                "most": self.given.most,
+            },
+            hint="kwhatif place --at max says where each pod goes; add nodes, or lower maxReplicas",
+        )
+
+
+def _key(unit: Unit) -> tuple[str, str, str]:
+    return unit.subject.kind, unit.subject.namespace, unit.subject.name

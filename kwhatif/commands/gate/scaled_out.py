@@ -1,0 +1,55 @@
+"""What if the workloads of a change scale out? The change is rolled out once more, with as many replicas as their
+autoscalers allow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kwhatif.results.outcome import PendingPod
+from kwhatif.results.place import FailedCreate
+from kwhatif.simulation.cluster_files import merge
+from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.pods import expand_manifests
+from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest
+
+
+@dataclass(frozen=True)
+class ScaledOutChange:
+    """The change with its workloads ``scaled`` out: who waits then, and which pods could not be created."""
+
+    scaled: Sequence[ScaledWorkload] = ()
+    pending: Sequence[PendingPod] = ()
+    failed: Sequence[FailedCreate] = ()
+
+
+def place_scaled_out(
+    case: Scenario,
+    before: Snapshot,
+    manifests: Sequence[Manifest],
+    pods_of: Callable[[Scenario], list[PodToSchedule]],
+    at: str = "max",
+) -> ScaledOutChange:
+    """Roll manifests out on the snapshot as it was ``before``, with workloads scaled to where ``at`` says.
+
+    The case, and the snapshot given, stay as they are; autoscalers of nodes help as they do in the case.
+    """
+    reading = dataclasses.replace(case.inputs.manifest_options, at=at)
+    other = Scenario(dataclasses.replace(case.inputs, manifest_options=reading, with_map=False), case.scheduler_options)
+    other.edited = dataclasses.replace(case.edited, snapshot=before.copy())
+    other.setup = case.setup
+    version = case.scheduler_options.kubernetes_version
+    expanded: ExpandedManifests = expand_manifests(other.snapshot, manifests, reading, version, gates=case.gates)
+    expanded.doubts += case.edited.doubts
+    other.expanded = expanded
+    merge(other.snapshot, expanded.objects, Notes())
+    run = place_pods(other.new_session(), pods_of(other), rollouts=expanded.rollouts, scaler=case.scaler)
+    return ScaledOutChange(expanded.scaled, run.run_outcome.pending, expanded.failed)

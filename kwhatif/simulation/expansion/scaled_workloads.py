@@ -1,0 +1,129 @@
+"""How many replicas a workload has in the end that autoscalers of pods scale: the server stores the manifest's number,
+and the autoscaler changes it to one between its bounds.
+
+A load that nobody knows is taken to stay what it is. So a workload that is there keeps the replicas that it has, also
+where its manifest names none or others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
+from kwhatif.admission.response import Doubt, Doubts, Object
+from kwhatif.results.amounts import format_count
+from kwhatif.snapshot.load import Manifest
+from kwhatif.workloads.objects import integer, section
+from kwhatif.workloads.pod_autoscalers import AUTOSCALERS, PodAutoscaler, WorkloadKey, is_autoscaler, pod_autoscalers_of
+
+_SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
+"""Kubernetes' own workloads with a number of replicas."""
+
+
+@dataclass(frozen=True)
+class ScaledWorkload:
+    """A workload that is scaled: ``stored`` replicas as its manifest or the cluster has it, ``replicas`` in the end.
+
+    ``origin`` is the manifest that it comes of: its own, or that of its autoscaler.
+    """
+
+    key: WorkloadKey
+    origin: str
+    autoscaler: PodAutoscaler
+    stored: int
+    replicas: int
+
+    def __str__(self) -> str:
+        kind, namespace, name = self.key
+        return f"{kind} {namespace}/{name}"
+
+    @property
+    def bounds(self) -> str:
+        """``HorizontalPodAutoscaler shop/web, 2 to 10``."""
+        return f"{self.autoscaler}, {self.autoscaler.min_replicas} to {self.autoscaler.max_replicas}"
+
+    @property
+    def note(self) -> str:
+        """What is worth knowing, if the replicas are not those that are stored."""
+        if self.stored == self.replicas:
+            return ""
+        return f"{self} counts with {format_count(self.replicas, 'replica')}, not {self.stored}: {self.bounds}"
+
+
+class WorkloadScaling:
+    """What the autoscalers of a cluster and of manifests make of the replicas of workloads.
+
+    ``percent`` asks for the replicas at so much of the way from the lower bounds to the upper ones; None for those
+    under the load of today.
+    """
+
+    def __init__(self, world: ObjectStore, percent: int | None, doubts: Doubts) -> None:
+        self._world, self._percent, self._doubts = world, percent, doubts
+        self.scaled: list[ScaledWorkload] = []
+
+    def scale(self, obj: Object, origin: str, running: int | None = None) -> Object:
+        """The workload with the replicas that it gets; ``running`` are those that it had, if it was there."""
+        autoscaler = self._autoscaler_of(obj)
+        if autoscaler is None:
+            return obj
+        stored = integer(section(obj, "spec").get("replicas"), 1)
+        before = stored if running is None or autoscaler.is_off(stored) else running
+        if autoscaler.is_off(before):
+            before = stored
+        if self._percent is None:
+            replicas = autoscaler.replicas(before)
+        else:
+            replicas = autoscaler.replicas_at(self._percent, before)
+        key = str(obj["kind"]), namespace_of(obj), name_of(obj)
+        self.scaled.append(ScaledWorkload(key, origin, autoscaler, stored, replicas))
+        if replicas == stored and "replicas" in section(obj, "spec"):
+            return obj
+        return {**obj, "spec": {**section(obj, "spec"), "replicas": replicas}}
+
+    def scale_stored(self, obj: Object, origin: str, running: int | None = None) -> Object:
+        """The same of a workload of Kubernetes' own, which is stored that way."""
+        if obj["kind"] not in _SCALED:
+            return obj
+        found = self.scale(obj, origin, running)
+        if found is not obj:
+            self._world.put(found)
+        return found
+
+    def targets(self, manifests: Sequence[Manifest]) -> Iterator[tuple[str, Object]]:
+        """The workloads of the cluster that autoscalers of the manifests scale, and that no manifest is about, each
+        with the manifest of its autoscaler.
+        """
+        given = {(each.obj.kind, each.obj.namespace, each.obj.name) for each in manifests}
+        for manifest in manifests:
+            obj = self._world.get(manifest.obj.kind or "", manifest.obj.namespace, manifest.obj.name)
+            if obj is None or not is_autoscaler(obj):
+                continue
+            for autoscaler in pod_autoscalers_of([obj]):
+                target = self._world.get(*autoscaler.target)
+                if target is not None and target["kind"] in _SCALED and autoscaler.scales(target):
+                    if autoscaler.target not in given:
+                        yield str(manifest.origin), target
+                elif autoscaler.target not in given:
+                    kind, namespace, name = autoscaler.target
+                    what = f"{autoscaler} scales {kind} {namespace}/{name}, which no manifest and no snapshot has"
+                    self._doubt(Doubt(what, "the pods that it would come to are in no answer"), autoscaler)
+
+    def _autoscaler_of(self, obj: Object) -> PodAutoscaler | None:
+        """The autoscaler of a workload; None if it has none, or several, of which controllers heed none."""
+        there = (each for kind in AUTOSCALERS for each in self._world.all(kind, namespace_of(obj)))
+        found = [each for each in pod_autoscalers_of(there) if each.scales(obj)]
+        if len(found) > 1:
+            names = " and ".join(str(each) for each in found)
+            what = f"{names} scale the same {obj['kind']} {namespace_of(obj)}/{name_of(obj)}"
+            self._doubt(Doubt(what, "its replicas are taken to stay as they are stored"), found[0])
+        return found[0] if len(found) == 1 else None
+
+    def _doubt(self, doubt: Doubt, autoscaler: PodAutoscaler) -> None:
+        subject = autoscaler.kind, autoscaler.namespace, autoscaler.name
+        self._doubts.setdefault(doubt, {})[subject] = None
+
+
+def replicas_of(obj: Object | None) -> int | None:
+    """The replicas that a workload of the cluster has; None if there is no such workload."""
+    return None if obj is None else integer(section(obj, "spec").get("replicas"), 1)

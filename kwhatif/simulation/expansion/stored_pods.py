@@ -1,0 +1,41 @@
+"""Pods as an API server has stored them: what is asked about one, and where those of the cluster have come to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
+from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
+from kwhatif.admission.response import FieldChange, Object
+from kwhatif.api.core import Pod
+from kwhatif.api.times import convert_object
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.workloads.objects import section
+
+
+def pod_to_schedule_of(
+    pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[FieldChange]
+) -> PodToSchedule:
+    """A pod as it was stored, to be asked about. ``changes`` is what admission did to it."""
+    typed = convert_object(pod, Pod)
+    wanted = typed.spec.priority_class_name or ""
+    unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
+    # Every pod gets those two tolerations; the trail of ``expand`` has them.
+    told = (change for change in changes if change.step != "DefaultTolerationSeconds")
+    defaults = tuple(f"{c.path}: {c.text}" for c in told)
+    account = str(section(pod, "spec").get("serviceAccountName") or "")
+    return PodToSchedule(typed, origin, defaults, wanted if unknown else "", owner, service_account=account)
+
+
+def at_home(pod: Object, homes: Mapping[str, str]) -> Object:
+    """The pod as it runs on the node that it has found, if it waited for one."""
+    node = homes.get(f"{namespace_of(pod)}/{name_of(pod)}")
+    if node is None or section(pod, "spec").get("nodeName"):
+        return pod
+    return {**pod, "spec": {**section(pod, "spec"), "nodeName": node}, "status": {"phase": "Running"}}
+
+
+def is_stored(obj: Object) -> bool:
+    """Whether an API server has had this object already, so that there is nothing left to fill in or to refuse."""
+    metadata = obj.get("metadata") or {}
+    return bool(metadata.get("uid") and metadata.get("creationTimestamp"))

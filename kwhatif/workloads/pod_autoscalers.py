@@ -1,0 +1,152 @@
+"""Who scales a workload, and between which bounds: HorizontalPodAutoscalers, and the ScaledObjects of KEDA.
+
+Upstream: pkg/controller/podautoscaler/horizontal.go (reconcileAutoscaler); of kedacore/keda
+apis/keda/v1alpha1/scaledobject_types.go and pkg/scaling/executor/scale_scaledobjects.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.admission.object_store import name_of
+from kwhatif.admission.response import Object
+from kwhatif.api.decode import describe_value
+from kwhatif.errors import InputError, UsageError
+from kwhatif.workloads.objects import annotations_of, controller_of, group_of, namespace_of, section
+
+HPA, SCALED_OBJECT = "HorizontalPodAutoscaler", "ScaledObject"
+AUTOSCALERS = (HPA, SCALED_OBJECT)
+"""The kinds of objects that scale workloads."""
+
+_KEDA_MIN, _KEDA_MAX = 0, 100
+_PAUSED, _PAUSED_REPLICAS = "autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"
+_PERCENTAGE = re.compile("([0-9]{1,3})%")
+
+WorkloadKey = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+@dataclass(frozen=True)
+class PodAutoscaler:
+    """Scales the workload ``target_kind``/``target_name`` of its own namespace between two numbers of replicas.
+
+    KEDA leaves a workload at ``idle_replicas`` while no trigger is active, and at ``paused_replicas`` if an annotation
+    says so.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    target_group: str
+    target_kind: str
+    target_name: str
+    min_replicas: int
+    max_replicas: int
+    idle_replicas: int | None = None
+    paused_replicas: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def target(self) -> WorkloadKey:
+        return self.target_kind, self.namespace, self.target_name
+
+    def scales(self, obj: Object) -> bool:
+        """Whether an object is the target; one that names no API group means that of any."""
+        key = str(obj.get("kind") or ""), namespace_of(obj), name_of(obj)
+        return key == self.target and self.target_group in ("", group_of(obj))
+
+    def is_off(self, replicas: int) -> bool:
+        """Whether nothing is scaled: a HorizontalPodAutoscaler leaves a workload alone that somebody set to zero."""
+        return self.kind == HPA and not replicas
+
+    def replicas(self, running: int) -> int:
+        """What a workload of so many replicas is scaled to, as long as its load stays what it is."""
+        if self.paused_replicas is not None:
+            return self.paused_replicas
+        if self.is_off(running) or running == self.idle_replicas:
+            return running
+        return max(self.min_replicas, min(running, self.max_replicas))
+
+    def replicas_at(self, percent: int, running: int) -> int:
+        """The replicas at so many ``percent`` of the way from the lower bound to the upper one, rounded up."""
+        if self.paused_replicas is not None or self.is_off(running):
+            return self.replicas(running)
+        return self.min_replicas + -(-percent * max(self.max_replicas - self.min_replicas, 0) // 100)
+
+
+def parse_scale(text: str) -> int:
+    """``min``, ``max`` or ``50%`` as percent. Raises UsageError."""
+    if text in ("min", "max"):
+        return 0 if text == "min" else 100
+    found = _PERCENTAGE.fullmatch(text)
+    if found is None or int(found[1]) > 100:
+        raise UsageError(f"--at {text}: expected min, max or a percentage between them, such as 50%")
+    return int(found[1])
+
+
+def is_autoscaler(obj: Object) -> bool:
+    """Whether an object scales workloads."""
+    groups = {HPA: "autoscaling", SCALED_OBJECT: "keda.sh"}
+    return groups.get(str(obj.get("kind") or "")) == group_of(obj)
+
+
+def pod_autoscaler_of(obj: Object) -> PodAutoscaler | None:
+    """An autoscaler as it scales; None for one that names no target, or that is paused.
+
+    Raises InputError for bounds that are no numbers.
+    """
+    spec, keda = section(obj, "spec"), obj.get("kind") == SCALED_OBJECT
+    target = section(spec, "scaleTargetRef")
+    name, kind = target.get("name"), target.get("kind") or ("Deployment" if keda else None)
+    if not name or not kind or (keda and annotations_of(obj).get(_PAUSED) == "true"):
+        return None
+    group = str(target.get("apiVersion") or ("apps/v1" if keda and kind == "Deployment" else "")).rpartition("/")[0]
+    called = f"{obj.get('kind')} {namespace_of(obj)}/{name_of(obj)}"
+    lower, upper = ("minReplicaCount", "maxReplicaCount") if keda else ("minReplicas", "maxReplicas")
+    least = _count(spec.get(lower), called, f"spec.{lower}")
+    most = _count(spec.get(upper), called, f"spec.{upper}")
+    least = (_KEDA_MIN if keda else 1) if least is None else least
+    most = (_KEDA_MAX if keda else least) if most is None else most
+    return PodAutoscaler(
+        kind=str(obj.get("kind")),
+        namespace=namespace_of(obj),
+        name=name_of(obj),
+        target_group=group,
+        target_kind=str(kind),
+        target_name=str(name),
+        min_replicas=least,
+        max_replicas=most,
+        idle_replicas=_count(spec.get("idleReplicaCount"), called, "spec.idleReplicaCount") if keda else None,
+        paused_replicas=_paused_replicas(obj) if keda else None,
+    )
+
+
+def _count(value: Any, called: str, path: str) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise InputError(f"{called}: {path}: expected a number of replicas, found {describe_value(value)}")
+
+
+def _paused_replicas(obj: Object) -> int | None:
+    text = str(annotations_of(obj).get(_PAUSED_REPLICAS) or "")
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def pod_autoscalers_of(objects: Iterable[Object]) -> Iterator[PodAutoscaler]:
+    """The autoscalers among some objects; of a ScaledObject and the HorizontalPodAutoscaler that KEDA made of it, the
+    ScaledObject. Raises InputError for bounds that are no numbers.
+    """
+    given = [obj for obj in objects if is_autoscaler(obj)]
+    keda = {(namespace_of(obj), name_of(obj)) for obj in given if obj["kind"] == SCALED_OBJECT}
+    for obj in given:
+        owner = controller_of(obj)
+        if owner.get("kind") == SCALED_OBJECT and (namespace_of(obj), owner.get("name")) in keda:
+            continue
+        found = pod_autoscaler_of(obj)
+        if found is not None:
+            yield found
