@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import inspect
+from msgspec.structs import fields
 
 from kwhatif.api import core, devices, meta, node_provisioning
 from kwhatif.api.decode import convert, describe_value
@@ -134,32 +135,45 @@ def _check(obj: msgspec.Struct, plan: _Plan, place: str) -> None:
 
 @cache
 def _plan(struct: type[msgspec.Struct]) -> _Plan:
-    return _plan_within(struct, frozenset())
-
-
-def _plan_within(struct: type[msgspec.Struct], around: frozenset[type]) -> _Plan:
     found: list[tuple[str, str, Problem | None, type[msgspec.Struct] | None, bool]] = []
     told = TIMES.get(struct, {})
-    info: Any = inspect.type_info(struct)
-    for field in info.fields:
+    for field in fields(struct):
         if field.name in told:
             found.append((field.name, field.encode_name, told[field.name], None, False))
             continue
         inner, listed = _struct_in(field.type)
-        if inner is not None and inner not in around and _plan_within(inner, around | {struct}):
+        if inner is not None and _has_times(inner):
             found.append((field.name, field.encode_name, None, inner, listed))
     return tuple(found)
 
 
-def _struct_in(want: inspect.Type) -> tuple[type[msgspec.Struct] | None, bool]:
+def _has_times(struct: type[msgspec.Struct]) -> bool:
+    """Whether a Struct, or one that it is made of, has a time."""
+    reached, left = {struct}, [struct]
+    while left:
+        one = left.pop()
+        if one in TIMES:
+            return True
+        new = _parts(one) - reached
+        reached |= new
+        left += new
+    return False
+
+
+@cache
+def _parts(struct: type[msgspec.Struct]) -> frozenset[type[msgspec.Struct]]:
+    return frozenset(part for field in fields(struct) if (part := _struct_in(field.type)[0]) is not None)
+
+
+def _struct_in(want: Any) -> tuple[type[msgspec.Struct] | None, bool]:
     """The Struct that a field has, or has a list of; no field with a time has any other form."""
-    match want:
-        case inspect.Metadata():
-            return _struct_in(want.type)
-        case inspect.UnionType():
-            return next((found for each in want.types if (found := _struct_in(each))[0] is not None), (None, False))
-        case inspect.ListType():
-            return _struct_in(want.item_type)[0], True
-        case inspect.StructType():
-            return want.cls, False
+    if isinstance(want, type) and issubclass(want, msgspec.Struct):
+        return want, False
+    arguments = get_args(want)
+    if get_origin(want) is list:
+        return _struct_in(arguments[0])[0], True
+    if get_origin(want) is Annotated:
+        return _struct_in(arguments[0])
+    if get_origin(want) in (Union, UnionType):
+        return next((found for each in arguments if (found := _struct_in(each))[0] is not None), (None, False))
     return None, False
