@@ -82,12 +82,12 @@ class Outcome(ResultStruct, frozen=True, kw_only=True):
     chance_of_pending: float | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
-    def told(cls, words: str, unknown: Sequence[str] = (), *, good: bool) -> Outcome:
+    def from_words(cls, words: str, unknown: Sequence[str] = (), *, good: bool) -> Outcome:
         """An outcome whose verdict is ``words``, and what it hangs on and is not known."""
         verdict = "; ".join([words.rstrip(".") if unknown else words, *unknown])
         return cls(good=good, verdict=verdict, unknown=tuple(unknown))
 
-    def judged(self, *, good: bool) -> Outcome:
+    def judge(self, *, good: bool) -> Outcome:
         """The same where the command has its own measure of what is good."""
         return msgspec.structs.replace(self, good=good)
 

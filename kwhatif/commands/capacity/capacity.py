@@ -120,7 +120,7 @@ def measure_capacity(
 
     def make_result(fidelity: Fidelity) -> CapacityResult:
         ended = conclude(RunOutcome(pending=pending), never_made, fidelity, verdict)
-        return result(fidelity=fidelity, outcome=ended.judged(good=fits >= at_least))
+        return result(fidelity=fidelity, outcome=ended.judge(good=fits >= at_least))
 
     return PendingResult([basis], make_result)
 

@@ -118,7 +118,7 @@ def _outcome(
     state, costs = after.state, (before.side.cost, after.side.cost)
     of_pod = WorkloadPods(after.state.session.snapshot).of_pod
     unknown = gaps_of_verdict(fidelity, evicting=bool(state.evicted))
-    told = Outcome.told(
+    told = Outcome.from_words(
         _verdict(findings, before, after, binds), unknown, good=after.side.pending <= before.side.pending
     )
     return replace(

@@ -151,7 +151,7 @@ class Sweep(ReplayQuestion[SweepResult]):
 
         def result(*fidelity: Fidelity) -> SweepResult:
             return SweepResult(
-                outcome=WholeOutcome.told(_words_of(best, len(told)), good=True),
+                outcome=WholeOutcome.from_words(_words_of(best, len(told)), good=True),
                 sample=_sample_in_words(self.space, sampled - 1),
                 seed=self.seed,
                 searched=len(policies) - sampled,
