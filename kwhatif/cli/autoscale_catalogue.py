@@ -39,7 +39,7 @@ def catalogue(
     AWS, Azure or Google Cloud prints; no cloud is asked. What is missing or guessed is said in the document, and in
     each answer.
 
-    Exit codes: 0 types were found, 1 none was, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: no type is found, 2 usage or input error.
     """
     from msgspec import to_builtins
 

@@ -20,7 +20,7 @@ def groups(*, cluster: ClusterFlags) -> None:
     labels that clouds put on nodes. Each says where it was found; labels tell no sizes, so that maxima have to be
     filled in where nothing else is known.
 
-    Exit codes: 0 groups were found, 1 none was, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: no group is found, 2 usage or input error.
     """
     from msgspec import to_builtins
 

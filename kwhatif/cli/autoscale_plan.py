@@ -84,7 +84,7 @@ def plan(
     a node is what the autoscaler looks at: its options, the expander's choice, the plan, and why no group helps a pod;
     or the NodeClaims that are made, what they cost, and why no NodePool helps a pod.
 
-    Exit codes: 0 every pod has a node or one comes for it, 1 some pod gets none, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: a pod gets no node, 2 usage or input error.
     """
     from kwhatif.commands.autoscale.run import Autoscale, Autoscalers, Karpenter
     from kwhatif.simulation.pipeline import ask

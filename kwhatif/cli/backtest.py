@@ -66,8 +66,8 @@ def backtest(
     With --policy the whole day is simulated twice instead, with the recorded scheduler's configuration and with another
     one: which pods move, how long they wait, whom they preempt, how full and how balanced the nodes are over time.
 
-    Exit codes: 0 as much agrees as --need says (with --policy: nothing differs), 1 less does (something differs), 2
-    usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: less agrees than --need says (with --policy: something differs),
+    2 usage or input error.
     """
     from kwhatif.commands.backtest.day_diff import DayDiff
     from kwhatif.commands.backtest.diff_text import backtest_diff_blocks

@@ -41,7 +41,7 @@ def capacity(
     What is counted is all pods of the manifests together, or with --pod those of one workload one by one. Nobody is
     evicted for them.
 
-    Exit codes: 0 as many fit as --at-least says, 1 fewer do, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: fewer fit than --at-least says, 2 usage or input error.
     """
     from kwhatif.commands.capacity.run import Capacity
     from kwhatif.commands.capacity.text import capacity_blocks

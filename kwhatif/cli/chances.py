@@ -36,7 +36,7 @@ def chances(
     That is which of several best nodes is taken, in what order the pods of several workloads arrive, and, above 100
     nodes, where a search for nodes begins and which of them its workers find.
 
-    Exit codes: 0 every pod finds a node in every trial, 1 not so, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: in a trial a pod finds no node, 2 usage or input error.
     """
     from kwhatif.commands.chances.run import Chances
     from kwhatif.commands.chances.text import chances_blocks

@@ -21,7 +21,7 @@ from typer.core import TyperGroup
 
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cli.options import option
-from kwhatif.cli.output import ColorMode, answer_is_always_good, finish, remember
+from kwhatif.cli.output import ColorMode, all_gaps_are_shown, answer_is_always_good, finish, remember
 from kwhatif.commands.spec import CommandSpec, commands_of, specs_by_name
 
 
@@ -86,13 +86,17 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("Workers", ("workers", "on", "out", "resume")),
-    ("Output", ("output", "everything", "report", "color", "exit_zero", "brief_help", "help", "help_all")),
+    ("Output", ("output", "everything", "gaps", "report", "color", "exit_zero", "brief_help", "help", "help_all")),
 )
 """Title -> parameters, in the order in which every command's help has them. A command's own options come before."""
 
 
 def _remember_exit(wanted: bool) -> None:
     answer_is_always_good(wanted)
+
+
+def _remember_gaps(wanted: bool) -> None:
+    all_gaps_are_shown(wanted)
 
 
 def _print_brief_help(ctx: typer.Context, wanted: bool) -> None:
@@ -123,6 +127,15 @@ def _common_options(
             "--exit-zero", callback=_remember_exit, expose_value=False, help="Exit with 0 even if the answer is no."
         ),
     ] = False,
+    gaps: Annotated[
+        bool,
+        typer.Option(
+            "--gaps",
+            callback=_remember_gaps,
+            expose_value=False,
+            help="Show every gap in what the answer stands on. Default: those that matter for these pods.",
+        ),
+    ] = False,
     filename: Annotated[
         list[str] | None,
         option("-f", "--filename", metavar="FILE", help="The same as the argument, as with kubectl (repeatable)."),
@@ -139,7 +152,7 @@ def complete_command(command: Any, path: str) -> Any:
     shared = {each.name: each for each in typer.main.get_command(app).params}
     own = {each.name for each in command.params}
     spec = specs_by_name()[path]
-    wanted = ["brief_help", "color", *(["exit_zero"] if spec.may_be_no else [])]
+    wanted = ["brief_help", "color", *(["exit_zero"] if spec.may_be_no else []), *(["gaps"] if spec.has_gaps else [])]
     if spec.takes:
         offered = ("filename", "recursive") if spec.takes == "manifests" else ("filename",)
         added = [name for name in offered if name not in own]

@@ -57,7 +57,7 @@ def conformance(
     Scenarios with nodeGroups are of cluster-autoscaler, those with nodePools of Karpenter, and those with a
     DeschedulerPolicy of the descheduler.
 
-    Exit codes: 0 everything agrees (or nothing was expected), 1 something differs, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: something differs, 2 usage or input error.
     """
     import msgspec
 

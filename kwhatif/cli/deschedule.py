@@ -82,7 +82,8 @@ def deschedule(
     Evicted pods are made again by their controllers and placed by the scheduler; then it is told whether they find a
     node, whether nodes are in better balance, and whether the next cycle evicts the same pods again.
 
-    Exit codes: 0 every evicted pod finds a node and is left alone there, 1 not so, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: an evicted pod finds no node, or is evicted there again, 2 usage
+    or input error.
     """
     from kwhatif.commands.deschedule.run import Deschedule
     from kwhatif.commands.deschedule.text import deschedule_blocks

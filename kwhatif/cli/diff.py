@@ -97,7 +97,7 @@ def diff(
     Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
     chosen: ties are no difference.
 
-    Exit codes: 0 nothing differs, 1 something does, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: something differs, 2 usage or input error.
     """
     from kwhatif.commands.autoscale.karpenter_text import pools_diff_blocks
     from kwhatif.commands.autoscale.pools_diff import ComparePools

@@ -54,7 +54,8 @@ def drain(
     Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more. Pods of
     manifests, and those that what-if edits leave without a node, are placed before.
 
-    Exit codes: 0 all nodes are drained and every pod finds a node, 1 not so, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: a node is not drained, or a pod finds no node, 2 usage or input
+    error.
     """
     from kwhatif.commands.drain.run import Drain
     from kwhatif.commands.drain.text import drain_blocks

@@ -36,7 +36,7 @@ def expand(
 ) -> None:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way.
 
-    Exit codes: 0 everything is admitted, 1 something is refused or gets stuck, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: something is refused or gets stuck, 2 usage or input error.
     """
     from kwhatif.commands.expand.run import Expand
     from kwhatif.simulation.pipeline import ask

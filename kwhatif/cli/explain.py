@@ -94,7 +94,8 @@ def explain(
 
     Each pod is looked at by itself; one that runs already, as if it had not got its node yet.
 
-    Exit codes: 0 all pods find a node (or all nodes go), 1 one does not, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: a pod finds no node (of a node: it stays), 2 usage or input
+    error.
     """
     from kwhatif.commands.autoscale.karpenter_text import nodes_explained_blocks
     from kwhatif.commands.autoscale.run import ExplainNodes

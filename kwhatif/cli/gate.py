@@ -26,7 +26,18 @@ from kwhatif.cli.options import (
     argument,
     option,
 )
-from kwhatif.cli.output import HTML, Reports, check_stdin, finish, is_mapped, page, reports_of, screen, write_reports
+from kwhatif.cli.output import (
+    HTML,
+    Reports,
+    all_gaps_are_shown,
+    check_stdin,
+    finish,
+    is_mapped,
+    page,
+    reports_of,
+    screen,
+    write_reports,
+)
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -136,7 +147,7 @@ def gate(
 
     Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for --policy.
 
-    Exit codes: 0 the gate passes, maybe with warnings, 1 it fails, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: a rule of level error finds something, 2 usage or input error.
     """
     from kwhatif.commands.gate.run import Gate
     from kwhatif.simulation.pipeline import ask
@@ -184,7 +195,7 @@ def _finish(result: GateResult, output: Formats, reports: Reports, *, everything
     if output in (Formats.table, Formats.wide):
         # Readers of a log have no terminal to ask again from.
         everything = everything or output is Formats.wide or screen().width is None
-        text = gate_table(result, screen(WIDTH), everything=everything)
+        text = gate_table(result, screen(WIDTH), everything=everything, gaps=all_gaps_are_shown())
     else:
         text = FORMATS[output](result)
     write_reports(reports, lambda name: page(result) if name == HTML else FORMATS[name](result))

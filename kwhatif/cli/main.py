@@ -53,7 +53,7 @@ def root(
 ) -> None:
     """What would kube-scheduler do? Place, explain and compare pods offline, from files.
 
-    Exit codes: 0 the answer is good, 1 the answer is "no" (a pod does not fit), 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not (help of a command says what that means), 2 usage or input error.
     """
     if ctx.invoked_subcommand is None:
         finish(f"{ctx.get_help()}\n", 0)

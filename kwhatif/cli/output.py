@@ -65,6 +65,7 @@ def _colourful(looked_at: bool) -> bool:
 
 
 __all__ = [
+    "all_gaps_are_shown",
     "answer_is_always_good",
     "check_stdin",
     "compress_file",
@@ -108,15 +109,18 @@ def render_result(result: msgspec.Struct, output: str, blocks: Callable[[], list
 
             return as_yaml(result)
         case "markdown":
-            from kwhatif.render.blocks import flatten_blocks
+            from kwhatif.render.blocks import flatten_blocks, inline_gaps
             from kwhatif.render.formats import markdown_of
             from kwhatif.render.grouping import shorten_tables
 
-            return markdown_of(blocks() if everything else shorten_tables(flatten_blocks(blocks())))
+            shown = inline_gaps(blocks(), whole=all_gaps_are_shown())
+            return markdown_of(shown if everything else shorten_tables(flatten_blocks(shown)))
         case _:
+            from kwhatif.render.blocks import inline_gaps
             from kwhatif.render.tables import text_of
 
-            return text_of(blocks(), screen(), everything=everything, wide=output == "wide")
+            shown = inline_gaps(blocks(), whole=all_gaps_are_shown())
+            return text_of(shown, screen(), everything=everything, wide=output == "wide")
 
 
 def write(text: str) -> None:
@@ -176,6 +180,16 @@ _always_good = ContextVar("_always_good", default=False)
 def answer_is_always_good(wanted: bool) -> None:
     """With ``--exit-zero`` a "no" ends as a "yes" does; errors do not."""
     _always_good.set(wanted)
+
+
+_gaps_shown = ContextVar("_gaps_shown", default=False)
+
+
+def all_gaps_are_shown(wanted: bool | None = None) -> bool:
+    """With ``--gaps`` every gap of an answer is told; whether that is so, once it was said."""
+    if wanted is not None:
+        _gaps_shown.set(wanted)
+    return _gaps_shown.get()
 
 
 def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:

@@ -78,7 +78,8 @@ def place(
 ) -> None:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given.
 
-    Exit codes: 0 all pods are placed, 1 a pod is not, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: a pod finds no node, is refused or not created, or an update gets
+    stuck, 2 usage or input error.
     """
     from kwhatif.commands.place.run import Place
     from kwhatif.commands.place.text import place_blocks

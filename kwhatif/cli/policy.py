@@ -126,7 +126,8 @@ def validate(
 ) -> None:
     """Say whether kube-scheduler would start with this file.
 
-    Exit codes: 0 it would, 1 it would not, for these errors, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: kube-scheduler would not take it, for the errors that are
+    printed, 2 usage or input error.
     """
     file = _one_of(file, filename)
     if file is None:

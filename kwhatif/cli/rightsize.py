@@ -111,7 +111,7 @@ def rightsize(
 
     Before and after are compared at rest: everybody who can has a node, and what autoscalers take away is gone.
 
-    Exit codes: 0 no more pods are without a node than today, 1 more are, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: more pods are without a node than today, 2 usage or input error.
     """
     from kwhatif.commands.rightsize.policy_document import read_rightsizing_policy
     from kwhatif.commands.rightsize.run import Rightsize

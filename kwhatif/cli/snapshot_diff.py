@@ -21,7 +21,7 @@ def diff(
 ) -> None:
     """Show what changed between two snapshots, as far as scheduling can see it.
 
-    Exit codes: 0 nothing changed, 1 something did, 2 usage or input error.
+    Exit codes: 0 the answer is good, 1 it is not: something changed, 2 usage or input error.
     """
     from kwhatif.cli.output import check_stdin
     from kwhatif.commands.snapshot.diff.diff import diff as ask

@@ -21,7 +21,8 @@ def validate(
 ) -> None:
     """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together.
 
-    Exit codes: 0 no errors, 1 errors (or warnings, with --strict), 2 usage error, or the files cannot be opened.
+    Exit codes: 0 the answer is good, 1 it is not: there are errors (or warnings, with --strict), 2 usage error, or
+    the files cannot be opened.
     """
     from kwhatif.cli.output import check_stdin
     from kwhatif.commands.snapshot.validate.text import check_blocks

@@ -116,8 +116,8 @@ def upgrade(
     Nodes are cordoned and drained as far as disruption budgets allow; pods take their grace period to go, are made
     again, find a node or wait for one, and become ready. What is in the way is named.
 
-    Exit codes: 0 all nodes are replaced in time, nothing is forced and every pod has a node, 1 not so, 2 usage or
-    input error.
+    Exit codes: 0 the answer is good, 1 it is not: a node is not replaced, not in time or by force, or a pod has no
+    node, 2 usage or input error.
     """
     from kwhatif.commands.upgrade.evictions import EvictionTimes
     from kwhatif.commands.upgrade.run import PlanOptions, Upgrade

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from kwhatif.commands.spec import all_specs, load
-from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict, flatten_blocks
+from kwhatif.render.blocks import Block, Commands, Facts, Gaps, Heading, Lines, Table, Verdict, flatten_blocks
 from kwhatif.render.html.drawings import (
     drained_nodes,
     json_in_page,
@@ -25,7 +25,7 @@ from kwhatif.render.html.drawings import (
     story_data,
 )
 from kwhatif.render.page_spec import PageSpec
-from kwhatif.render.sections import describe_edits, describe_fidelity, fidelity_blocks
+from kwhatif.render.sections import describe_edits, describe_fidelity
 from kwhatif.results.base import Result
 
 APP = (
@@ -126,9 +126,9 @@ MOST_PODS_OF_A_GAP = 50
 def verdict_of(result: Result, blocks: Iterable[Block]) -> dict[str, str]:
     """The answer: its tone, a few words, and the sentence that every report of it begins with."""
     question = page_of(result)
-    told = next((block.text for block in blocks if isinstance(block, Verdict)), "") or question.verdict(result)
     tone, words = question.answer(result)
-    return {"tone": tone, "words": words, "text": told}
+    told = next((block.text for block in blocks if isinstance(block, Verdict)), "")
+    return {"tone": tone, "words": words, "text": (told if told != words else "") or question.verdict(result)}
 
 
 def fidelity_data(result: Result) -> list[dict[str, Any]]:
@@ -162,10 +162,9 @@ class Section:
 
 def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
     """The report's blocks under their headings, but for the verdict and what it stands on, which have their places."""
-    elsewhere = [block for each in result.fidelities for block in fidelity_blocks(each)]
-    elsewhere += [Heading("A STANDS ON"), Heading("B STANDS ON")]
+    elsewhere = Heading("A STANDS ON"), Heading("B STANDS ON")
     found: list[tuple[str, list[Block]]] = []
-    for block in flatten_blocks(blocks):
+    for block in flatten_blocks(each for each in blocks if not isinstance(each, Gaps)):
         if isinstance(block, Verdict) or block in elsewhere:
             continue
         section = block.section if isinstance(block, Heading) else ""

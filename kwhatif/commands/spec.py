@@ -43,8 +43,8 @@ class CommandSpec:
 
     ``module`` is where the command line has it, ``purpose`` its line of help, ``position`` its place among the others.
     ``examples`` are words behind the command, which a test runs beside the samples. ``may_be_no``: its answer may be
-    "no", exit code 1. It ``takes`` manifests, other files, or neither. ``functions`` are those of the Python API, as
-    ``module:name``.
+    "no", exit code 1. ``has_gaps``: it says what its answer stands on. It ``takes`` manifests, other files, or neither.
+    ``functions`` are those of the Python API, as ``module:name``.
     """
 
     name: str
@@ -53,6 +53,7 @@ class CommandSpec:
     position: int = 0
     examples: tuple[str, ...] = ()
     may_be_no: bool = False
+    has_gaps: bool = False
     takes: Literal["", "files", "manifests"] = ""
     functions: tuple[str, ...] = ()
     results: tuple[ResultSpec, ...] = ()

@@ -99,13 +99,32 @@ class Part:
     urgent: bool
 
 
-Block = Verdict | Heading | Facts | Lines | Table | Commands | Part
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What an answer stands on: ``blocks`` for those who ask for all gaps, ``brief`` for everybody else."""
+
+    blocks: tuple[Block, ...]
+    brief: tuple[Block, ...]
+
+
+Block = Verdict | Heading | Facts | Lines | Table | Commands | Part | Gaps
 
 
 def flatten_blocks(blocks: Iterable[Block]) -> list[Block]:
-    """The blocks with those of parts in their places."""
+    """The blocks with those of parts in their places, and of gaps what everybody sees."""
     return [
-        each for block in blocks for each in (flatten_blocks(block.blocks) if isinstance(block, Part) else (block,))
+        each
+        for block in inline_gaps(blocks)
+        for each in (flatten_blocks(block.blocks) if isinstance(block, Part) else (block,))
+    ]
+
+
+def inline_gaps(blocks: Iterable[Block], *, whole: bool = False) -> list[Block]:
+    """The blocks with the gaps in their places, all of them if the ``whole`` is asked for."""
+    return [
+        each
+        for block in blocks
+        for each in ((block.blocks if whole else block.brief) if isinstance(block, Gaps) else (block,))
     ]
 
 
@@ -131,3 +150,8 @@ def format_part(part: int, whole: int, one: str) -> str:
 def join_texts(texts: Iterable[str]) -> str:
     """Comma-separated, or ``<none>``."""
     return ", ".join(texts) or NONE
+
+
+def put_verdict_first(blocks: Iterable[Block]) -> list[Block]:
+    """The verdict first, then the others in their order."""
+    return sorted(blocks, key=lambda block: not isinstance(block, Verdict))

@@ -14,7 +14,19 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, Part, Table, Verdict
+from kwhatif.render.blocks import (
+    Block,
+    Commands,
+    Facts,
+    Gaps,
+    Heading,
+    Lines,
+    Part,
+    Table,
+    Verdict,
+    inline_gaps,
+    put_verdict_first,
+)
 from kwhatif.render.escape import clean, in_json, in_markup, in_yaml, is_command
 
 
@@ -89,7 +101,7 @@ def code(text: str) -> str:
 
 def markdown_of(blocks: Iterable[Block]) -> str:
     """The report as GitHub-flavoured Markdown, ending in a newline."""
-    return in_markup("\n\n".join(map(_render_block, blocks))) + "\n"
+    return in_markup("\n\n".join(map(_render_block, put_verdict_first(inline_gaps(blocks))))) + "\n"
 
 
 def _render_block(block: Block) -> str:
@@ -111,7 +123,7 @@ def _render_block(block: Block) -> str:
             heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]
             drawn = render_table([*map(escape_markdown, heads)], [[*map(escape_markdown, row)] for row in rows])
             return f"{drawn}\n\n{escape_markdown(more)}" if more else drawn
-        case Part(blocks):
+        case Part(blocks) | Gaps(blocks):
             return "\n\n".join(map(_render_block, blocks))
 
 

@@ -18,6 +18,11 @@ def answer_in_words(yes: str, no: str, tone: str = "bad") -> Callable[[Result], 
     return lambda result: (tone, no) if result.exit_code else ("good", yes)
 
 
+def answer_by_outcome(good: str = "good", bad: str = "bad") -> Callable[[Any], PageVerdict]:
+    """The verdict of a page: that of the outcome, word for word, in one of two tones."""
+    return lambda result: (good if result.outcome.good else bad, result.outcome.verdict)
+
+
 @dataclass(frozen=True)
 class PageSpec:
     """How a result is shown: the name of the question, the answer at a glance, the blocks, and a title for the first of

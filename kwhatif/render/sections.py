@@ -5,25 +5,49 @@ What autoscalers add, in words: nodes, the groups that grow, the cost, and why n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table
+from kwhatif.render.blocks import NONE, Block, Gaps, Grouping, Heading, Lines, Verdict, build_table
 from kwhatif.results.amounts import format_age, format_count, format_some
 from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import AddedNode, Chance, GrownGroup, ScaleUp
 
 
-def fidelity_blocks(fidelity: Fidelity, shown_by: str = "--all") -> list[Block]:
-    """The rules and the snapshot, then the gaps: those that touch a pod asked about one by one, the others briefly."""
+def verdict_of(outcome: Outcome) -> Verdict:
+    """The verdict of a report: that of the outcome, word for word."""
+    return Verdict(outcome.verdict, outcome.good)
+
+
+def fidelity_blocks(fidelity: Fidelity, unknown: Collection[str] = ()) -> list[Block]:
+    """The rules and the snapshot, then the gaps.
+
+    Those that a verdict names as ``unknown`` are not said again. What snapshots lack that kubectl has printed, and what
+    touches no pod that was asked about, is one line, but for those who ask for all gaps.
+    """
     lines = (describe_fidelity(fidelity), *describe_edits(fidelity.edits))
-    touching = fidelity.touching
-    whole, brief = _others([gap.what for gap in fidelity.gaps if not gap.pods], shown_by)
-    if not touching:
-        said = [f"No gap touches these pods{f' ({others})' if others else ''}." for others in (whole, brief)]
-        return [Lines((*lines, said[0]), brief=(*lines, said[1]))]
-    gaps = [f"* {gap} [{format_some(gap.pods)}]" for gap in touching]
-    listed = [(*gaps, f"  {others}") if others else tuple(gaps) for others in (whole, brief)]
-    return [Lines(lines), Heading("GAPS (* touches these pods)"), Lines(listed[0], listed=True, brief=listed[1])]
+    listed = [f"* {gap} [{format_some(gap.pods)}]" for gap in fidelity.touching]
+    listed += [f"  {gap}" for gap in fidelity.gaps if not gap.pods]
+    told = [gap for gap in fidelity.touching if gap.what not in unknown and not gap.what.startswith(_MISSING)]
+    foot = _describe_others(fidelity, [*unknown, *(gap.what for gap in told)])
+    whole: list[Block] = [Lines(lines), *_list_gaps(listed)] if listed else [Lines((*lines, _NO_GAP + "."))]
+    if told:
+        brief: list[Block] = [
+            Lines(lines),
+            *_list_gaps([*(f"* {gap} [{format_some(gap.pods)}]" for gap in told), *([f"  {foot}"] if foot else [])]),
+        ]
+    elif fidelity.touching:
+        brief = [Lines((*lines, *([f"{foot[0].upper()}{foot[1:]}."] if foot else [])))]
+    else:
+        brief = [Lines((*lines, f"{_NO_GAP} ({foot})." if foot else f"{_NO_GAP}."))]
+    return [Gaps(tuple(whole), tuple(brief))]
+
+
+_NO_GAP = "No gap touches these pods"
+
+
+def _list_gaps(texts: Sequence[str]) -> list[Block]:
+    return [Heading("GAPS (* touches these pods)"), Lines(tuple(texts), listed=True)]
 
 
 def describe_edits(edits: Sequence[str]) -> tuple[str, ...]:
@@ -38,14 +62,20 @@ _FEW = 2
 """Kinds that the snapshot lacks, and that are named to everybody."""
 
 
-def _others(gaps: list[str], shown_by: str) -> tuple[str, str]:
-    """Gaps that touch no pod in one sentence, the kinds that a snapshot lacks together; and with their number."""
-    kinds = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
-    each = dict.fromkeys(kind for several in kinds for kind in several.split(", "))
-    missing = [_MISSING + ", ".join(each)] if each else []
-    brief = [f"the snapshot lacks {len(each)} kinds; {shown_by} names them"] if len(each) > _FEW else missing
-    more = [gap for gap in gaps if not gap.startswith(_MISSING)]
-    return "; ".join([*missing, *more]), "; ".join([*more, *brief])
+def _describe_others(fidelity: Fidelity, told: Collection[str]) -> str:
+    """The gaps that are not told one by one, on one line: the kinds that a snapshot lacks, and what touches no pod."""
+    gaps = [gap.what for gap in fidelity.gaps if gap.what not in told]
+    missing = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
+    kinds = list(dict.fromkeys(kind for several in missing for kind in several.split(", ")))
+    others = len(gaps) - len(missing)
+    parts = [f"the snapshot lacks {len(kinds)} kinds"] if len(kinds) > _FEW else []
+    parts += [_MISSING + ", ".join(kinds)] if 0 < len(kinds) <= _FEW else []
+    more = "more " if parts or fidelity.touching else ""
+    parts += [f"{format_count(others, f'{more}gap touches', f'{more}gaps touch')} no pod"] if others else []
+    named = len(kinds) > _FEW or others or fidelity.touching
+    return "; ".join(
+        [*parts, *(["--gaps names them" if len(kinds) + others > 1 else "--gaps says more"] if named and parts else [])]
+    )
 
 
 def describe_fidelity(fidelity: Fidelity) -> str:

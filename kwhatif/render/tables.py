@@ -7,7 +7,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, Part, Table, Verdict, flatten_blocks
+from kwhatif.render.blocks import (
+    Block,
+    Commands,
+    Facts,
+    Gaps,
+    Heading,
+    Lines,
+    Part,
+    Table,
+    Verdict,
+    flatten_blocks,
+    inline_gaps,
+    put_verdict_first,
+)
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import MOST_GROUPS, MOST_ROWS, drop_details, shorten_node_names, shorten_tables
 from kwhatif.render.screen import LOOKED_AT, NOTHING, Screen
@@ -37,7 +50,7 @@ def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool
     A terminal without room shortens names of nodes, where all begin or end alike, and does without some columns, but
     for ``wide``.
     """
-    terminal, parts = screen.width is not None, _put_verdict_first(blocks)
+    terminal, parts = screen.width is not None, put_verdict_first(inline_gaps(blocks))
     if terminal and not everything:
         parts = _with_room(parts, screen)
     whole = flatten_blocks(parts)
@@ -55,11 +68,6 @@ def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool
         if len(lines) <= MOST_LINES:
             break
     return in_text("\n".join([*lines, ""]))
-
-
-def _put_verdict_first(blocks: Iterable[Block]) -> list[Block]:
-    """The verdict first."""
-    return sorted(blocks, key=lambda block: not isinstance(block, Verdict))
 
 
 def _with_room(blocks: Sequence[Block], screen: Screen) -> list[Block]:
@@ -121,7 +129,7 @@ def _render_block(block: Block, screen: Screen) -> list[str]:
             return [clean(text) for text in texts]
         case Table():
             return _table(block, screen)
-        case Part(blocks):
+        case Part(blocks) | Gaps(blocks):
             return _lines(blocks, screen)
 
 

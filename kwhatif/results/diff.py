@@ -116,11 +116,15 @@ class Away(ResultStruct, frozen=True, kw_only=True):
 
 
 class DecisionDiff(Result, frozen=True, kw_only=True):
-    """Two runs compared. ``replayed`` counts pods that were taken off their nodes first, in both."""
+    """Two runs compared. The ``outcome`` says whether they differ; how each run ended is in the outcome of its side.
+
+    ``replayed`` counts pods that were taken off their nodes first, in both.
+    """
 
     rows: ClassVar[str] = "changes"
 
     kind: str = "Diff"
+    outcome: Outcome
     a: Side
     b: Side
     pods: int
@@ -148,6 +152,11 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
         return self.a.fidelity, self.b.fidelity
 
     @property
+    def good(self) -> bool:
+        """Whether nothing differs."""
+        return self.outcome.good
+
+    @property
     def exit_code(self) -> int:
         """1 if anything differs, as diff has it."""
-        return 1 if self.differs else 0
+        return self.outcome.exit_code

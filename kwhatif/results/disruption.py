@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
-from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.outcome import Concluded
 from kwhatif.results.outcome import Outcome as AtRest
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, ScaleUp, Victim, homeless_victims
@@ -163,12 +163,13 @@ class FailedWorld(ResultStruct, frozen=True, kw_only=True):
     error: str
 
 
-class OutageResult(Result, frozen=True, kw_only=True):
+class OutageResult(Concluded, frozen=True, kw_only=True):
     """Failures, the worst first, with what they do to pods and workloads.
 
-    ``survive`` are kinds of failures that must be survived, ``require`` what that takes. ``before`` are placements of
-    pods that came with manifests or edits, before anything failed, ``rollouts`` the updates among them. ``assumed``
-    says in sentences what was taken for granted.
+    The ``outcome`` is that of the whole: pods wait in it that do after one of the failures. ``survive`` are kinds of
+    failures that must be survived, ``require`` what that takes. ``before`` are placements of pods that came with
+    manifests or edits, before anything failed, ``rollouts`` the updates among them. ``assumed`` says in sentences what
+    was taken for granted.
     """
 
     rows: ClassVar[str] = "failures"
@@ -191,12 +192,6 @@ class OutageResult(Result, frozen=True, kw_only=True):
     def unsurvived_failures(self) -> tuple[Failure, ...]:
         """The failures that must be survived and are not."""
         return tuple(each for each in self.failures if each.kind in self.survive and each.breaks(self.require))
-
-    @property
-    def exit_code(self) -> int:
-        """1 if a failure is not survived that must be, or could not be worked out; else 0."""
-        unsure = any(error.kind in self.survive for error in self.errors)
-        return 1 if self.unsurvived_failures or unsure or self.refusals or self.failed else 0
 
 
 class DrainedPod(ResultStruct, frozen=True, kw_only=True):

@@ -1,10 +1,12 @@
 """How a question leaves the cluster: the one source of the exit code, the verdict and the banner of an answer.
 
-Every answer that leaves a cluster behind has an ``Outcome``. It is made in one place, ``commands/rest/conclusion.py``.
+Every answer that leaves a cluster behind has an ``Outcome``. It is made in one place,
+``simulation/placement/conclusion.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -78,6 +80,16 @@ class Outcome(ResultStruct, frozen=True, kw_only=True):
     cost: float | None = None
     unknown: tuple[str, ...] = ()
     chance_of_pending: float | msgspec.UnsetType = msgspec.UNSET
+
+    @classmethod
+    def from_words(cls, words: str, unknown: Sequence[str] = (), *, good: bool) -> Outcome:
+        """An outcome whose verdict is ``words``, and what it hangs on and is not known."""
+        verdict = "; ".join([words.rstrip(".") if unknown else words, *unknown])
+        return cls(good=good, verdict=verdict, unknown=tuple(unknown))
+
+    def judge(self, *, good: bool) -> Outcome:
+        """The same where the command has its own measure of what is good."""
+        return msgspec.structs.replace(self, good=good)
 
     @property
     def exit_code(self) -> int:

@@ -217,3 +217,21 @@ def test_brief_help_fits_a_screen_and_says_where_the_rest_is(path: str) -> None:
     assert max(map(len, ran.lines)) <= 80
     assert ran.lines[-1].endswith(f"more options and examples: kwhatif {path} --help-all")
     assert run(*path.split(), "--help-all").out == run(*path.split(), "--help").out
+
+
+def test_help_says_in_the_same_words_what_exit_code_1_means() -> None:
+    said = re.compile(r"Exit codes: 0 the answer is good, 1 it is not: [^.]+, 2 usage (or input )?error[^.]*\.")
+    for path, command in COMMANDS.items():
+        text = " ".join((command.help or "").split())
+        assert bool(said.search(text)) == specs_by_name()[path].may_be_no, path
+
+
+def test_every_command_that_tells_of_gaps_can_tell_of_all() -> None:
+    asked = ("place", "../samples/scaled/more.yaml", "--snapshot", "../samples/scaled/cluster.yaml")
+    brief = run(*asked)
+    assert "kinds; --gaps names them." in brief.out
+    assert "closed by" not in brief.out
+    assert "closed by kubectl get --raw /api/v1/services" in run(*asked, "--gaps").out
+    assert run(*asked).out == brief.out
+    given = {path for path, command in COMMANDS.items() if any("--gaps" in param.opts for param in command.params)}
+    assert given == {path for path in COMMANDS if specs_by_name()[path].has_gaps}

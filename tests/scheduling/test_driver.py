@@ -16,6 +16,7 @@ from kwhatif.framework.status import Status
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.versions import features_of
 from tests.builders import Json, cluster_of, driver_for, node, pod, profile_document
 from tests.device_builders import allocated, claim, device_class, devices_of, pod_with
 from tests.scheduling.stories import Hold, Story, enabling
@@ -42,6 +43,26 @@ def test_a_search_starts_where_the_last_one_ended_whichever_profile_it_was_for()
     pods = [pod("one"), pod("two", spec=BATCH), pod("three", spec=BATCH), pod("four")]
     found = [first_looked_at(driver, driver.attempt(driver.cluster.shapes.info(each))) for each in pods]
     assert found == ["n000", "n100", "n000", "n100"]
+
+
+@pytest.mark.parametrize("minor", ["1.34", "1.35"], ids=["where one of the best is drawn", "where workers race"])
+@pytest.mark.parametrize("seed", [None, 1, 7])
+def test_a_process_that_is_restarted_does_all_again_that_it_did(minor: str, seed: int | None) -> None:
+    pods = [pod(f"p{number}", cpu="100m") for number in range(12)]
+
+    def place_all(driver: Driver) -> list[str]:
+        attempts = [driver.attempt(driver.cluster.shapes.info(each)) for each in pods]
+        return [driver.cluster.columns.names[each.row or 0] for each in attempts]
+
+    driver = driver_for(cluster_of(TWO_HUNDRED, features=features_of(minor)), seed=seed)
+    before = driver.cluster.checkpoint()
+    first = place_all(driver)
+    driver.cluster.go_back(before)
+    driver.restart()
+    assert place_all(driver) == first
+    assert place_all(driver_for(cluster_of(TWO_HUNDRED, features=features_of(minor)), seed=seed)) == first
+    other = place_all(driver_for(cluster_of(TWO_HUNDRED, features=features_of(minor)), seed=5))
+    assert other != first
 
 
 def test_so_it_does_over_time() -> None:

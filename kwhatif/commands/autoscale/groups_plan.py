@@ -270,8 +270,13 @@ def plan_node_groups(
     steps = () if quiet is None else tuple(quiet.steps)
     ended = grown if quiet is None else dataclasses.replace(grown, run_outcome=quiet.run_outcome)
     plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in loop.scale_up.plan)
+    nodes = tuple(_nodes(world)) if scale_down else ()
+    unneeded = (
+        f"; {sum(node.unneeded for node in nodes)} of {format_count(len(nodes), 'node')} unneeded" if nodes else ""
+    )
+    told = f"cluster-autoscaler: {plan or 'no group grows'}{unneeded}"
     return AutoscaleResult(
-        outcome=ended.outcome(fidelity, never_made, f"cluster-autoscaler: {plan or 'no group grows'}; "),
+        outcome=ended.outcome(fidelity, never_made, told),
         result=loop.scale_up.result,
         expander=",".join(known.flags.expander),
         groups=tuple(_state(group, loop) for group in known.groups),
@@ -282,7 +287,7 @@ def plan_node_groups(
         ),
         cost=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
         pods=tuple(_pods(placements, loop)),
-        nodes=tuple(_nodes(world)) if scale_down else (),
+        nodes=nodes,
         steps=steps,
         peak=max((step.nodes for step in steps), default=None),
         chance=Chance(orders=orders, plans=tuple(plans), pods=tuple(some)),

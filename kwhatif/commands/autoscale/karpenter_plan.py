@@ -6,7 +6,7 @@ What of a plan of Karpenter's depends on the order of its maps: the same moment,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from datetime import datetime
 from random import Random
 
@@ -36,7 +36,7 @@ from kwhatif.commands.autoscale.karpenter_result import (
 )
 from kwhatif.errors import UsageError
 from kwhatif.progress import track
-from kwhatif.results.amounts import format_count
+from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement
@@ -110,7 +110,7 @@ def karpenter(
     known: OfferedCatalogue,
     pools: Sequence[NodePool],
     *,
-    outcome: Outcome,
+    outcome_after: Callable[[str], Outcome],
     consolidation: bool = False,
     orders: int = 0,
     now: datetime | None = None,
@@ -118,8 +118,9 @@ def karpenter(
 ) -> KarpenterResult:
     """One round, of the cluster as it is once the scheduler has placed what it could, as its ``placements`` say.
 
-    The ``outcome`` is what growing alone leads to. ``orders`` more rounds have Karpenter's maps in other orders, if
-    their order matters, to find out what is left to chance.
+    ``outcome_after`` makes the outcome, which is what growing alone leads to, with the plan in words before it.
+    ``orders`` more rounds have Karpenter's maps in other orders, if their order matters, to find out what is left to
+    chance.
     """
     world = build_karpenter_snapshot(later, known, pools, now)
     found = provision(world)
@@ -128,7 +129,7 @@ def karpenter(
     price = sum(prices) if prices and len(prices) == len(machines) else None
     unready = {pool.name: "it is not ready, is going, or is of a fixed size" for pool in pools if not pool.takes_part}
     result = KarpenterResult(
-        outcome=outcome,
+        outcome=outcome_after(_words_of(machines, ())),
         catalogue=known.source,
         incomplete=known.incomplete,
         machines=machines,
@@ -139,7 +140,18 @@ def karpenter(
         fidelity=fidelity,
     )
     whole = _with_consolidation(result, world) if consolidation else result
+    whole = replace(whole, outcome=outcome_after(_words_of(machines, whole.consolidations)))
     return add_chance(whole, world, found, orders) if orders else whole
+
+
+def _words_of(machines: Sequence[Machine], consolidations: Sequence[Consolidation]) -> str:
+    """``Karpenter: 3 machines are bought; delete n5``."""
+    number = len(machines)
+    text = format_count(number, "machine is bought", "machines are bought") if number else "no machine is bought"
+    if consolidations:
+        first = next((each for each in consolidations if each.decision != "nothing"), None)
+        text += f"; {first.decision} {format_some(first.nodes)}" if first else "; no node is consolidated"
+    return f"Karpenter: {text}"
 
 
 def _round_price(price: float | None) -> float | None:

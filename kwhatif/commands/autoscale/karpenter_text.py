@@ -15,7 +15,7 @@ from kwhatif.commands.autoscale.karpenter_result import (
     PodPlan,
     PoolsDiff,
 )
-from kwhatif.commands.autoscale.text import answer_of, autoscale_blocks
+from kwhatif.commands.autoscale.text import autoscale_blocks
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.render.blocks import (
     NONE,
@@ -29,8 +29,8 @@ from kwhatif.render.blocks import (
     format_part,
     join_texts,
 )
-from kwhatif.render.page_spec import PageSpec, PageVerdict, answer_in_words
-from kwhatif.render.sections import chance_blocks, fidelity_blocks
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome, answer_in_words
+from kwhatif.render.sections import chance_blocks, fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_count, format_some
 
 _GIVEN_UP = {
@@ -54,7 +54,7 @@ def autoscalers_blocks(result: AutoscalersResult) -> list[Block]:
 
 def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
+    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     machines = [
         (
             number,
@@ -94,7 +94,8 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     blocks += build_table("NODES", columns, map(_node, result.nodes), None, Grouping("node", (1, 2, 4, 5)), (0,))
     if result.incomplete:
         blocks.append(Lines((f"The catalogue is incomplete: {result.incomplete}.",)))
-    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+    standing = fidelity_blocks(result.fidelity, result.outcome.unknown)
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *standing]
 
 
 def pools_diff_blocks(result: PoolsDiff) -> list[Block]:
@@ -160,20 +161,6 @@ def _why(each: NodeConsolidation) -> Iterator[tuple[str, str]]:
         instead = "; ".join(f"{_types(one.types)} of {one.node_pool}" for one in each.replacements)
         what = f"replace it by {instead}" if instead else "delete it"
         yield "Possible" if not each.now else "Command", f"{what}, saves {each.monthly:,.2f} a month"
-
-
-def _summary(result: KarpenterResult) -> str:
-    """``Karpenter: 3 machines are bought; 12 of 13 pods will run; 275.65 more a month.``"""
-    number = len(result.machines)
-    parts = [format_count(number, "machine is bought", "machines are bought") if number else "no machine is bought"]
-    if result.pods:
-        parts.append(f"{format_part(sum(pod.good for pod in result.pods), len(result.pods), 'pod')} will run")
-    if result.consolidations:
-        first = next((each for each in result.consolidations if each.decision != "nothing"), None)
-        parts.append(f"{first.decision} {format_some(first.nodes)}" if first else "no node is consolidated")
-    if number and result.cost is not None:
-        parts.append(f"{result.cost:,.2f} more a month")
-    return f"Karpenter: {'; '.join(parts)}."
 
 
 def _loose(result: KarpenterResult) -> str:
@@ -270,22 +257,16 @@ def _node(each: NodePlan) -> tuple[str, ...]:
 
 PAGE = PageSpec(
     "autoscale",
-    answer_of,
+    answer_by_outcome(),
     karpenter_blocks,
     "Karpenter",
     lambda result: format_count(len(result.machines), "new NodeClaim"),
 )
 
 
-def _answer_of_both(result: AutoscalersResult) -> PageVerdict:
-    if not result.karpenter.pods:
-        return "plain", "No pod waits for a node"
-    return answer_in_words("Every pod gets a node", "Not every pod gets a node")(result)
-
-
 BOTH_PAGE = PageSpec(
     "autoscale",
-    _answer_of_both,
+    answer_by_outcome(),
     autoscalers_blocks,
     "Both autoscalers",
     lambda result: (

@@ -86,8 +86,8 @@ class ComparePools(AfterPlacing[PoolsDiff]):
         session, asked = case.session.with_snapshot(world), pending_pods(world)
         scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, case.inputs.now))
         grown = place_pods(session, asked, scaler=scaler)
-        outcome = grown.outcome(fidelity, NeverMade(**case.refusal_fields), "Karpenter: ")
-        return karpenter(world, placements, known, pools, outcome=outcome, now=case.inputs.now, fidelity=fidelity)
+        after = partial(grown.outcome, fidelity, NeverMade(**case.refusal_fields))
+        return karpenter(world, placements, known, pools, outcome_after=after, now=case.inputs.now, fidelity=fidelity)
 
     @staticmethod
     def _later(session: Session, waiting: Sequence[Pod]) -> Snapshot:

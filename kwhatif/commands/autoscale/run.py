@@ -174,7 +174,7 @@ class Karpenter(AfterPlacing[KarpenterResult]):
             [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"],
             known,
             pools,
-            outcome=grown.outcome(fidelity, NeverMade(**case.refusal_fields), "Karpenter: "),
+            outcome_after=partial(grown.outcome, fidelity, NeverMade(**case.refusal_fields)),
             consolidation=self.consolidate,
             orders=self.orders,
             now=case.inputs.now,

@@ -18,6 +18,7 @@ SPECS = (
         purpose="Which nodes would it add or remove? What is done where no command is named.",
         position=1,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=(
             "run:autoscale",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.commands.autoscale.karpenter_result import KarpenterResult
 from kwhatif.commands.autoscale.result import AutoscaleResult, NodeOutlook, PodOutlook, Rejection
 from kwhatif.commands.expand.text import refusal_blocks
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Verdict, build_table, format_part, join_texts
-from kwhatif.render.page_spec import PageSpec, PageVerdict, answer_in_words
-from kwhatif.render.sections import chance_blocks, fidelity_blocks
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, build_table, format_part, join_texts
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import chance_blocks, fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_age, format_count, format_some
 
 _FEW = 8
@@ -18,7 +17,7 @@ _FEW = 8
 
 def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
+    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     rows = [
         (
             each.name,
@@ -53,21 +52,11 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     columns = ("after", "what", "nodes", "pods waiting")
     blocks += build_table("UNTIL QUIET", columns, steps, None, Grouping("step"))
     blocks += chance_blocks(result.chance)
-    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
-
-
-def _summary(result: AutoscaleResult) -> str:
-    """``cluster-autoscaler: gpu from 0 to 1; 2 of 2 pods will run; 2,854.30 more a month.``"""
-    parts = [", ".join(f"{each.group} from {each.size} to {each.to}" for each in result.plan) or "no group grows"]
-    if result.pods:
-        parts.append(f"{format_part(sum(pod.good for pod in result.pods), len(result.pods), 'pod')} will run")
-    if result.nodes:
-        parts.append(
-            f"{sum(node.unneeded for node in result.nodes)} of {format_count(len(result.nodes), 'node')} unneeded"
-        )
-    if result.plan and result.cost is not None:
-        parts.append(f"{result.cost:,.2f} more a month")
-    return f"cluster-autoscaler: {'; '.join(parts)}."
+    return [
+        *blocks,
+        *refusal_blocks(result.refusals, result.failed),
+        *fidelity_blocks(result.fidelity, result.outcome.unknown),
+    ]
 
 
 def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
@@ -131,16 +120,9 @@ def _node(node: NodeOutlook) -> tuple[str, ...]:
     return (node.node, node.group, used, when, moves or "empty")
 
 
-def answer_of(result: AutoscaleResult | KarpenterResult) -> PageVerdict:
-    """The verdict of a page: whether every pod that waits gets a node."""
-    if not result.pods:
-        return "plain", "No pod waits for a node"
-    return answer_in_words("Every pod gets a node", "Not every pod gets a node")(result)
-
-
 PAGE = PageSpec(
     "autoscale",
-    answer_of,
+    answer_by_outcome(),
     autoscale_blocks,
     "cluster-autoscaler",
     lambda result: f"{result.result}; {format_count(sum(each.to - each.size for each in result.plan), 'new node')}",

@@ -11,6 +11,7 @@ SPECS = (
         purpose="Do the decisions of a recorded day come out again?",
         position=140,
         may_be_no=True,
+        has_gaps=True,
         functions=(
             "run:backtest",
             "run:backtest_diff",

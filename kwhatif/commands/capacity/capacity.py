@@ -25,6 +25,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.commands.capacity.result import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
+from kwhatif.commands.capacity.verdict import words_of_capacity
 from kwhatif.errors import UsageError
 from kwhatif.framework.status import Diagnosis
 from kwhatif.progress import report_progress
@@ -96,6 +97,7 @@ def measure_capacity(
     if never_made and release:
         ended = ""
     outcome = filling.outcome()
+    scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
     if unclaimed is not None:
         reason = skip_pod(session, unclaimed, skip_reason_of(session, unclaimed)).reason
         outcome |= {"next_pod": unclaimed.pod.key, "message": reason}
@@ -109,19 +111,16 @@ def measure_capacity(
         quota=quota,
         first=len(first),
         first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
-        scale_up=None if scaler is None else filling.summarize_scale_up(scaler, before.homes()),
+        scale_up=scale_up,
         **outcome,
     )
     basis = RunRecord(session, [*first, *asked], before.placements, others, more=True)
     pending = Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first})
-    enough = fits >= at_least
-    verdict = f"{_unit(templates, release, len(asked))} fits {'once' if fits == 1 else f'{fits} times'}"
-    verdict += "" if enough else f", not {at_least}"
+    verdict = words_of_capacity(fits, len(asked), outcome["nodes"], scale_up, at_least)
 
     def make_result(fidelity: Fidelity) -> CapacityResult:
-        run_outcome = RunOutcome(pending=pending)
-        outcome = conclude(run_outcome, never_made, fidelity, verdict)
-        return result(fidelity=fidelity, outcome=replace(outcome, good=enough))
+        ended = conclude(RunOutcome(pending=pending), never_made, fidelity, verdict)
+        return result(fidelity=fidelity, outcome=ended.judge(good=fits >= at_least))
 
     return PendingResult([basis], make_result)
 

@@ -11,6 +11,7 @@ SPECS = (
         purpose="How many more of these would fit?",
         position=50,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:capacity",),
         examples=(

@@ -7,15 +7,15 @@ from itertools import repeat
 
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.expand.text import refusal_blocks
-from kwhatif.render.blocks import Block, Facts, Grouping, Verdict, build_table, format_part, join_texts
-from kwhatif.render.page_spec import PageSpec, answer_in_words
-from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
+from kwhatif.render.blocks import Block, Facts, Grouping, build_table, join_texts
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count, format_some
 
 
 def capacity_blocks(result: CapacityResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Verdict(_summary(result), not result.exit_code), Facts(tuple(_facts(result)))]
+    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     blocks += build_table(
         "WHY NO OTHER FITS", ("reason", "nodes"), [(each.reason, each.nodes) for each in result.reasons]
     )
@@ -26,20 +26,8 @@ def capacity_blocks(result: CapacityResult) -> list[Block]:
     blocks += build_table("LEFT OVER", ("resource", "each asks", "free in all", "most on one node"), rows)
     blocks += scale_up_blocks(result.scale_up)
     blocks += _nodes(result)
-    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
-
-
-def _summary(result: CapacityResult) -> str:
-    """``Fits 2 times, 8 pods, on 3 of 6 nodes.``"""
-    parts = [f"Fits {format_count(result.fits, 'time')}"]
-    if result.pods_each > 1:
-        parts.append(format_count(result.fits * result.pods_each, "pod"))
-    if result.fits:
-        parts.append(f"on {format_part(sum(1 for node in result.nodes if node.pods), len(result.nodes), 'node')}")
-    if more := describe_scale_up(result.scale_up):
-        parts.append(f"with {more}")
-    asked = f" At least {result.at_least} were asked for." if result.exit_code else ""
-    return f"{', '.join(parts)}.{asked}"
+    standing = fidelity_blocks(result.fidelity, result.outcome.unknown)
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *standing]
 
 
 def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
@@ -81,4 +69,4 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
     yield from build_table("NODES", headers, rows, None, Grouping("node", (len(headers) - 1,)), (0,))
 
 
-PAGE = PageSpec("capacity", answer_in_words("It fits", "Not enough fits"), capacity_blocks, "What ends it")
+PAGE = PageSpec("capacity", answer_by_outcome(), capacity_blocks, "What ends it")

@@ -11,6 +11,7 @@ SPECS = (
         purpose="How likely is it that these pods go where they may go?",
         position=70,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:chances",),
         examples=(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.chances.result import ChancesResult, PlaceChances, WorkloadChances
 from kwhatif.commands.expand.text import refusal_blocks
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Verdict, build_table
-from kwhatif.render.page_spec import PageSpec, answer_in_words
-from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_count
 
 MOST_NODES = 8
@@ -38,9 +38,9 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
         "NODES", ("workload", "node", "chance", "pods on average"), nodes, None, Grouping("node"), (1,)
     )
     blocks += build_table("TRIALS THAT CAME TO NONE", ("error",), [(error,) for error in result.errors])
-    blocks.append(Verdict(result.outcome.verdict, result.good))
+    blocks.append(verdict_of(result.outcome))
     blocks += [Heading("LEFT TO CHANCE"), Lines(result.chance, listed=True)]
-    return [*blocks, *fidelity_blocks(result.fidelity)]
+    return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
 def _places(workload: WorkloadChances, places: Sequence[PlaceChances], most: int) -> Iterator[tuple[str, ...]]:
@@ -54,7 +54,7 @@ def _places(workload: WorkloadChances, places: Sequence[PlaceChances], most: int
 
 PAGE = PageSpec(
     "chances",
-    answer_in_words("Every pod finds a node in every trial", "In some trials a pod finds no node"),
+    answer_by_outcome(),
     lambda result: chances_blocks(result, everything=True),
     "Workloads",
 )

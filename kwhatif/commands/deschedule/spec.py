@@ -11,6 +11,7 @@ SPECS = (
         purpose="What would the descheduler evict, and what follows?",
         position=62,
         may_be_no=True,
+        has_gaps=True,
         functions=("run:deschedule",),
         examples=(
             f"--policy samples/deschedule/policy.yaml {CLUSTER}",

@@ -17,11 +17,13 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from kwhatif.commands.diff.verdict import outcome_of_diff
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
 from kwhatif.results.diff import Side as SideResult
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement, RolloutPlan, ScaleUp
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
@@ -123,7 +125,9 @@ def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[
     )
 
     def standing(a_on: Fidelity, b_on: Fidelity) -> DecisionDiff:
-        return result(a=_build_side_result(a, run_a, a_on), b=_build_side_result(b, run_b, b_on))
+        of_a, of_b = _build_side_result(a, run_a, a_on), _build_side_result(b, run_b, b_on)
+        found: DecisionDiff = result(outcome=Outcome(good=True, verdict=""), a=of_a, b=of_b)
+        return replace(found, outcome=outcome_of_diff(found))
 
     bases = [
         RunRecord(run.session, run.pods_to_schedule, run.placements, side.others, run.expanded.rollouts)

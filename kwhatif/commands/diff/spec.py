@@ -11,6 +11,7 @@ SPECS = (
         purpose="What would change with another policy, version, cluster or manifests?",
         position=30,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:diff",),
         examples=(

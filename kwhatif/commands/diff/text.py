@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
-from kwhatif.render.page_spec import PageSpec, answer_in_words
-from kwhatif.render.sections import fidelity_blocks
+from kwhatif.commands.diff.verdict import WORDS
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, build_table, join_texts
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count, format_some
 from kwhatif.results.diff import ClusterUse, DecisionDiff, NodeScores, PodChange
 
 MOST_RULES = 12
-
-_WORDS = {
-    "moved": "moved",
-    "pending": "newly pending",
-    "placed": "newly placed",
-    "reason": "pending for another reason",
-    "evicted": "newly evicted",
-    "spared": "evicted no more",
-    "only in A": "only in A",
-    "only in B": "only in B",
-}
 
 
 def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` leaves out nothing, however long it gets."""
     blocks: list[Block] = [
         Facts((("A", result.a.label), ("B", result.b.label))),
-        Verdict(_summary(result), not result.differs),
+        verdict_of(result.outcome),
     ]
     moved = [change for change in result.changes if change.what == "moved"]
     others = [change for change in result.changes if change.what != "moved"]
@@ -37,7 +26,7 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     alike = Grouping("pod", (0, 3), (0,))
     blocks += build_table("MOVED", ("pod", "from (A)", "to (B)", "decided by"), rows, None, alike, (1, 2))
     blocks += _scores(moved, everything)
-    rows = [(_format_pod(change), _WORDS[change.what], *_ends(change)) for change in others]
+    rows = [(_format_pod(change), WORDS[change.what], *_ends(change)) for change in others]
     blocks += build_table("OTHERWISE", ("pod", "what", "A", "B"), rows, None, Grouping("pod", (0, 1), (0,)), (2, 3))
     away = [(each.side, each.object, each.message) for each in result.refusals]
     blocks += _rollouts(result)
@@ -47,30 +36,14 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     blocks += _skews(result)
     blocks += _rules(result, everything)
     if result.a.fidelity == result.b.fidelity:
-        return [*blocks, *fidelity_blocks(result.a.fidelity)]
+        return [*blocks, *fidelity_blocks(result.a.fidelity, result.a.outcome.unknown)]
     return [
         *blocks,
         Heading("A STANDS ON"),
-        *fidelity_blocks(result.a.fidelity),
+        *fidelity_blocks(result.a.fidelity, result.a.outcome.unknown),
         Heading("B STANDS ON"),
-        *fidelity_blocks(result.b.fidelity),
+        *fidelity_blocks(result.b.fidelity, result.b.outcome.unknown),
     ]
-
-
-def _summary(result: DecisionDiff) -> str:
-    """``3 of 12 pods moved, 1 newly pending``."""
-    pods = format_count(result.pods, "pod")
-    if result.replayed:
-        pods += f" ({result.replayed} replayed)"
-    if not result.differs:
-        return f"No difference: {pods}, {result.a.placed} placed."
-    kinds = Counter(change.what for change in result.changes)
-    parts = [f"{kinds[what]} {words}" for what, words in _WORDS.items() if kinds[what]]
-    if result.refusals:
-        parts.append(f"{len(result.refusals)} refused by one side")
-    if not parts:
-        parts.append("other nodes are added")
-    return f"Of {pods}: {', '.join(parts)}."
 
 
 def _format_pod(change: PodChange) -> str:
@@ -209,7 +182,7 @@ MOST_MOVES_EXPLAINED = 30
 
 PAGE = PageSpec(
     "diff",
-    answer_in_words("No difference", "They differ", "differs"),
+    answer_by_outcome(bad="differs"),
     lambda result: diff_blocks(result, everything=len(result.changes) <= MOST_MOVES_EXPLAINED),
     "What is compared",
 )

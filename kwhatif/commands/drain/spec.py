@@ -11,6 +11,7 @@ SPECS = (
         purpose="What would draining nodes do?",
         position=60,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:drain",),
         examples=(

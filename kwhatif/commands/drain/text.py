@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table
-from kwhatif.render.page_spec import PageSpec, answer_in_words
-from kwhatif.render.sections import fidelity_blocks, scale_up_blocks
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, build_table
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_some
 from kwhatif.results.disruption import DrainedPod, DrainResult, Remaining
 from kwhatif.results.place import Victim
@@ -63,10 +63,10 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks += build_table("BUDGETS", headers, budgets, None, Grouping("budget"), spare=(1,))
     left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
     blocks += build_table("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
-    blocks.append(Verdict(result.outcome.verdict, result.good))
+    blocks.append(verdict_of(result.outcome))
     if result.warnings:
         blocks.append(Lines(tuple(map(_briefly, result.warnings))))
-    return [*blocks, *fidelity_blocks(result.fidelity)]
+    return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
 def _way(pod: DrainedPod) -> tuple[str, str]:
@@ -96,7 +96,7 @@ def _briefly(warning: str) -> str:
 
 PAGE = PageSpec(
     "drain",
-    answer_in_words("The nodes can be drained", "The drain leaves something behind"),
+    answer_by_outcome(),
     drain_blocks,
     "Nodes to drain",
 )

@@ -11,6 +11,7 @@ SPECS = (
         purpose="Why does a pod go where it goes, or nowhere?",
         position=20,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:explain",),
         examples=(

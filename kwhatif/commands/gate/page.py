@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.commands.gate.formats.words import count_findings, describe_change, format_location, place_of
-from kwhatif.render.blocks import Block, Grouping, Verdict, build_table
-from kwhatif.render.page_spec import PageSpec
+from kwhatif.commands.gate.formats.words import describe_change, format_location, place_of
+from kwhatif.render.blocks import Block, Grouping, build_table
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import verdict_of
 from kwhatif.results.gate import Finding, GateResult
-
-_ANSWERS = {
-    "pass": ("good", "The gate passes"),
-    "warn": ("warn", "The gate passes with warnings"),
-    "fail": ("bad", "The gate fails"),
-}
 
 
 def gate_answer(result: GateResult) -> tuple[str, str]:
-    """The tone of the verdict, and the verdict in a few words."""
-    return _ANSWERS[result.verdict]
+    """The verdict of the outcome; a good one with warnings has their tone."""
+    return answer_by_outcome("warn" if result.verdict == "warn" else "good")(result)
 
 
 def gate_blocks(result: GateResult) -> list[Block]:
@@ -41,7 +36,7 @@ def gate_blocks(result: GateResult) -> list[Block]:
         for outcome in result.rules
     ]
     return [
-        Verdict(f"{count_findings(result)}. {describe_change(result)}", not result.exit_code),
+        verdict_of(result.outcome),
         *build_table("WHAT CHANGES", ("change", "object", "pods before", "pods after", "fields", "where"), changes),
         *build_table("PODS", ("pod", "node", "reason"), pods, None, Grouping("pod", (2,), (0,)), (1,)),
         *build_table("RULES", ("rule", "status", "looked at", "findings", "wanted", "found"), rules),
@@ -69,4 +64,6 @@ def _finding(finding: Finding, result: GateResult) -> dict[str, Any]:
     }
 
 
-PAGE = PageSpec("gate", gate_answer, gate_blocks, "Change", data=lambda result: {"findings": findings_data(result)})
+PAGE = PageSpec(
+    "gate", gate_answer, gate_blocks, "Change", describe_change, lambda result: {"findings": findings_data(result)}
+)

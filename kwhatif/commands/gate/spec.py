@@ -11,6 +11,7 @@ SPECS = (
         purpose="May this change go into the cluster?",
         position=40,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:gate",),
         examples=(

@@ -21,6 +21,7 @@ import msgspec
 from kwhatif.api.core import Node
 from kwhatif.commands.outage.effects import FailureEffects
 from kwhatif.commands.outage.failures import EACH, PAIR, FailureSelection, NodeFailure, find_failures
+from kwhatif.commands.outage.verdict import outcome_of_outage
 from kwhatif.errors import UsageError
 from kwhatif.fleet.dispatch import run
 from kwhatif.fleet.executors import Executor, LocalExecutor
@@ -28,6 +29,7 @@ from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import FailedWorld, Failure, OutageResult, Requirement, Scope
+from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
@@ -129,7 +131,8 @@ class Outage(Question[OutageResult]):
         failures.sort(key=lambda each: (*(-bad for bad in each.badness), each.kind, each.name))
 
         def result(fidelity: Fidelity) -> OutageResult:
-            return OutageResult(
+            found = OutageResult(
+                outcome=Outcome(good=True, verdict=""),
                 nodes=len(session.cluster),
                 scopes=tuple(self._scopes(failures, there)),
                 failures=tuple(failures),
@@ -140,6 +143,7 @@ class Outage(Question[OutageResult]):
                 fidelity=fidelity,
                 **case.refusal_fields,
             )
+            return msgspec.structs.replace(found, outcome=outcome_of_outage(found))
 
         examples = list(_examples(session, failures))
         for each in examples:

@@ -11,6 +11,7 @@ SPECS = (
         purpose="What happens when nodes, zones or pools are gone?",
         position=80,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:outage",),
         examples=(

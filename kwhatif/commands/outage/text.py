@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, format_part
-from kwhatif.render.page_spec import PageSpec, PageVerdict
-from kwhatif.render.sections import fidelity_blocks
-from kwhatif.results.amounts import format_amount, format_some
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table, format_part
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, verdict_of
+from kwhatif.results.amounts import format_amount
 from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
 
 MOST_COLUMNS = 5
@@ -48,9 +48,9 @@ def outage_blocks(result: OutageResult) -> list[Block]:
     )
     errors = [(f"{each.kind} {each.name}", each.error) for each in result.errors]
     blocks += build_table("NOT WORKED OUT", ("failure", "error"), errors, None, _grouping("failure", (1,)))
-    blocks.append(Verdict(_summary(result), not result.exit_code))
+    blocks.append(verdict_of(result.outcome))
     blocks += [Heading("ASSUMED"), Lines(result.assumed, listed=True)]
-    return [*blocks, *fidelity_blocks(result.fidelity, SHOWN_BY)]
+    return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
 def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
@@ -138,24 +138,4 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
     )
 
 
-def _summary(result: OutageResult) -> str:
-    """``survived: 38 of 40 nodes, 1 of 3 zones; must be: zones``."""
-    told = [format_part(scope.survived, scope.asked, _many(scope.kind)) for scope in result.scopes]
-    text = f"survived: {', '.join(told)}" if told else "nothing was asked about"
-    if result.survive:
-        broken = [each.title for each in result.unsurvived_failures]
-        text += f"; {format_some(broken)} must be" if broken else f"; every {' and '.join(result.survive)} must be"
-    return text
-
-
-def _many(kind: str) -> str:
-    return {"pair": "node pair"}.get(kind, kind)
-
-
-def _answer_of(result: OutageResult) -> PageVerdict:
-    if result.exit_code:
-        return "bad", "Not all is survived that must be"
-    return ("good", "All is survived that must be") if result.survive else ("plain", "What failures would do")
-
-
-PAGE = PageSpec("outage", _answer_of, outage_blocks, "Failures")
+PAGE = PageSpec("outage", answer_by_outcome(), outage_blocks, "Failures")

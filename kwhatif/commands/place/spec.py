@@ -11,6 +11,7 @@ SPECS = (
         purpose="Where would these pods go?",
         position=10,
         may_be_no=True,
+        has_gaps=True,
         takes="manifests",
         functions=("run:place",),
         examples=(

@@ -24,15 +24,14 @@ from kwhatif.render.blocks import (
     Heading,
     Lines,
     Table,
-    Verdict,
     build_table,
     join_texts,
 )
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
-from kwhatif.render.page_spec import PageSpec, answer_in_words
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.pod_groups import group_blocks
-from kwhatif.render.sections import fidelity_blocks, scale_up_blocks
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.render.tie_choice import choice_lines
 from kwhatif.results.amounts import format_column, format_count
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
@@ -91,8 +90,8 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
     blocks += scale_up_blocks(result.scale_up)
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
     blocks += _explained_by(result, everything=everything)
-    blocks.append(Verdict(result.outcome.verdict, result.good))
-    return [*blocks, *fidelity_blocks(result.fidelity)]
+    blocks.append(verdict_of(result.outcome))
+    return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
 def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
@@ -203,12 +202,16 @@ def _replacement(victim: Victim) -> str:
 
 def summary_blocks(result: PlaceResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Verdict(result.outcome.verdict, result.good)]
+    blocks: list[Block] = [verdict_of(result.outcome)]
     causes = [(each.pods, each.reason) for each in result.totals.causes]
     blocks += build_table("WITHOUT A NODE", ("pods", "reason"), causes, None, Grouping("reason"))
     headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
     blocks += build_table("ALLOCATED AFTERWARDS", headers, _allocation_rows(result.totals.pools))
-    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+    return [
+        *blocks,
+        *refusal_blocks(result.refusals, result.failed),
+        *fidelity_blocks(result.fidelity, result.outcome.unknown),
+    ]
 
 
 def _allocation_rows(pools: tuple[Pool, ...]) -> Iterator[tuple[object, ...]]:
@@ -232,7 +235,7 @@ def names_of(result: PlaceResult) -> str:
     return in_text("".join(f"{clean(line)}\n" for line in lines))
 
 
-PAGE = PageSpec("place", answer_in_words("Every pod has a node", "Not every pod has a node"), place_blocks, "Pods")
+PAGE = PageSpec("place", answer_by_outcome(), place_blocks, "Pods")
 
 
 def _format_feasible(placement: Placement, nodes: str) -> str:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.outcome import Outcome
 
 
 class SizedContainer(ResultStruct, frozen=True, kw_only=True):
@@ -150,41 +151,6 @@ class UsageRead(ResultStruct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
 
-class Moved(ResultStruct, frozen=True, kw_only=True):
-    """A pod that waits for a node when nothing moves any more."""
-
-    pod: str
-    workload: str | None
-    cause: str
-    why: str
-
-
-class NodesOfGroup(ResultStruct, frozen=True, kw_only=True):
-    """Nodes of a node group or NodePool that have come, or gone."""
-
-    group: str
-    nodes: int
-
-
-class RightsizeOutcome(ResultStruct, frozen=True, kw_only=True):
-    """What is left when nothing moves any more, in the form that all commands have in common.
-
-    ``cost`` is by how much the bill changes a month.
-    """
-
-    good: bool
-    verdict: str
-    pending: tuple[Moved, ...] = ()
-    evicted: int = 0
-    victims: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    not_created: tuple[str, ...] = ()
-    added_nodes: tuple[NodesOfGroup, ...] = ()
-    removed_nodes: tuple[NodesOfGroup, ...] = ()
-    cost: float | None = None
-    unknown: tuple[str, ...] = ()
-
-
 class RightsizeResult(Result, frozen=True, kw_only=True):
     """Requests by usage, and what comes of them. ``policy`` is how they follow, in words.
 
@@ -206,10 +172,15 @@ class RightsizeResult(Result, frozen=True, kw_only=True):
     rescaled: tuple[Rescaled, ...] = ()
     risks: tuple[Risk, ...] = ()
     steps: tuple[Step, ...] = ()
-    outcome: RightsizeOutcome
+    outcome: Outcome
     fidelity: Fidelity
+
+    @property
+    def good(self) -> bool:
+        """Whether no more pods would be without a node than today."""
+        return self.outcome.good
 
     @property
     def exit_code(self) -> int:
         """1 if more pods would be without a node than today."""
-        return 0 if self.outcome.good else 1
+        return self.outcome.exit_code

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from kwhatif.commands.rightsize.advice import Advice, totals
 from kwhatif.commands.rightsize.consequence import Consequence, binding, format_quantity, nodes_by_group
@@ -12,10 +14,7 @@ from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
 from kwhatif.commands.rightsize.resizing import resize_of
 from kwhatif.commands.rightsize.result import (
     Binding,
-    Moved,
-    NodesOfGroup,
     Rescaled,
-    RightsizeOutcome,
     RightsizeResult,
     SizedContainer,
     Step,
@@ -26,6 +25,8 @@ from kwhatif.commands.rightsize.usage_sources import usage_read
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, Outcome, PendingPod
+from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
 from kwhatif.simulation.question import Scenario
 
 
@@ -54,7 +55,7 @@ def rightsize_result(
         rescaled=tuple(_build_rescaled(each) for each in findings.scalings),
         risks=tuple(risks_of(advice, book, after.state.session.cluster, after.state.session.snapshot)),
         steps=tuple(steps),
-        outcome=_outcome(case, findings, before, after, binds, fidelity),
+        outcome=_outcome(findings, before, after, binds, fidelity),
         fidelity=fidelity,
     )
 
@@ -108,39 +109,40 @@ def _bindings(before: Consequence, after: Consequence) -> Iterator[Binding]:
 
 
 def _outcome(
-    case: Scenario,
     findings: Findings,
     before: Consequence,
     after: Consequence,
     binds: Sequence[Binding],
     fidelity: Fidelity,
-) -> RightsizeOutcome:
-    good = after.side.pending <= before.side.pending
+) -> Outcome:
     state, costs = after.state, (before.side.cost, after.side.cost)
-    return RightsizeOutcome(
-        good=good,
-        verdict=_verdict(findings, before, after, binds),
-        pending=tuple(_pending(case, before, after)),
+    of_pod = WorkloadPods(after.state.session.snapshot).of_pod
+    unknown = gaps_of_verdict(fidelity, evicting=bool(state.evicted))
+    told = Outcome.from_words(
+        _verdict(findings, before, after, binds), unknown, good=after.side.pending <= before.side.pending
+    )
+    return replace(
+        told,
+        pending=tuple(_pending(of_pod, before, after)),
         evicted=len(state.evicted),
-        added_nodes=tuple(
-            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(state.added or (), state.groups)
-        ),
-        removed_nodes=tuple(
-            NodesOfGroup(group=group, nodes=n) for group, n in nodes_by_group(state.removed or (), state.groups)
-        ),
+        victims=tuple(EvictedPod(pod=pod, workload=of_pod.get(pod)) for pod in state.evicted),
+        added_nodes=_count_nodes(state.added, state.groups),
+        removed_nodes=_count_nodes(state.removed, state.groups),
         cost=None if None in costs else round((costs[1] or 0.0) - (costs[0] or 0.0), 2),
-        unknown=tuple(gap.what for gap in fidelity.touching),
     )
 
 
-def _pending(case: Scenario, before: Consequence, after: Consequence) -> Iterator[Moved]:
+def _count_nodes(names: Sequence[str] | None, groups: Mapping[str, str]) -> tuple[NodeCount, ...]:
+    return tuple(NodeCount(group=group, nodes=nodes) for group, nodes in nodes_by_group(names or (), groups))
+
+
+def _pending(of_pod: Mapping[str, str], before: Consequence, after: Consequence) -> Iterator[PendingPod]:
     waited = set(before.side.pending_pods)
-    of_pod = WorkloadPods(after.state.session.snapshot).of_pod
     why = {each.pod: each.message for each in after.state.placements}
     evicted = set(after.state.evicted)
     for pod in after.side.pending_pods:
-        cause = "waiting" if pod in waited else "evicted" if pod in evicted else "new"
-        yield Moved(pod=pod, workload=of_pod.get(pod), cause=cause, why=why.get(pod, ""))
+        cause: Cause = "waiting" if pod in waited else "evicted" if pod in evicted else "new"
+        yield PendingPod(pod=pod, workload=of_pod.get(pod), cause=cause, why=why.get(pod, ""))
 
 
 def _verdict(findings: Findings, before: Consequence, after: Consequence, binds: Sequence[Binding]) -> str:

@@ -13,6 +13,7 @@ SPECS = (
         purpose="What if requests were what pods really use?",
         position=105,
         may_be_no=True,
+        has_gaps=True,
         functions=("run:rightsize",),
         examples=(
             f"--snapshot {_USAGE}/saves-40/cluster.json --usage {_USAGE}/saves-40/usage.json "

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from kwhatif.commands.rightsize.page_data import sizing_data
 from kwhatif.commands.rightsize.result import RightsizeResult, Risk, Side, SizedContainer, Step
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, Verdict, build_table
-from kwhatif.render.page_spec import PageSpec, answer_in_words
-from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, build_table
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount, format_count
 
 _UNCHANGED = {
@@ -28,7 +28,7 @@ _RISKS = {
 
 def rightsize_blocks(result: RightsizeResult) -> list[Block]:
     """The report."""
-    blocks: list[Block] = [Verdict(result.outcome.verdict, result.outcome.good), Facts(tuple(_facts(result)))]
+    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     blocks += build_table("BEFORE AND AFTER", ("at rest", "before", "after"), _sides(result.before, result.after))
     blocks += build_table("WHAT BINDS", ("pool", "resource", "before", "after", "others"), _binds(result))
     blocks += _steps(result)
@@ -51,7 +51,7 @@ def rightsize_blocks(result: RightsizeResult) -> list[Block]:
     blocks += _risks(result.risks)
     headers = ("workload", "container", "resource", "pods", "request", "advised", "used", "peak", "resize")
     blocks += build_table("REQUESTS", headers, map(_row, result.workloads), None, Grouping("container"), spare=(8, 1))
-    return [*blocks, *fidelity_blocks(result.fidelity)]
+    return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
 def _facts(result: RightsizeResult) -> Iterator[tuple[str, str]]:
@@ -173,7 +173,7 @@ def _readable(resource: str, amount: str | None) -> str:
 
 PAGE = PageSpec(
     "rightsize",
-    answer_in_words("No more pods wait than today", "More pods wait than today"),
+    answer_by_outcome(),
     rightsize_blocks,
     "How requests follow",
     data=lambda result: {"sizing": sizing_data(result)},

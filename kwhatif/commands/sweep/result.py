@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.diff import Use
+from kwhatif.results.outcome import Concluded
 from kwhatif.results.place import FailedCreate, Refusal
 
 Level = int | str | bool
@@ -107,10 +108,11 @@ class Objective(ResultStruct, frozen=True, kw_only=True):
     weight: float
 
 
-class SweepResult(ManifestResult, frozen=True, kw_only=True):
-    """Policies compared. ``points`` begin with today's. ``sample`` says how they were chosen; ``searched`` so many were
-    added around the front. ``repeated`` were the same as others and not asked again. ``pods`` were placed in all, of
-    which ``replayed`` were taken off their nodes before. ``fidelity`` is of today's policy, one for each snapshot.
+class SweepResult(Concluded, frozen=True, kw_only=True):
+    """Policies compared, of which the ``outcome`` names the best. ``points`` begin with today's. ``sample`` says how
+    they were chosen; ``searched`` so many were added around the front. ``repeated`` were the same as others and not
+    asked again. ``pods`` were placed in all, of which ``replayed`` were taken off their nodes before. ``fidelity`` is
+    of today's policy, one for each snapshot.
     """
 
     rows: ClassVar[str] = "points"
@@ -130,10 +132,6 @@ class SweepResult(ManifestResult, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     fidelity: tuple[Fidelity, ...]
-
-    @property
-    def exit_code(self) -> int:
-        return 0
 
     @property
     def fidelities(self) -> tuple[Fidelity, ...]:

@@ -55,6 +55,7 @@ from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.policy.render import yaml_text
 from kwhatif.progress import report_start
 from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Outcome as WholeOutcome
 from kwhatif.simulation.expansion.pods import expand_manifests
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
@@ -150,6 +151,7 @@ class Sweep(ReplayQuestion[SweepResult]):
 
         def result(*fidelity: Fidelity) -> SweepResult:
             return SweepResult(
+                outcome=WholeOutcome.from_words(_words_of(best, len(told)), good=True),
                 sample=_sample_in_words(self.space, sampled - 1),
                 seed=self.seed,
                 searched=len(policies) - sampled,
@@ -199,6 +201,13 @@ class Sweep(ReplayQuestion[SweepResult]):
         except OSError as error:
             raise UsageError(f"{self.write}: cannot be written: {error.strerror or error}") from None
         notes.note(f"{self.write}: policy {best.number}, {best.policy}")
+
+
+def _words_of(best: PolicyPoint, points: int) -> str:
+    """``Policy 7 is the best of 40: NodeResourcesFit.weight 5.``"""
+    if best.number == 0:
+        return f"Today's policy is the best of {points}."
+    return f"Policy {best.number} is the best of {points}: {best.policy}."
 
 
 @dataclass(frozen=True)

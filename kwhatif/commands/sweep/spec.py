@@ -10,6 +10,7 @@ SPECS = (
         module="sweep",
         purpose="Which scheduler policy is best for these clusters?",
         position=90,
+        has_gaps=True,
         takes="manifests",
         functions=("run:sweep",),
         examples=(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.sweep.result import Influence, PolicyPoint, SweepResult
-from kwhatif.render.blocks import Block, Facts, Lines, Verdict, build_table
-from kwhatif.render.page_spec import PageSpec
-from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.blocks import Block, Facts, Lines, build_table
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount
 
 MOST_SHOWN = 12
@@ -26,7 +26,7 @@ _EXPLAINED = (
 def sweep_blocks(result: SweepResult, *, wide: bool = False) -> list[Block]:
     """The report; a ``wide`` one has all policies, measures and settings."""
     measures = _measures(result, wide=wide)
-    blocks: list[Block] = [Verdict(_summary(result), good=True), Facts(tuple(_facts(result)))]
+    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     blocks += _everything(result, measures) if wide else _front(result, measures)
     blocks += _influences(result, measures)
     failed = [each for each in result.points if each.error]
@@ -35,7 +35,7 @@ def sweep_blocks(result: SweepResult, *, wide: bool = False) -> list[Block]:
     )
     blocks += refusal_blocks(result.refusals, result.failed)
     for fidelity in result.fidelity:
-        blocks += fidelity_blocks(fidelity)
+        blocks += fidelity_blocks(fidelity, result.outcome.unknown)
     return blocks
 
 
@@ -60,13 +60,6 @@ def _everything(result: SweepResult, measures: Sequence[str]) -> list[Block]:
     return build_table(
         "POLICIES", ("", "policy", *map(_format_measure, measures)), [_row(each, result, measures) for each in points]
     )
-
-
-def _summary(result: SweepResult) -> str:
-    best = next(each for each in result.points if each.number == result.best)
-    if best.number == 0:
-        return f"Today's policy is the best of {len(result.points)}."
-    return f"Policy {best.number} is the best of {len(result.points)}: {best.policy}."
 
 
 def _facts(result: SweepResult) -> Iterator[tuple[str, str]]:
@@ -130,7 +123,7 @@ def _format_measure(measure: str) -> str:
 
 PAGE = PageSpec(
     "sweep",
-    lambda result: ("plain", "Which policies no other beats"),
+    answer_by_outcome("plain"),
     lambda result: sweep_blocks(result, wide=True),
     "What was tried",
 )

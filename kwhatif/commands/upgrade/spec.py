@@ -11,6 +11,7 @@ SPECS = (
         purpose="What would replacing the nodes of a pool do, and would it end?",
         position=61,
         may_be_no=True,
+        has_gaps=True,
         functions=("run:upgrade",),
         examples=(
             f"--pool pool=general {CLUSTER} --strategy gke-surge",

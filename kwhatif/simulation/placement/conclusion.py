@@ -48,7 +48,7 @@ def conclude(
     ]
     return Outcome(
         good=run_outcome.good and not never_made and not bad,
-        verdict="; ".join([verdict, *more]),
+        verdict="; ".join([verdict.rstrip(".") if more else verdict, *more]),
         pending=run_outcome.pending,
         evicted=len(run_outcome.victims),
         victims=run_outcome.victims,
@@ -80,6 +80,9 @@ def _cost(run_outcome: RunOutcome) -> float | None:
     return None if bought is None else round(bought - run_outcome.saved, 2)
 
 
+NOTHING_ASKED = "No pods to place."
+
+
 def words_of(run_outcome: RunOutcome, never_made: NeverMade, told: Sequence[str], stuck: int = 0) -> str:
     """A verdict: what is ``told`` of the pods asked about, and before and after it what became of all others."""
     pushed_out = sum(each.cause == "evicted" for each in run_outcome.pending)
@@ -96,4 +99,4 @@ def words_of(run_outcome: RunOutcome, never_made: NeverMade, told: Sequence[str]
         parts.append(f"{format_count(missing, 'pod')} not created")
     if stuck:
         parts.append(f"{format_count(stuck, 'rollout')} stuck")
-    return ", ".join(parts) or "No pods to place."
+    return ", ".join(parts) or NOTHING_ASKED

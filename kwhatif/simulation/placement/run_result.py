@@ -14,7 +14,7 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import EventRecord, Placement, PlaceResult, RolloutPlan, ScaleUp, TimelineEntry
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, totals
-from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of
+from kwhatif.simulation.placement.conclusion import NOTHING_ASKED, NOTHING_MISSING, NeverMade, conclude, words_of
 from kwhatif.simulation.placement.nodes_over_time import Rest
 from kwhatif.simulation.placement.run_outcome import RunOutcome
 
@@ -45,9 +45,10 @@ class Placed:
         return self.basis.placements
 
     def outcome(self, fidelity: Fidelity, never_made: NeverMade, before: str = "") -> Outcome:
-        """How the run ended, with what never came to be; the verdict has something ``before`` it."""
+        """How the run ended, with what never came to be; the verdict has a plan, or the like, ``before`` it."""
         stuck = sum(bool(each.unfinished) for each in self.rollouts)
-        verdict = before + words_of(self.run_outcome, never_made, self.told, stuck)
+        words = words_of(self.run_outcome, never_made, self.told, stuck)
+        verdict = "; ".join(filter(None, (before, words if words != NOTHING_ASKED or not before else "")))
         return conclude(self.run_outcome, never_made, fidelity, verdict, bad=bool(stuck))
 
     def conclude(self, fidelity: Fidelity, never_made: NeverMade, verdict: str, *, good: bool) -> Outcome:

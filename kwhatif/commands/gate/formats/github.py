@@ -21,9 +21,7 @@ def gate_github(result: GateResult) -> str:
         told = f"Exempted since: {exemption.reason}. {whole_message(exemption.finding)}"
         lines.append(_finding("notice", exemption.finding, told))
     lines += [_command("notice", {"title": "kwhatif gate"}, f"Warning: {text}") for text in result.warnings]
-    lines.append(
-        _command("notice", {"title": "kwhatif gate"}, f"The gate {headline(result)}. {describe_change(result)}")
-    )
+    lines.append(_command("notice", {"title": "kwhatif gate"}, f"{headline(result)}. {describe_change(result)}"))
     return "".join(f"{line}\n" for line in lines)
 
 

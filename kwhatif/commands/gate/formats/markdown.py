@@ -74,7 +74,7 @@ def gate_markdown(result: GateResult) -> str:
 
 
 def _above(result: GateResult) -> Iterator[_Part]:
-    title = f"## {_SIGNS[result.verdict]} kwhatif gate {escape_markdown(headline(result))}"
+    title = f"## {_SIGNS[result.verdict]} kwhatif gate: {escape_markdown(headline(result))}"
     yield _Part(f"{MARKER}\n{title}\n\n{_text(describe_change(result))}\n")
     if result.findings:
         rows = [(_LEVELS[f.level], code(f.rule), _about(f), _text(f.title), _where(f)) for f in result.findings]

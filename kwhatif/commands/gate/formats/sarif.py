@@ -53,7 +53,7 @@ def gate_sarif(result: GateResult) -> str:
         "columnKind": "unicodeCodePoints",
         "properties": {
             "verdict": result.verdict,
-            "told": clean(f"The gate {headline(result)}. {describe_change(result)}"),
+            "told": clean(f"{headline(result)}. {describe_change(result)}"),
             "policy": clean(result.policy),
             "standsOn": clean(describe_fidelity(result.fidelity)),
         },

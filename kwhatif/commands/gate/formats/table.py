@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.gate.formats.words import (
-    count_findings,
     describe_change,
     format_location,
     place_of,
     shorten_text,
     tally,
 )
-from kwhatif.render.blocks import NONE
+from kwhatif.render.blocks import NONE, inline_gaps
 from kwhatif.render.escape import clean, in_text
-from kwhatif.render.grouping import drop_details
 from kwhatif.render.screen import Screen
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.render.tables import MOST_LINES, SIGHT, text_of
@@ -37,13 +35,13 @@ _UNASKED = ("not applicable", "off")
 """Rules with these say nothing but that."""
 
 
-def gate_table(result: GateResult, screen: Screen | None = None, *, everything: bool = True) -> str:
+def gate_table(result: GateResult, screen: Screen | None = None, *, everything: bool = True, gaps: bool = False) -> str:
     """The report, no line of it wider than the screen unless a single name is.
 
     Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
-    findings take a line each.
+    findings take a line each. With ``gaps`` all of them are told.
     """
-    report = _Report(screen or Screen(WIDTH), everything)
+    report = _Report(screen or Screen(WIDTH), gaps)
     for ways in (report.whole, report.without_details, report.brief) if not everything else (report.whole,):
         if len(lines := ways(result)) <= MOST_LINES:
             break
@@ -51,8 +49,8 @@ def gate_table(result: GateResult, screen: Screen | None = None, *, everything: 
 
 
 class _Report:
-    def __init__(self, screen: Screen, everything: bool) -> None:
-        self._screen, self._everything = screen, everything
+    def __init__(self, screen: Screen, gaps: bool) -> None:
+        self._screen, self._gaps = screen, gaps
 
     def whole(self, result: GateResult) -> list[str]:
         return self._compose(result, self._findings(result), details=True)
@@ -77,15 +75,15 @@ class _Report:
             [*self._exemptions(result.exemptions)],
         ]
         parts += [[*self._changes(result.changes, details=details)], [*self._rules(result, passed=details)]]
-        standing = fidelity_blocks(result.fidelity)
-        told = text_of(standing if self._everything else drop_details(standing)).splitlines()
+        standing = inline_gaps(fidelity_blocks(result.fidelity, result.outcome.unknown), whole=self._gaps)
+        told = text_of(standing).splitlines()
         parts.append([line for text in told for line in self._screen.wrap(text, "  " if text.startswith("*") else "")])
         lines = [line for part in parts if part for line in ("", *part)][1:]
         return [*lines, "", *verdict] if len(lines) > SIGHT else lines
 
     def _verdict(self, result: GateResult) -> list[str]:
         word = result.verdict.upper()
-        first, *rest = self._screen.wrap(f"{word}  {count_findings(result)}", "      ")
+        first, *rest = self._screen.wrap(result.outcome.verdict, "      ")
         return [self._screen.paint(word, result.verdict) + first[len(word) :], *rest]
 
     def _list_briefly(self, result: GateResult, room: int) -> Iterator[str]:

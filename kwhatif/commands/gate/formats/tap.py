@@ -28,7 +28,7 @@ def gate_tap(result: GateResult) -> str:
     points = [point for report in by_rule(result) for point in _points(report)]
     lines = [
         "TAP version 14",
-        f"# The gate {headline(result)}. {_escape(describe_change(result))}",
+        f"# {_escape(headline(result))}. {_escape(describe_change(result))}",
         f"# {_escape(describe_fidelity(result.fidelity))}",
         *(f"# Warning: {_escape(text)}" for text in result.warnings),
         f"1..{len(points)}" if points else "1..0 # no rule was asked for",

@@ -16,7 +16,6 @@ RULES_FILE = Location(file=".kwhatif.yaml")
 """Where a finding points that no manifest is to blame for, in formats that cannot do without a file."""
 
 _STATUSES = ("failed", "warned", "exempted", "passed", "not applicable", "off")
-_TITLES = {"pass": "passes", "warn": "passes with warnings", "fail": "fails"}
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ def by_rule(result: GateResult) -> list[RuleReport]:
 
 
 def headline(result: GateResult) -> str:
-    """``fails: 2 errors, 1 warning, 1 exempted``."""
-    return f"{_TITLES[result.verdict]}: {count_findings(result)}"
+    """``FAIL  2 errors, 1 warning, 1 exempted``: the verdict of the outcome."""
+    return result.outcome.verdict
 
 
 def count_findings(result: GateResult) -> str:

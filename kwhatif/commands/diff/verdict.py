@@ -1,0 +1,43 @@
+"""How far two runs differ: one outcome of the whole, beside that of each side."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kwhatif.results.amounts import format_count
+from kwhatif.results.diff import DecisionDiff
+from kwhatif.results.outcome import Outcome
+
+WORDS = {
+    "moved": "moved",
+    "pending": "newly pending",
+    "placed": "newly placed",
+    "reason": "pending for another reason",
+    "evicted": "newly evicted",
+    "spared": "evicted no more",
+    "only in A": "only in A",
+    "only in B": "only in B",
+}
+"""What becomes of a pod, in words."""
+
+
+def outcome_of_diff(result: DecisionDiff) -> Outcome:
+    """Good if nothing differs. Who waits, and what is not known, is in the outcome of each side."""
+    unknown = tuple(dict.fromkeys((*result.a.outcome.unknown, *result.b.outcome.unknown)))
+    return Outcome.from_words(_words_of(result), unknown, good=not result.differs)
+
+
+def _words_of(result: DecisionDiff) -> str:
+    """``Of 12 pods: 3 moved, 1 newly pending.``"""
+    pods = format_count(result.pods, "pod")
+    if result.replayed:
+        pods += f" ({result.replayed} replayed)"
+    if not result.differs:
+        return f"No difference: {pods}, {result.a.placed} placed."
+    kinds = Counter(change.what for change in result.changes)
+    parts = [f"{kinds[what]} {words}" for what, words in WORDS.items() if kinds[what]]
+    if result.refusals:
+        parts.append(f"{len(result.refusals)} refused by one side")
+    if not parts:
+        parts.append("other nodes are added")
+    return f"Of {pods}: {', '.join(parts)}."

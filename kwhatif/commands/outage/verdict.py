@@ -1,0 +1,46 @@
+"""What all failures that were asked about come to: one outcome of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.disruption import Failure, OutageResult
+from kwhatif.results.outcome import EvictedPod, Outcome, PendingPod
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.run_outcome import RunOutcome
+
+
+def outcome_of_outage(result: OutageResult) -> Outcome:
+    """Good if all that must be survived is.
+
+    A pod waits, or loses its node, if it does so after one of the failures; what each of them comes to is in its own
+    outcome.
+    """
+    unsure = any(error.kind in result.survive for error in result.errors)
+    run_outcome = RunOutcome(pending=tuple(_pending(result.failures)), victims=tuple(_victims(result.failures)))
+    never_made = NeverMade(result.refusals, result.failed)
+    found = conclude(run_outcome, never_made, result.fidelity, _words_of(result))
+    return found.judge(good=not (result.unsurvived_failures or unsure or never_made))
+
+
+def _pending(failures: Iterable[Failure]) -> Iterable[PendingPod]:
+    return {pod.pod: pod for failure in reversed(list(failures)) for pod in failure.outcome.pending}.values()
+
+
+def _victims(failures: Iterable[Failure]) -> Iterable[EvictedPod]:
+    return {pod.pod: pod for failure in reversed(list(failures)) for pod in failure.outcome.victims}.values()
+
+
+def _words_of(result: OutageResult) -> str:
+    """``survived: 38 of 40 nodes, 1 of 3 zones; zone a must be``."""
+    told = [f"{scope.survived} of {format_count(scope.asked, _many(scope.kind))}" for scope in result.scopes]
+    text = f"survived: {', '.join(told)}" if told else "nothing was asked about"
+    if result.survive:
+        broken = [each.title for each in result.unsurvived_failures]
+        text += f"; {format_some(broken)} must be" if broken else f"; every {' and '.join(result.survive)} must be"
+    return text
+
+
+def _many(kind: str) -> str:
+    return {"pair": "node pair"}.get(kind, kind)
