@@ -110,7 +110,10 @@ def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
         some = ", ".join(after.unpriced[:3])
         notes.warn(f"nobody knows the price of {len(after.unpriced)} nodes, such as {some}: they are in no cost")
     if before.state.removed is not None and before.side.nodes > LARGE:
-        notes.note(f"more than {LARGE} nodes: those that could go one after the other are taken away at once")
+        notes.note(
+            f"more than {LARGE} nodes: all that one loop of cluster-autoscaler finds removable are drained, one after the "
+            "other, before the next loop looks"
+        )
     if before.state.removed is None:
         notes.note("no autoscaler was asked which nodes could go: --autoscale FILE names one")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.commands.rightsize import steady_state
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.errors import InputError, UsageError
 from tests.commands.rightsize.clusters import GROUPS, Object, asked, node, row, used, workload
@@ -76,6 +77,15 @@ def test_steps_sum_up_to_the_whole(story: str) -> None:
     assert sum(step.nodes for step in result.steps) == before.nodes - after.nodes
     assert round(sum(step.cost or 0 for step in result.steps), 2) == round((before.cost or 0) - (after.cost or 0), 2)
     assert sum(step.workloads for step in result.steps) == len({each.workload for each in result.workloads})
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_large_cluster_loses_as_many_nodes_as_round_by_round(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_rounds = told(story)
+    monkeypatch.setattr(steady_state, "LARGE", 1)
+    in_turn = told(story)
+    assert (in_turn.before.nodes, in_turn.after.nodes) == (by_rounds.before.nodes, by_rounds.after.nodes)
+    assert in_turn.after.pending == 0
 
 
 def test_requests_that_grow_drive_pods_away(tmp_path: Path) -> None:
