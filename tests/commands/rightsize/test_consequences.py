@@ -38,6 +38,26 @@ def test_the_number_of_pods_binds() -> None:
     assert (result.after.nodes_removable, result.binds[0].resource, result.binds[0].share) == (0, "pods", 0.9655)
 
 
+@pytest.mark.parametrize(
+    ("story", "resource", "freed"),
+    [
+        ("memory-binds", "memory", 2),
+        ("pods-bind", "pods", 3),
+        ("replicas-follow", "cpu", 0),
+        ("saves-40", "cpu", 2),
+    ],
+)
+def test_what_binds_is_proven_by_asking_again_with_no_end_of_it(story: str, resource: str, freed: int) -> None:
+    (bound,) = told(story).binds
+    assert (bound.resource, bound.freed) == (resource, freed)
+
+
+def test_without_autoscalers_nobody_is_asked_what_binds() -> None:
+    home = SAMPLES / "saves-40"
+    result = kwhatif.rightsize(snapshot=str(home / "cluster.json"), usage=home / "usage.json")
+    assert [(each.resource, each.freed) for each in result.binds] == [("cpu", None)]
+
+
 def test_lower_requests_mean_more_pods() -> None:
     result = told("replicas-follow")
     assert [(each.workload, each.replicas, each.then, each.unchanged_would) for each in result.rescaled] == [
