@@ -41,6 +41,7 @@ class Checkpoint:
     nominated: dict[str, list[tuple[PodInfo, str]]]
     storage: Assumptions
     node_order: IntpArray | None
+    active: BoolArray
 
 
 class Cluster(NodeInfos):
@@ -221,6 +222,7 @@ class Cluster(NodeInfos):
             {node: [(info, info.nominated) for info in infos] for node, infos in self.nominated.items()},
             self.storage.checkpoint(),
             self._searched,
+            self.active.copy(),
         )
 
     def go_back(self, to: Checkpoint) -> None:
@@ -237,8 +239,8 @@ class Cluster(NodeInfos):
             self.pods_on[row] = earlier
         self._where.update((info.uid, (info, row)) for info, row in back)
         self._tallies.back_to(to.log)
-        for row in np.flatnonzero(~self.active).tolist():
-            self.activate_node(row)
+        for row in np.flatnonzero(self.active != to.active).tolist():
+            self._set_active(row, there=bool(to.active[row]))
         self._searched = to.node_order
         for now, before in (
             (self._requested, to.requested),

@@ -148,8 +148,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         return tuple((constraint, cluster.tally(spec(constraint))) for constraint in constraints)
 
     def never_filters_or_scores(self, pod: PodInfo, cluster: Cluster) -> bool:
-        skipped = self.handle.features.spread_skips_score
-        return skipped and not any(self._spread(pod.shape, cluster, action).constraints for action in (HARD, SOFT))
+        return self.handle.features.spread_skips_score and not self._source.has_constraints(pod.shape, cluster)
 
     def sign_pod(self, pod: PodInfo) -> Signature | None:
         return None if pod.shape.spec.topology_spread_constraints or self._source.has_defaults else {}

@@ -108,11 +108,11 @@ class UsageBook:
         histogram = self.histograms.get(place)
         if histogram is None:
             histogram = self.histograms[place] = Histogram(resource)
-        histogram.add(values)
+        whole = histogram.add(values)
         if known.present:
             mine = key, container, resource
-            self.pod_peaks[mine] = max(self.pod_peaks.get(mine, 0), int(np.ceil(np.round(values.max(), 6))))
-            self.timeline.add(key, resource, times, np.ceil(np.round(values, 6) / BIN[resource]))
+            self.pod_peaks[mine] = max(self.pod_peaks.get(mine, 0), int(whole.max()))
+            self.timeline.add(key, resource, times, np.ceil(whole / BIN[resource]))
 
     def _pod(self, namespace: str, pod: str) -> KnownPod | None:
         key = namespace, pod

@@ -36,12 +36,14 @@ class Histogram:
         self.peak = 0
         self.total = 0.0
 
-    def add(self, values: FloatArray) -> None:
-        """Count samples, float64[n], each of which is finite and not negative."""
+    def add(self, values: FloatArray) -> FloatArray:
+        """Count samples, float64[n], each of which is finite and not negative; the same in whole millicores or bytes,
+        rounded up.
+        """
         if not len(values):
-            return
+            return values
         # What is finer than a billionth of a core is an accident of binary fractions: 1.1 cores are 1100 millicores.
-        exact = np.ceil(np.round(values, 6))
+        exact: FloatArray = np.ceil(values.round(6))
         self.number += len(values)
         self.total += float(values.sum())
         self.peak = max(self.peak, int(exact.max()))
@@ -52,6 +54,7 @@ class Histogram:
             grown[: len(self._counts)] = self._counts
             self._counts = grown
         self._counts[: len(counts)] += counts
+        return exact
 
     def percentile(self, percent: float) -> int:
         """The least amount that so many percent of the samples do not exceed (the nearest rank); 0 without samples."""

@@ -54,16 +54,16 @@ class Timeline:
             return
         if not len(times):
             return
-        if len(times) > 1 and not self._rows:
+        apart = _interval_of(times)
+        if not self._rows:
             # Finer steps than samples have would keep nothing but holes.
-            while self.step * 2 <= float(np.median(np.diff(times))):
+            while self.step * 2 <= apart:
                 self.step *= 2
         steps = (times // self.step).astype(np.int64)
         first, last = int(steps[0]), int(steps[-1])
         cells = np.zeros(last - first + 1, np.int32)
         np.maximum.at(cells, steps - first, np.minimum(amounts, 2**31 - 1).astype(np.int32))
-        if len(times) > 1:
-            _carry(cells, steps - first, float(np.median(np.diff(times))) / self.step)
+        _carry(cells, steps - first, apart / self.step)
         row = self._rows.get(key)
         if row is None:
             self._rows[key] = _Row(first, cells)
@@ -103,11 +103,24 @@ class Timeline:
         return whole + untimed
 
 
+def _interval_of(times: FloatArray) -> float:
+    """Seconds from one sample to the next, as most of them have it; 0 for a single one.
+
+    The lower median, which needs no more than a partition: it is asked of every series.
+    """
+    if len(times) < 2:
+        return 0.0
+    gaps = times[1:] - times[:-1]
+    middle = (len(gaps) - 1) // 2
+    gaps.partition(middle)
+    return float(gaps[middle])
+
+
 def _carry(cells: np.ndarray[tuple[int], np.dtype[np.int32]], steps: IntArray, apart: float) -> None:
     """Steps between two samples have what the first one had, where samples are further apart than steps are."""
     if apart <= 1:
         return
-    gaps = np.diff(steps)
+    gaps = steps[1:] - steps[:-1]
     width = int(np.ceil(apart))
     for shift in range(1, width):
         wide = gaps > shift

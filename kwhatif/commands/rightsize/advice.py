@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kwhatif.api.core import Container, Pod
 from kwhatif.api.quantity import Quantity
@@ -123,6 +123,7 @@ def _of_workload(
             wanted = ranges.request_within(workload.namespace, resource, wanted, limit, request)
             new_limit = _limit(request, limit, wanted, policy.rules[resource].step, with_limits, guaranteed)
             new_limit = ranges.limit_within(workload.namespace, resource, new_limit)
+            wanted = ranges.request_beside(workload.namespace, resource, wanted, new_limit)
             advice.append(
                 Advice(
                     workload=workload,
@@ -137,7 +138,35 @@ def _of_workload(
                     recommended=used is None,
                 )
             )
-    return reason, advice
+    order = [container.name for container in workload.containers]
+    return reason, sorted(_within_pod_ranges(workload, advice, ranges), key=lambda each: order.index(each.container))
+
+
+def _within_pod_ranges(workload: Workload, advice: Sequence[Advice], ranges: LimitRanges) -> Iterator[Advice]:
+    """The advice of a workload with sums that a LimitRange of type Pod lets in: all of it changes in proportion.
+
+    Upstream: capProportionallyToPodLimitRange of vertical-pod-autoscaler/pkg/utils/vpa/capping.go.
+    """
+    for resource in RESOURCES:
+        mine = [each for each in advice if each.resource == resource]
+        advised = {each.container for each in mine}
+        others = [amounts_of(each, resource) for each in workload.containers if each.name not in advised]
+        fixed = sum(request or 0 for request, _ in others)
+        limits = [*(each.new_limit for each in mine), *(limit for _, limit in others)]
+        whole_limit = None if None in limits else sum(limit or 0 for limit in limits)
+        allowed_limit = ranges.pod_limit_within(workload.namespace, resource, whole_limit)
+        whole = sum(each.advised for each in mine)
+        allowed = ranges.pod_request_within(workload.namespace, resource, whole + fixed, allowed_limit) - fixed
+        for each in mine:
+            request, limit = each.advised, each.new_limit
+            if limit is not None and whole_limit and allowed_limit is not None:
+                limit = limit * allowed_limit // whole_limit
+            if allowed > whole:
+                request = -(-request * allowed // whole)
+                limit = None if limit is None else max(limit, request)
+            elif allowed < whole:
+                request = request * max(allowed, 0) // whole
+            yield replace(each, advised=request if limit is None else min(request, limit), new_limit=limit)
 
 
 def _compute_target(

@@ -26,6 +26,7 @@ from kwhatif.simulation.edits.scaling import scale
 from kwhatif.simulation.node_pools import pool_of, resource_order_of
 from kwhatif.simulation.question import Scenario
 from kwhatif.simulation.session import PodToSchedule, pending_pods
+from kwhatif.snapshot.format.model import Snapshot
 
 PODS, VOLUMES = "pods", "volumes"
 ORIGIN = "rightsize"
@@ -59,10 +60,13 @@ class SizingTrial:
         """The cluster in its steady state with these requests, and with the replicas that autoscalers then want."""
         key = frozenset(new), frozenset(each.workload for each in scalings)
         if key not in self._known:
-            self._known[key] = self._ask(new, scalings)
+            self._known[key] = self.try_resources(new, scalings)
         return self._known[key]
 
-    def _ask(self, new: NewResources, scalings: Sequence[Scaling]) -> Consequence:
+    def try_resources(
+        self, new: NewResources, scalings: Sequence[Scaling], change: Callable[[Snapshot], Snapshot] = lambda same: same
+    ) -> Consequence:
+        """The same, not remembered, in a cluster with another ``change``."""
         draft = Draft(self.case.snapshot)
         failed = []
         if new:
@@ -74,7 +78,7 @@ class SizingTrial:
             except InputError as error:
                 failed.append(f"HorizontalPodAutoscaler {each.name}: {error.problem}; its replicas stay {each.now}")
         failed += [f"{each.owner}: {each.pods} pods are not created: {each.message}" for each in draft.failed]
-        state = reach_steady_state(self.case, draft.snapshot, asked_of(self.case, draft))
+        state = reach_steady_state(self.case, change(draft.snapshot), asked_of(self.case, draft))
         side, unpriced = _side(state, self.price)
         today = self.case.snapshot.objects.list_all(Node)
         cost = _monthly([self.price(node, state.groups) for node in today])
@@ -201,9 +205,9 @@ def _volumes(cluster: Cluster) -> tuple[Int64Array, Int64Array]:
     return most, used
 
 
-def binding(shares: Mapping[str, float]) -> str:
-    """The resource that is shortest."""
-    return max(shares, key=lambda name: (shares[name], [-each for each in resource_order_of(name)[:1]]), default="")
+def shortest_first(shares: Mapping[str, float]) -> list[str]:
+    """Resources, the one that is shortest first."""
+    return sorted(shares, key=lambda name: (-shares[name], resource_order_of(name)))
 
 
 def nodes_by_group(names: Sequence[str], groups: Mapping[str, str]) -> list[tuple[str, int]]:

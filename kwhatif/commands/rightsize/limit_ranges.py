@@ -1,10 +1,11 @@
-"""What LimitRanges let containers ask for, and quotas that would be full.
+"""What LimitRanges let containers and pods ask for, and quotas that would be full.
 
 Upstream: plugin/pkg/admission/limitranger/admission.go.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.snapshot.format.model import Snapshot
 
+CONTAINER, POD = "Container", "Pod"
+
 
 @dataclass(frozen=True)
 class _Range:
-    """Bounds of one resource in one namespace, in millicores or bytes; ``ratio`` is of limit to request."""
+    """Bounds of one resource in one namespace, in millicores or bytes; ``ratio`` is the most of limit to request."""
 
     least: int | None
     most: int | None
@@ -23,17 +26,17 @@ class _Range:
 
 
 class LimitRanges:
-    """The limits of ``Container`` type by namespace and resource; several of one namespace all hold."""
+    """The limits of ``Container`` and ``Pod`` type by namespace and resource; several of one namespace all hold."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._ranges: dict[tuple[str, str], list[_Range]] = {}
+        self._ranges: dict[tuple[str, str, str], list[_Range]] = {}
         for obj in snapshot.whole.get("LimitRange", ()):
             namespace = obj["metadata"].get("namespace") or "default"
             for limit in (obj.get("spec") or {}).get("limits") or ():
-                if limit.get("type") == "Container":
-                    self._add(namespace, limit)
+                if limit.get("type") in (CONTAINER, POD):
+                    self._add(limit["type"], namespace, limit)
 
-    def _add(self, namespace: str, limit: Mapping[str, Any]) -> None:
+    def _add(self, kind: str, namespace: str, limit: Mapping[str, Any]) -> None:
         for resource in ("cpu", "memory"):
             ratio = amount_in(limit.get("maxLimitRequestRatio"), resource, plain=True)
             found = _Range(
@@ -41,14 +44,14 @@ class LimitRanges:
                 amount_in(limit.get("max"), resource),
                 None if ratio is None else ratio / 1000,
             )
-            self._ranges.setdefault((namespace, resource), []).append(found)
+            self._ranges.setdefault((kind, namespace, resource), []).append(found)
 
     def request_within(self, namespace: str, resource: str, wanted: int, limit: int | None, request: int | None) -> int:
-        """The nearest request that a namespace lets in.
+        """The nearest request of a container that a namespace lets in, given the limit and the request of today.
 
-        A limit that follows the request keeps its ratio; one that the ratio forbids today is left to the API server.
+        A limit that follows the request keeps its ratio.
         """
-        for each in self._ranges.get((namespace, resource), ()):
+        for each in self._ranges.get((CONTAINER, namespace, resource), ()):
             if each.least is not None:
                 wanted = max(wanted, each.least)
             if each.most is not None:
@@ -59,11 +62,35 @@ class LimitRanges:
         return wanted
 
     def limit_within(self, namespace: str, resource: str, limit: int | None) -> int | None:
-        """The nearest limit that a namespace lets in."""
-        for each in self._ranges.get((namespace, resource), ()):
+        """The nearest limit of a container that a namespace lets in."""
+        for each in self._ranges.get((CONTAINER, namespace, resource), ()):
             if limit is not None and each.most is not None:
                 limit = min(limit, each.most)
         return limit
+
+    def request_beside(self, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
+        """The nearest request of a container beside a limit that ``maxLimitRequestRatio`` lets in."""
+        return self._at_ratio(CONTAINER, namespace, resource, wanted, limit)
+
+    def pod_request_within(self, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
+        """The nearest sum of a pod's requests that a namespace lets in, given the sum of its limits."""
+        for each in self._ranges.get((POD, namespace, resource), ()):
+            wanted = wanted if each.least is None else max(wanted, each.least)
+        wanted = self._at_ratio(POD, namespace, resource, wanted, limit)
+        return self.pod_limit_within(namespace, resource, wanted) or wanted
+
+    def pod_limit_within(self, namespace: str, resource: str, limit: int | None) -> int | None:
+        """The nearest sum of a pod's limits that a namespace lets in."""
+        for each in self._ranges.get((POD, namespace, resource), ()):
+            if limit is not None and each.most is not None:
+                limit = min(limit, each.most)
+        return limit
+
+    def _at_ratio(self, kind: str, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
+        for each in self._ranges.get((kind, namespace, resource), ()):
+            if limit is not None and each.ratio:
+                wanted = max(wanted, math.ceil(round(limit / each.ratio, 6)))
+        return wanted
 
 
 def amount_in(amounts: Mapping[str, Any] | None, resource: str, *, plain: bool = False) -> int | None:

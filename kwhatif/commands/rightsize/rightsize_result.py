@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kwhatif.commands.rightsize.advice import Advice, totals
-from kwhatif.commands.rightsize.consequence import Consequence, binding, format_quantity, nodes_by_group
+from kwhatif.commands.rightsize.consequence import Consequence, format_quantity, nodes_by_group
 from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
+from kwhatif.commands.rightsize.relaxation import Bound
 from kwhatif.commands.rightsize.resizing import resize_of
 from kwhatif.commands.rightsize.result import (
     Binding,
@@ -36,13 +37,14 @@ def rightsize_result(
     findings: Findings,
     before: Consequence,
     after: Consequence,
+    bounds: Sequence[Bound],
     steps: Sequence[Step],
     fidelity: Fidelity,
 ) -> RightsizeResult:
     """The answer."""
     book, features = findings.read.book, case.setup.features
     advice = findings.advised.advice
-    binds = tuple(_bindings(before, after))
+    binds = tuple(_build_binding(each, before, after) for each in bounds)
     return RightsizeResult(
         policy=policy.words,
         usage=usage_read(findings.read),
@@ -95,17 +97,16 @@ def _build_rescaled(each: Scaling) -> Rescaled:
     )
 
 
-def _bindings(before: Consequence, after: Consequence) -> Iterator[Binding]:
-    for pool, shares in after.shares.items():
-        resource = binding(shares)
-        if resource:
-            yield Binding(
-                pool=pool,
-                resource=resource,
-                share=shares[resource],
-                before=before.shares.get(pool, {}).get(resource),
-                shares=dict(shares),
-            )
+def _build_binding(bound: Bound, before: Consequence, after: Consequence) -> Binding:
+    shares = after.shares[bound.pool]
+    return Binding(
+        pool=bound.pool,
+        resource=bound.resource,
+        share=shares[bound.resource],
+        before=before.shares.get(bound.pool, {}).get(bound.resource),
+        shares=dict(shares),
+        freed=bound.freed,
+    )
 
 
 def _outcome(
@@ -187,6 +188,8 @@ _IN_WORDS = {"pods": "the number of pods", "cpu": "CPU"}
 
 def _tight(binds: Sequence[Binding]) -> str:
     told = [
-        f"{_IN_WORDS.get(each.resource, each.resource)} binds in pool {each.pool} ({each.share:.0%})" for each in binds
+        f"{_IN_WORDS.get(each.resource, each.resource)} {'is shortest' if each.freed == 0 else 'binds'} "
+        f"in pool {each.pool} ({each.share:.0%})"
+        for each in binds
     ]
     return format_some(told, 3) if told else ""

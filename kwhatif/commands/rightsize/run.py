@@ -20,6 +20,7 @@ from kwhatif.commands.rightsize.horizontal import scalings
 from kwhatif.commands.rightsize.limit_ranges import LimitRanges
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy, default_policy, read_rightsizing_policy
 from kwhatif.commands.rightsize.prices import price_by
+from kwhatif.commands.rightsize.relaxation import find_bounds
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import rightsize_result
 from kwhatif.commands.rightsize.steady_state import LARGE
@@ -73,6 +74,7 @@ class Rightsize(Question[RightsizeResult]):
         before = asking.ask({})
         after = asking.ask(findings.new, findings.scalings)
         _warn(before, after, notes)
+        bounds = list(find_bounds(asking, findings.new, findings.scalings, after))
         case.session, case.session_after = before.state.first, after.state.session
         if case.inputs.with_map:
             case.initial_state = observe_cluster(before.state.session.cluster, before.state.session.snapshot)
@@ -87,7 +89,7 @@ class Rightsize(Question[RightsizeResult]):
             if self.write:
                 written = write_advice(self.write, self.written_as, findings.changes, findings.scalings)
                 notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
-            return rightsize_result(case, policy, findings, before, after, steps, fidelity)
+            return rightsize_result(case, policy, findings, before, after, bounds, steps, fidelity)
 
         return PendingResult([basis], result, after.state.placements)
 
@@ -110,7 +112,10 @@ def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
         some = ", ".join(after.unpriced[:3])
         notes.warn(f"nobody knows the price of {len(after.unpriced)} nodes, such as {some}: they are in no cost")
     if before.state.removed is not None and before.side.nodes > LARGE:
-        notes.note(f"more than {LARGE} nodes: those that could go one after the other are taken away at once")
+        notes.note(
+            f"more than {LARGE} nodes: all that one loop of cluster-autoscaler finds removable are drained one after "
+            "the other before the next loop looks, and which resource binds is not proven by asking again"
+        )
     if before.state.removed is None:
         notes.note("no autoscaler was asked which nodes could go: --autoscale FILE names one")
 

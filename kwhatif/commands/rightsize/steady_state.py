@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from datetime import timedelta
@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.node_provisioning import NodeClaim
-from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroups, is_of_daemon_set
+from kwhatif.autoscaling.cluster_autoscaler.eligibility import eligibility
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.autoscale.groups_plan import bound_pods, removed_together, unneeded_wait, without_nodes
-from kwhatif.golang.parsing import SECOND
-from kwhatif.progress import report_progress
+from kwhatif.progress import report_progress, track
 from kwhatif.results.place import Placement
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, build_autoscaling_context
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, build_karpenter_snapshot
@@ -30,11 +31,7 @@ from kwhatif.snapshot.format.model import Snapshot
 
 MOST_ROUNDS = 500
 LARGE = 200
-"""Nodes; a cluster with more of them has its unneeded ones taken away all at once."""
-LOOPS = 4
-"""So many loops look for unneeded nodes before some of them go."""
-SCAN = 10 * SECOND
-"""From one loop to the next (--scan-interval)."""
+"""Nodes; in a cluster with more of them all that one loop finds removable are drained before the next loop."""
 
 
 @dataclass
@@ -102,37 +99,18 @@ def _groups_of(scaler: Scaler, session: Session) -> dict[str, str]:
 
 def _remove_nodes(state: SteadyState, scaler: Scaler) -> None:
     """Rounds of each autoscaler, as long as one of them takes nodes away."""
-    scale_downs = [
-        scale_down for each in scaler.autoscalers if (scale_down := _scale_down_of(each, scaler)) is not None
-    ]
+    scale_downs = [found for each in scaler.autoscalers if (found := _scale_down_of(each, scaler)) is not None]
     for done in range(MOST_ROUNDS):
         report_progress("Taking nodes away", "rounds", done)
-        for scale_down in scale_downs:
-            gone = next(
-                (
-                    each
-                    for each in scale_down.candidates(state)
-                    if each and _drain_nodes(state, each, scale_down.helper)
-                ),
-                None,
-            )
-            if gone:
-                scale_down.forget_nodes(gone)
-                break
-        else:
+        if not any(each.remove_nodes(state) for each in scale_downs):
             return
 
 
 class _ScaleDown(Protocol):
-    """An autoscaler that takes nodes away; ``helper`` buys machines in their place, if it does so."""
+    """An autoscaler that takes nodes away."""
 
-    helper: Scaler | None
-
-    def candidates(self, state: SteadyState) -> Iterator[set[str]]:
-        """The nodes that go next, at once; fewer each time, should those before not be able to."""
-
-    def forget_nodes(self, names: Collection[str]) -> None:
-        """They are gone."""
+    def remove_nodes(self, state: SteadyState) -> bool:
+        """One round: nodes go, and their pods find others. Whether any could go."""
 
 
 def _scale_down_of(autoscaler: object, scaler: Scaler) -> _ScaleDown | None:
@@ -144,87 +122,127 @@ def _scale_down_of(autoscaler: object, scaler: Scaler) -> _ScaleDown | None:
 class _GroupScaleDown:
     """cluster-autoscaler: nodes that have been unneeded for long enough, as many as go at once, as in ``until_quiet``.
 
-    In a large cluster that would take hundreds of rounds, since few nodes are drained at a time. There all those go at
-    once that it could remove one after the other: its simulation has found a place for the pods of each with all those
-    before it gone.
+    In a large cluster that would take hundreds of rounds, since few nodes are drained at a time. There a round goes
+    through all nodes that one loop finds removable, and drains one after the other, as long as the node is still used
+    little enough and its pods find other nodes.
     """
-
-    helper: Scaler | None = None
 
     def __init__(self, autoscaler: GroupAutoscaler, scaler: Scaler) -> None:
         self._known, self._now = autoscaler.known, scaler.now
 
-    def candidates(self, state: SteadyState) -> Iterator[set[str]]:
+    def remove_nodes(self, state: SteadyState) -> bool:
         world = build_autoscaling_context(state.session, self._known, state.waiting, self._now)
         wait = unneeded_wait(world)
         self._now += timedelta(seconds=wait)
-        if len(state.session.cluster) > LARGE:
-            yield _removable(world, wait)
-        yield removed_together(world, wait)
+        if len(state.session.cluster) > LARGE and state.session.driver.undoable:
+            gone = _drain_in_turn(state, world, _removable(world))
+        else:
+            gone = removed_together(world, wait)
+            if not gone or not _drain_together(state, gone, None):
+                return False
+        self._known = without_nodes(self._known, gone)
+        return bool(gone)
 
-    def forget_nodes(self, names: Collection[str]) -> None:
-        self._known = without_nodes(self._known, names)
 
-
-def _removable(world: AutoscalingContext, wait: int) -> set[str]:
-    """All nodes that a few loops find unneeded and that may go, without regard to how many are drained at a time."""
-    autoscaler, unneeded = StaticAutoscaler(), 0
-    for number in range(LOOPS):
-        loop = autoscaler.loop(replaced(world, now=world.now + number * SCAN), up=False, down=True)
-        # Each loop looks for some more unneeded nodes than the last one had.
-        if len(loop.scale_down.unneeded) == unneeded:
-            break
-        unneeded = len(loop.scale_down.unneeded)
-    later = replaced(world, now=world.now + LOOPS * SCAN + wait * SECOND)
-    found = autoscaler.loop(later, up=False, down=True).scale_down
-    return {name for part in found.removable or () for name in part}
+def _removable(world: AutoscalingContext) -> list[str]:
+    """All nodes that a loop would remove if it looked at each, none had to be unneeded for a time, and none waited for
+    others to be drained.
+    """
+    groups = [
+        replaced(group, settings=replaced(group.settings, scale_down_unneeded_time=0, scale_down_unready_time=0))
+        for group in world.groups
+    ]
+    flags = replaced(world.flags, max_scale_down_parallelism=len(world.nodes))
+    found = StaticAutoscaler().loop(replaced(world, groups=NodeGroups(groups), flags=flags), up=False, down=True)
+    return [name for part in found.scale_down.removable or () for name in part]
 
 
 class _PoolConsolidation:
-    """Karpenter: the nodes of the first command that any of its methods comes to."""
+    """Karpenter: the nodes of the first command that any of its methods comes to, and machines in their place."""
 
     def __init__(self, autoscaler: PoolAutoscaler, scaler: Scaler) -> None:
         self._autoscaler, self._now = autoscaler, scaler.now
-        self.helper: Scaler | None = replaced(scaler, autoscalers=[autoscaler])
+        self._helper = replaced(scaler, autoscalers=[autoscaler])
 
-    def candidates(self, state: SteadyState) -> Iterator[set[str]]:
+    def remove_nodes(self, state: SteadyState) -> bool:
         snapshot = state.session.snapshot.copy()
         snapshot.objects.put(Pod, [*bound_pods(state.session), *state.waiting])
         world = build_karpenter_snapshot(
             snapshot, self._autoscaler.known, self._autoscaler.pools, self._now, state.waiting
         )
-        for method in METHODS:
-            command = consolidate(world, method).command
-            if command is not None:
-                yield {each.name for each in command.nodes}
+        commands = (consolidate(world, method).command for method in METHODS)
+        return any(
+            _drain_together(state, {each.name for each in command.nodes}, self._helper)
+            for command in commands
+            if command is not None
+        )
 
-    def forget_nodes(self, names: Collection[str]) -> None:
-        """What Karpenter knows of its nodes is in the cluster itself."""
 
-
-def _drain_nodes(state: SteadyState, going: Collection[str], helper: Scaler | None) -> bool:
+def _drain_together(state: SteadyState, going: Collection[str], helper: Scaler | None) -> bool:
     """Nodes go, and their pods are made again; not if one of these found no node, which no autoscaler would let be."""
     session = state.session
-    cluster = session.cluster
-    staying = [pod for pod in bound_pods(session) if pod.spec.node_name not in going]
-    leaving = [info.pod for info, row in cluster.pods() if cluster.columns.names[row] in going]
-    moving = [_recreate(pod) for pod in leaving if not pod.is_mirror and not is_of_daemon_set(pod)]
-    snapshot = session.snapshot.copy()
-    snapshot.objects.put(Node, [node for node in cluster.columns.given if node.name not in going])
-    snapshot.objects.put(Pod, staying)
-    gone = {node.spec.provider_id for node in cluster.columns.given if node.name in going}
-    claims = [claim for claim in snapshot.objects.list_all(NodeClaim) if claim.status.provider_id not in gone]
-    snapshot.objects.put_if_any(NodeClaim, claims)
-    then = session.with_snapshot(snapshot)
+    names = session.cluster.columns.names
+    moving = [_recreate(info.pod) for info, row in session.cluster.pods() if names[row] in going and _is_movable(info)]
+    then = _session_without(session, going)
     run = PlacementRun(then, helper)
     asked = [PodToSchedule(pod, ran_before=True) for pod in (*moving, *state.waiting)]
     run.schedule_all(asked)
-    left = _unscheduled_pods(then, run, asked)
-    if len(left) > len(state.waiting):
+    unscheduled = _unscheduled_pods(then, run, asked)
+    if len(unscheduled) > len(state.waiting):
         return False
-    state.session, state.waiting = then, left
+    state.session, state.waiting = then, unscheduled
     state.evicted += [pod.key for pod in moving]
     return True
+
+
+def _drain_in_turn(state: SteadyState, world: AutoscalingContext, names: Sequence[str]) -> list[str]:
+    """Drain nodes one after the other, each in the cluster that the one before left; those that are gone then.
+
+    A node stays if its pods by now need more of it than the autoscaler allows, or if one of them found no other node.
+    """
+    session = state.session
+    cluster, driver = session.cluster, session.driver
+    gone: list[str] = []
+    for name in track(names, "Draining", "nodes"):
+        row = cluster.columns.row(name)
+        assert row is not None
+        if eligibility(world, cluster.columns.nodes[row], cluster.pods_on[row])[0]:
+            continue
+        before = cluster.checkpoint()
+        moving = [_recreate(info.pod) for info in cluster.pods_on[row] if _is_movable(info)]
+        cluster.nominated.pop(name, None)
+        cluster.forget_all(cluster.pods_on[row], row)
+        cluster.deactivate_node(row)
+        driver.begin_anew(driver.shared.next_start)
+        run = PlacementRun(session)
+        asked = [PodToSchedule(pod, ran_before=True) for pod in moving]
+        run.schedule_all(asked)
+        if _unscheduled_pods(session, run, asked):
+            cluster.go_back(before)
+            driver.begin_anew(driver.shared.next_start)
+            continue
+        gone.append(name)
+        state.evicted += [pod.key for pod in moving]
+    if gone:
+        state.session = _session_without(session, gone)
+    return gone
+
+
+def _is_movable(info: PodInfo) -> bool:
+    """Whether the pod is made again elsewhere when its node goes."""
+    return not info.pod.is_mirror and not is_of_daemon_set(info.pod)
+
+
+def _session_without(session: Session, going: Collection[str]) -> Session:
+    """A session of the cluster as it is, without these nodes and all that is on them."""
+    nodes = session.cluster.columns.given
+    snapshot = session.snapshot.copy()
+    snapshot.objects.put(Node, [node for node in nodes if node.name not in going])
+    snapshot.objects.put(Pod, [pod for pod in bound_pods(session) if pod.spec.node_name not in going])
+    gone = {node.spec.provider_id for node in nodes if node.name in going}
+    claims = [claim for claim in snapshot.objects.list_all(NodeClaim) if claim.status.provider_id not in gone]
+    snapshot.objects.put_if_any(NodeClaim, claims)
+    return session.with_snapshot(snapshot, shapes=session.cluster.shapes)
 
 
 def _recreate(pod: Pod) -> Pod:

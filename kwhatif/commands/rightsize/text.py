@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kwhatif.commands.rightsize.page_data import sizing_data
-from kwhatif.commands.rightsize.result import RightsizeResult, Risk, Side, SizedContainer, Step
+from kwhatif.commands.rightsize.result import Binding, RightsizeResult, Risk, Side, SizedContainer, Step
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
@@ -30,7 +30,9 @@ def rightsize_blocks(result: RightsizeResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     blocks += build_table("BEFORE AND AFTER", ("at rest", "before", "after"), _sides(result.before, result.after))
-    blocks += build_table("WHAT BINDS", ("pool", "resource", "before", "after", "others"), _binds(result))
+    blocks += build_table(
+        "WHAT BINDS", ("pool", "resource", "before", "after", "others", "with no end of it"), _binds(result)
+    )
     blocks += _steps(result)
     blocks += build_table(
         "REPLICAS THAT FOLLOW",
@@ -102,7 +104,13 @@ def _binds(result: RightsizeResult) -> Iterator[tuple[str, ...]]:
     for each in result.binds:
         others = ", ".join(f"{name} {share:.0%}" for name, share in each.shares.items() if name != each.resource)
         before = NONE if each.before is None else f"{each.before:.0%}"
-        yield each.pool or NONE, each.resource, before, f"{each.share:.0%}", others or NONE
+        yield each.pool or NONE, each.resource, before, f"{each.share:.0%}", others or NONE, _freed(each)
+
+
+def _freed(each: Binding) -> str:
+    if each.freed is None:
+        return NONE
+    return f"{format_count(each.freed, 'more node goes', 'more nodes go')}" if each.freed else "no more node goes"
 
 
 def _steps(result: RightsizeResult) -> list[Block]:

@@ -125,6 +125,12 @@ class ConstraintSource:
             return cluster.owners.default_selector(shape) if wanted else None
         return tuple(shape.labels.get(key) for constraint in own for key in constraint.match_label_keys or ())
 
+    def has_constraints(self, shape: PodShape, cluster: Cluster) -> bool:
+        """Whether ``constraints_of`` has any, whatever their ``whenUnsatisfiable``."""
+        if shape.spec.topology_spread_constraints:
+            return True
+        return bool(self._defaults) and not cluster.owners.default_selector(shape).empty
+
     def constraints_of(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
         """The pod's constraints with this ``whenUnsatisfiable``; the defaults if it has none of its own."""
         own = shape.spec.topology_spread_constraints

@@ -134,6 +134,42 @@ def test_a_limit_range_bounds_the_advice(tmp_path: Path) -> None:
     assert (row(result, "cpu").advised, row(result, "memory").advised) == ("300m", "256Mi")
 
 
+LIMITED: dict[str, tuple[Object, Object | None, tuple[str, str | None]]] = {
+    "a request is no less than the ratio leaves it beside a limit that stays": (
+        {"type": "Container", "maxLimitRequestRatio": {"cpu": "2"}},
+        {"cpu": "2"},
+        ("1", "2"),
+    ),
+    "a ratio says nothing of a container without a limit": (
+        {"type": "Container", "maxLimitRequestRatio": {"cpu": "2"}},
+        None,
+        ("115m", None),
+    ),
+    "a pod asks for no less than the minimum": ({"type": "Pod", "min": {"cpu": "400m"}}, None, ("400m", None)),
+    "a pod asks for no more than the maximum": ({"type": "Pod", "max": {"cpu": "90m"}}, None, ("90m", None)),
+    "a pod's limits are no more than the maximum": ({"type": "Pod", "max": {"cpu": "1"}}, {"cpu": "2"}, ("115m", "1")),
+    "a pod's request is no less than the ratio leaves it": (
+        {"type": "Pod", "maxLimitRequestRatio": {"cpu": "4"}},
+        {"cpu": "2"},
+        ("500m", "2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LIMITED)
+def test_limit_ranges(what: str, tmp_path: Path) -> None:
+    bounds, limits, said = LIMITED[what]
+    limited = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "a", "namespace": "shop"}}
+    result = asked(
+        tmp_path,
+        [node("a"), *workload("web", ["a"], limits=limits), {**limited, "spec": {"limits": [bounds]}}],
+        used("web", 1, [0.1], [2**20]),
+        sizing=policy(controlledValues="RequestsOnly"),
+    )
+    found = row(result, "cpu")
+    assert (found.advised, found.new_limit) == said
+
+
 @pytest.mark.parametrize(
     "exclusion",
     [{"namespaces": ["shop"]}, {"workloads": ["Deployment/shop/web"]}, {"selector": "app in (web)"}],

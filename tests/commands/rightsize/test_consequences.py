@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.commands.rightsize import steady_state
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.errors import InputError, UsageError
 from tests.commands.rightsize.clusters import GROUPS, Object, asked, node, row, used, workload
@@ -35,6 +36,26 @@ def test_cpu_goes_down_and_no_node_goes_since_memory_binds() -> None:
 def test_the_number_of_pods_binds() -> None:
     result = told("pods-bind")
     assert (result.after.nodes_removable, result.binds[0].resource, result.binds[0].share) == (0, "pods", 0.9655)
+
+
+@pytest.mark.parametrize(
+    ("story", "resource", "freed"),
+    [
+        ("memory-binds", "memory", 2),
+        ("pods-bind", "pods", 3),
+        ("replicas-follow", "cpu", 0),
+        ("saves-40", "cpu", 2),
+    ],
+)
+def test_what_binds_is_proven_by_asking_again_with_no_end_of_it(story: str, resource: str, freed: int) -> None:
+    (bound,) = told(story).binds
+    assert (bound.resource, bound.freed) == (resource, freed)
+
+
+def test_without_autoscalers_nobody_is_asked_what_binds() -> None:
+    home = SAMPLES / "saves-40"
+    result = kwhatif.rightsize(snapshot=str(home / "cluster.json"), usage=home / "usage.json")
+    assert [(each.resource, each.freed) for each in result.binds] == [("cpu", None)]
 
 
 def test_lower_requests_mean_more_pods() -> None:
@@ -76,6 +97,15 @@ def test_steps_sum_up_to_the_whole(story: str) -> None:
     assert sum(step.nodes for step in result.steps) == before.nodes - after.nodes
     assert round(sum(step.cost or 0 for step in result.steps), 2) == round((before.cost or 0) - (after.cost or 0), 2)
     assert sum(step.workloads for step in result.steps) == len({each.workload for each in result.workloads})
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_large_cluster_loses_as_many_nodes_as_round_by_round(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_rounds = told(story)
+    monkeypatch.setattr(steady_state, "LARGE", 1)
+    in_turn = told(story)
+    assert (in_turn.before.nodes, in_turn.after.nodes) == (by_rounds.before.nodes, by_rounds.after.nodes)
+    assert in_turn.after.pending == 0
 
 
 def test_requests_that_grow_drive_pods_away(tmp_path: Path) -> None:
