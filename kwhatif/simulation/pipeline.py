@@ -191,7 +191,10 @@ def mapping(inquiry: PipelineState) -> PipelineState:
         report_start("Mapping the cluster")
         ends = [observe_cluster((case.session_after or case.session).cluster, case.snapshot) for case in inquiry.cases]
         first = inquiry.cases[0].initial_state
-        looks = {"A": ends[0], "B": ends[1]} if len(ends) > 1 or first is None else {"before": first, "after": ends[0]}
+        if len(ends) > 1:
+            looks = {"A": ends[0], "B": ends[1]}
+        else:
+            looks = {"now": ends[0]} if first is None else {"before": first, "after": ends[0]}
         inquiry.result.set_cluster_map(build_map(looks))
         if inquiry.pending_recorder is not None and inquiry.answer is not None:
             reports = inquiry.pending_recorder.reports({each.pod: each for each in inquiry.answer.placements})

@@ -36,6 +36,7 @@ COMMANDS = {
     "sweep": f"sweep {SAMPLES}/sweep/training.yaml --replay all --space {SAMPLES}/sweep/space.yaml "
     f"--snapshot {SAMPLES}/sweep/cluster.yaml --workers 1",
     "backtest": f"backtest {SAMPLES}/cluster",
+    "day": f"backtest data/recorded-day.jsonl.gz --policy {SAMPLES}/policies/most-allocated.yaml",
     "rightsize": f"rightsize --snapshot {SAMPLES}/usage/saves-40/cluster.json "
     f"--usage {SAMPLES}/usage/saves-40/usage.json --autoscale {SAMPLES}/usage/saves-40/groups.yaml --steps",
     "info": f"snapshot info {SAMPLES}/cluster",
