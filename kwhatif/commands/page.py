@@ -17,6 +17,7 @@ from kwhatif.commands.spec import all_specs, load
 from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, Table, Verdict, flatten_blocks
 from kwhatif.render.html.drawings import (
     drained_nodes,
+    groups_data,
     json_in_page,
     map_data,
     matrices_of,
@@ -104,6 +105,7 @@ def page_data(result: Result) -> dict[str, Any]:
         "map": map_data(found) if found is not None else None,
         "pods": pods_data(result, nodes),
         "drained": drained_nodes(result),
+        "groups": groups_data(result),
         "matrices": matrices_of(result),
         "findings": None,
         "story": story_data(result),

@@ -62,6 +62,24 @@ function zoneWords(zone) {
   return failure ? ` · if it fails: ${failure.words.split(',', 1)[0]}` : '';
 }
 
+/** How many of each group of pods fit in a domain, which is a pool on this map. */
+function domainWords(pool) {
+  const tried = GIVEN.groups.flatMap(({ domains }) => domains).filter(({ name }) => name && name === pool);
+  return tried.map(({ words, chosen }) => ` · ${chosen ? '✓' : '✗'} ${words}`).join('');
+}
+
+/** The frame of a domain in which a group runs, or of one in which it does not fit. */
+function domainStyle(pool) {
+  const tried = GIVEN.groups.flatMap(({ domains }) => domains).filter(({ name }) => name && name === pool);
+  if (!tried.length) return {};
+  return { borderColor: colour(tried.some(({ chosen }) => chosen) ? 'good' : 'bad'), borderWidth: 4 };
+}
+
+/** What became of each group of pods, above the map. */
+function groupLines() {
+  return GIVEN.groups.map(({ text, good }) => element('p', { class: `flag ${good ? 'good' : 'bad'}` }, `${good ? '✓' : '✗'} ${text}`));
+}
+
 function clusterMap() {
   const { nodes, states, resources } = CLUSTER;
   let state = CLUSTER.last;
@@ -114,10 +132,12 @@ function clusterMap() {
       show: true, height: size, color: colour('quiet'), fontSize: 11, overflow: 'truncate', padding: [0, 4],
     });
     const group = { borderColor: colour('raised'), borderWidth: 3, gapWidth: 3, color: colour('raised') };
+    const poolGroup = (pool) => ({ ...group, borderWidth: 2, gapWidth: 1, ...domainStyle(pool) });
     const data = [...zones].map(([zone, pools]) => ({
       name: `${zone || 'no zone'}${zoneWords(zone)}`, failure: zoneFailure(zone), itemStyle: group, upperLabel: header(20),
       children: [...pools].map(([pool, children]) => ({
-        name: `${pool || 'no pool'} · ${children.length}`, itemStyle: { ...group, borderWidth: 2, gapWidth: 1 }, upperLabel: header(18), children,
+        name: `${pool || 'no pool'} · ${children.length}${domainWords(pool)}`, itemStyle: poolGroup(pool), children,
+        upperLabel: { ...header(18), ...(domainWords(pool) ? { color: colour('raised') } : {}) },
       })),
     }));
     return {
@@ -215,7 +235,7 @@ function clusterMap() {
   }
   said.textContent = describe();
   box.setAttribute('aria-label', `Map of the cluster. ${describe()} The table of nodes below says the same.`);
-  return part('The cluster', tools, said, box, legend, nodeTable());
+  return part('The cluster', ...groupLines(), tools, said, box, legend, nodeTable());
 }
 
 /** A node in a few lines. */
