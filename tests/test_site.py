@@ -55,6 +55,25 @@ def test_a_link_of_the_repository_leads_to_the_same_on_the_site(
     assert site["repository"].relinked(f"see [it]({link}).", page) == f"see [it]({there})."
 
 
+def test_bars_in_the_code_of_a_table_are_plain_on_the_site(site: dict[str, ModuleType]) -> None:
+    page = "| `-o wide\\|json` | a \\| b |\n| --- | --- |\n\nno table: `a\\|b`"
+    assert site["repository"].without_escaped_pipes(page) == page.replace("wide\\|json", "wide|json")
+
+
+def test_links_of_the_site_lead_to_files(site: dict[str, ModuleType], tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "map.png").touch()
+    (tmp_path / "index.html").write_text('<a href="deep/page.html#part">a</a> <img alt="" src="map.png">', "utf-8")
+    links = ("../index.html", "..", "../none.html", "https://kubernetes.io", "#here", "mailto:nobody@example.com")
+    (tmp_path / "deep" / "page.html").write_text("".join(f'<a href="{link}">a</a>' for link in links), "utf-8")
+    assert site["repository"].broken_links(tmp_path) == ["deep/page.html: ..", "deep/page.html: ../none.html"]
+
+
+def test_a_command_goes_on_in_the_next_line(site: dict[str, ModuleType]) -> None:
+    block = "```console\n$ kwhatif place a.yaml \\\n    --snapshot b\n1 of 1 pods placed\n```\n"
+    assert site["pictures"].commands(block) == ["kwhatif place a.yaml --snapshot b"]
+
+
 def test_the_reference_names_all_commands_rules_and_plugins(site: dict[str, ModuleType]) -> None:
     pages = site["reference"].pages()
     assert all(f"## kwhatif {name}\n" in pages["reference/commands.md"] for name in commands_of(""))

@@ -23,6 +23,7 @@ MOST_LINES = 48
 """Longer answers are cut in the picture; the text below it has all of them."""
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CONTINUATION = re.compile(r"\s*\\\n\s*")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 
@@ -58,8 +59,9 @@ class Picture:
 
 
 def commands(text: str) -> list[str]:
-    """Each ``$`` line of the page's console blocks."""
-    return [line[2:] for block in _BLOCK.findall(text) for line in block.split("\n") if line.startswith("$ ")]
+    """Each ``$`` line of the page's console blocks, with the lines that it goes on in."""
+    blocks = (_CONTINUATION.sub(" ", block) for block in _BLOCK.findall(text))
+    return [line[2:] for block in blocks for line in block.split("\n") if line.startswith("$ ")]
 
 
 def taken(wanted: Sequence[str]) -> dict[str, Picture]:

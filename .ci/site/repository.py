@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -51,3 +52,33 @@ def relinked(text: str, page: str) -> str:
         return f"]({there}{match[2] or ''})"
 
     return _LINK.sub(moved, text)
+
+
+_CODE = re.compile(r"(`+)(.+?)\1")
+
+
+def without_escaped_pipes(text: str) -> str:
+    """The page with plain bars in the code of its tables: GitHub wants them escaped there, the site would show that."""
+
+    def plain(match: re.Match[str]) -> str:
+        return match[0].replace("\\|", "|")
+
+    return "\n".join(_CODE.sub(plain, line) if line.startswith("|") else line for line in text.split("\n"))
+
+
+_REFERENCE = re.compile(r'<(?:a|img|link|script|source)\b[^>]*?\b(?:href|src)="([^"]*)"')
+
+
+def broken_links(site: Path) -> list[str]:
+    """Links between pages of a site that lead to no file, as ``page: link``; a directory is none, as it opens from disk
+    as a list of files.
+    """
+    broken = []
+    for page in sorted(site.rglob("*.html")):
+        if page.name == "404.html" or "reports" in page.relative_to(site).parts:
+            continue
+        for link in dict.fromkeys(_REFERENCE.findall(page.read_text("utf-8"))):
+            path = unquote(link.partition("#")[0].partition("?")[0])
+            if path and not urlsplit(link).scheme and not (page.parent / path).is_file():
+                broken.append(f"{page.relative_to(site).as_posix()}: {link}")
+    return broken

@@ -46,5 +46,6 @@ def chances(
     source = cluster.require_source()
     check_stdin(*files, source, engine.policy, *(edits.edits or ()))
     question = Chances(**vars(options), executor=fleet.back, rows=fleet.rows)
-    result = ask(question, Scenario(Inputs(source, files, namespace, edits or None, reading), engine))
+    asked = Inputs(source, files, namespace, edits or None, reading, with_map=answer.is_mapped)
+    result = ask(question, Scenario(asked, engine))
     answer.finish(result, lambda everything: chances_blocks(result, everything=everything))

@@ -12,7 +12,15 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.fleet_options import FleetFlags
 from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import ManifestFlags, Namespace, Tables, TablesOutput, option
-from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -124,7 +132,8 @@ def outage(
     )
     need: Any = _words(require) or ("back",)
     question = Outage(wanted, _words(survive), need, unreachable, fleet.back, fleet.rows)
-    result = ask(question, Scenario(Inputs(source, files, namespace, edits or None, reading), engine))
+    asked = Inputs(source, files, namespace, edits or None, reading, with_map=is_mapped(reports))
+    result = ask(question, Scenario(asked, engine))
     write_result_reports(reports, result, lambda: outage_blocks(result))
     text = render_result(result, output, lambda: outage_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

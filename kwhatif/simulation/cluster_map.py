@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.api.pod_groups import PodGroup
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.results.base import ClusterMap, MappedNode, MappedPod
 from kwhatif.simulation.node_pools import is_ready, pool_of, resource_order_of, zone_of
@@ -48,6 +50,12 @@ def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
             asks[index] = {**dict(zip(resources, shapes.requests[index].tolist(), strict=False)), PODS: 1}
         found[info.key] = (columns.names[row], asks[index])
     return ClusterObservation(nodes, found)
+
+
+def group_topology_key(snapshot: Snapshot) -> str:
+    """The label whose values are the domains of the snapshot's pod groups, that of most groups; empty without one."""
+    keys = Counter(key for group in snapshot.objects.list_all(PodGroup) if (key := group.topology_key))
+    return min(keys, key=lambda key: (-keys[key], key), default="")
 
 
 def build_map(looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterMap:

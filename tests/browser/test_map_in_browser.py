@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 from kwhatif.commands.page import html_page
 from kwhatif.results.base import Result
 from tests.browser.conftest import Open
-from tests.browser.views import compared, drained_twice, made
+from tests.browser.views import CLUSTER, compared, drained_twice, made
+from tests.cli.running import run
 
 TILES = """() => {
   const data = echarts.getInstanceByDom(document.querySelector('.map')).getModel().getSeriesByIndex(0).getData();
@@ -66,3 +69,72 @@ def test_the_header_of_every_page_is_one_line_on_a_screen(opened: Open, tmp_path
         header = page.locator("header.top").bounding_box()
         assert header["height"] < 64
         assert page.locator("nav").evaluate("each => each.scrollWidth - each.clientWidth") <= 0
+
+
+@pytest.fixture(scope="module")
+def outage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made("outage", tmp_path_factory.mktemp("outage"))
+
+
+def test_the_map_of_an_outage_has_the_cluster_after_each_failure(opened: Open, outage: Path) -> None:
+    page = opened(outage).page
+    chosen = page.get_by_label("After the failure of")
+    said = page.locator("main > section").nth(1).locator("p.quiet").first
+    assert chosen.locator("option:checked").inner_text() == "zone eu-west-1b: 4 pods without a node, 4 workloads down"
+    assert said.inner_text().startswith("4 nodes. cpu asked for on those left by the failure of zone eu-west-1b: 11.9")
+    chosen.select_option(label="no failure")
+    assert said.inner_text().startswith("6 nodes. cpu asked for: 14.9 of 31.5 cores (47%).")
+
+
+def test_the_map_after_a_failure_agrees_with_the_result(opened: Open, tmp_path: Path) -> None:
+    """What is asked of the nodes that are left, which all take pods here, is what JSON says of every failure."""
+    path = tmp_path / "report.html"
+    ran = run(*f"outage {CLUSTER} --uncordon general-a-2 -o json --report html={path}".split())
+    page = opened(path).page
+    said = page.locator("main > section").nth(1).locator("p.quiet").first
+    failures = json.loads(ran.out)["failures"]
+    assert len(failures) == 11
+    for number, failure in enumerate(failures):
+        page.get_by_label("After the failure of").select_option(value=str(number))
+        (left,) = (each for each in failure["headroom"] if each["resource"] == "cpu")
+        found = re.search(r"([\d.]+) of ([\d.]+) cores", said.inner_text())
+        assert found is not None
+        assert float(found[1]) == pytest.approx(left["requested"] / 1000, abs=0.051), failure["name"]
+        assert float(found[2]) == pytest.approx(left["allocatable"] / 1000, abs=0.051), failure["name"]
+
+
+def test_the_map_of_chances_is_filled_by_them(opened: Open, tmp_path: Path) -> None:
+    page = opened(made("chances", tmp_path)).page
+    filled = page.get_by_label("Filled by", exact=True)
+    filled.select_option(label="chance of Pod shop/newsletter")
+    chances = page.evaluate(LABELS)
+    assert chances["general-a-1"] == "general-a-1\n100%"
+    assert chances["general-b-1"] == "general-b-1\n0%"
+    assert "cpu" in filled.locator("option").all_inner_texts()
+
+
+LABELS = """() => {
+  const data = echarts.getInstanceByDom(document.querySelector('.map')).getModel().getSeriesByIndex(0).getData();
+  const labels = {};
+  data.each((at) => {
+    const { name, place, label } = data.getRawDataItem(at);
+    if (place !== undefined) labels[name] = label.formatter;
+  });
+  return labels;
+}"""
+
+
+def test_a_gang_that_does_not_fit_is_seen_on_its_domains(opened: Open, tmp_path: Path) -> None:
+    page = opened(made("gang", tmp_path)).page
+    said = page.locator("main > section").nth(1).locator("p.flag.bad")
+    assert said.inner_text() == "✗ gang ml/pretrain: 8 of 12 find a node, needs 12: nobody runs"
+    bad = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--bad').trim()")
+    assert page.evaluate(POOLS) == [
+        [f"{rack} · 4 · ✗ {fit} of 12 fit", bad] for rack, fit in (("rack-1", 5), ("rack-2", 8), ("rack-3", 4))
+    ]
+
+
+POOLS = """() => {
+  const [{ data }] = echarts.getInstanceByDom(document.querySelector('.map')).getOption().series;
+  return data.flatMap(({ children }) => children.map(({ name, itemStyle }) => [name, itemStyle.borderColor]));
+}"""

@@ -19,6 +19,8 @@ COMMANDS = {
     "place": f"place {SAMPLES}/manifests/urgent.yaml {SAMPLES}/manifests/web.yaml {CLUSTER}",
     "pending": f"place {SAMPLES}/manifests/too-big.yaml {SAMPLES}/manifests/web.yaml {CLUSTER}",
     "timeline": f"place {SAMPLES}/manifests/urgent.yaml {SAMPLES}/manifests/web.yaml {CLUSTER} --timeline",
+    "gang": f"place {SAMPLES}/training/pretrain.yaml --snapshot {SAMPLES}/training/cluster.yaml --feature-gates "
+    "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true",
     "explain": f"explain {SAMPLES}/manifests/too-big.yaml {SAMPLES}/manifests/web.yaml {CLUSTER}",
     "diff": f"diff {CLUSTER} --policy default --policy {SAMPLES}/policies/most-allocated.yaml --replay all",
     "drain": f"drain general-a-1 --ignore-daemonsets --delete-emptydir-data --force {CLUSTER}",
@@ -36,6 +38,7 @@ COMMANDS = {
     "sweep": f"sweep {SAMPLES}/sweep/training.yaml --replay all --space {SAMPLES}/sweep/space.yaml "
     f"--snapshot {SAMPLES}/sweep/cluster.yaml --workers 1",
     "backtest": f"backtest {SAMPLES}/cluster",
+    "day": f"backtest data/recorded-day.jsonl.gz --policy {SAMPLES}/policies/most-allocated.yaml",
     "rightsize": f"rightsize --snapshot {SAMPLES}/usage/saves-40/cluster.json "
     f"--usage {SAMPLES}/usage/saves-40/usage.json --autoscale {SAMPLES}/usage/saves-40/groups.yaml --steps",
     "info": f"snapshot info {SAMPLES}/cluster",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from kwhatif.commands.backtest.diff_result import BacktestDiff, DayMoment, DaySide, PendingTime, Reality
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, format_part
@@ -151,9 +153,31 @@ def _format_signed(number: float) -> str:
     return f"+{number}" if number > 0 else str(number)
 
 
+def _curves(moments: Sequence[DayMoment]) -> Iterator[dict[str, Any]]:
+    """For a page: pods that wait, and how full the nodes are, moment by moment on both sides."""
+    if not moments:
+        return
+
+    def curve(title: str, unit: str, value: Callable[[DayMoment], tuple[float, float]]) -> dict[str, Any]:
+        a, b = zip(*map(value, moments), strict=True)
+        lines = [{"name": "A", "values": list(map(float, a))}, {"name": "B", "values": list(map(float, b))}]
+        return {"title": title, "unit": unit, "moments": [_seconds(each.seconds) for each in moments], "lines": lines}
+
+    yield curve("Pods without a node", "pods", lambda each: (each.waiting_a, each.waiting_b))
+    for name in ("cpu", "memory"):
+        if _has(moments[0].a, name):
+            mean = partial(_means, resource=name)
+            yield curve(f"How full the nodes are by {name}", "percent", mean)
+
+
+def _means(moment: DayMoment, resource: str) -> tuple[float, float]:
+    return _use(moment.a, resource, "mean"), _use(moment.b, resource, "mean")
+
+
 PAGE = PageSpec(
     "backtest",
     answer_in_words("The day goes the same way", "The day goes another way", "differs"),
     lambda result: backtest_diff_blocks(result, everything=True),
     "The day",
+    data=lambda result: {"curves": list(_curves(result.over_time)) or None},
 )

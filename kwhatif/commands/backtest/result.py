@@ -29,6 +29,14 @@ class Agreement(ResultStruct, frozen=True, kw_only=True):
         return self.same + self.tied + self.searched + self.near
 
 
+class AgreementMoment(ResultStruct, frozen=True, kw_only=True):
+    """The decisions of one of equally long spans of time, which begins ``at``: of so many, ``agreeing`` ones agree."""
+
+    at: str
+    decisions: int
+    agreeing: int
+
+
 class Disagreement(ResultStruct, frozen=True, kw_only=True):
     """A decision that no state asked agrees with: what was ``recorded``, the ``answer``, and why they may differ.
 
@@ -52,6 +60,7 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     whenever they were recorded. ``left_out`` counts decisions that were not asked about, by reason. ``states`` is how
     many states were asked in all. ``reach`` is how little ``searched`` says: of the nodes that pass, the share which
     comes out of one search or another; None if no decision is such. Less than ``need`` percent of any sort is a "no".
+    ``over_time`` has the agreement span by span, from the first decision to the last one.
     """
 
     rows: ClassVar[str] = "disagreements"
@@ -65,6 +74,7 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     states: int
     reach: float | None
     need: float
+    over_time: tuple[AgreementMoment, ...] = ()
     fidelity: Fidelity
 
     @property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwhatif.commands.backtest.diff_result import BacktestDiff
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -25,12 +25,13 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.api.times import format_time, parse_time
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.backtest import decisions as judge
 from kwhatif.commands.backtest.decisions import Decision, decisions
 from kwhatif.commands.backtest.pod_lives import note_missing
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
-from kwhatif.commands.backtest.result import Agreement, BacktestResult, Disagreement
+from kwhatif.commands.backtest.result import Agreement, AgreementMoment, BacktestResult, Disagreement
 from kwhatif.commands.backtest.states import NEAR, SEARCH, RepeatedDecision, Replay, SearchTracker, ask_again
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
@@ -53,6 +54,7 @@ class AgreementCounts:
     differing: list[Disagreement] = field(default_factory=list)
     texts: dict[str, bool] = field(default_factory=dict)
     states: int = 0
+    times: list[tuple[float, bool]] = field(default_factory=list)
 
     def add(self, decision: Decision, asked: RepeatedDecision, verdict: Callable[[Attempt], tuple[str, str]]) -> None:
         """A decision that was asked about; the ``verdict`` on the best guess is asked for if nothing agrees."""
@@ -61,6 +63,7 @@ class AgreementCounts:
             self.left_out[asked.why] += 1
             return
         self.counts[decision.what][asked.agreement] += 1
+        self.times.append((decision.at, bool(asked.agreement)))
         if decision.text:
             self.texts[decision.text] = self.texts.get(decision.text, True) and asked.text
         if asked.agreement:
@@ -100,8 +103,27 @@ class AgreementCounts:
             states=self.states,
             reach=sum(searches.reach) / len(searches.reach) if searches.reach else None,
             need=need,
+            over_time=tuple(_over_time(self.times)),
             fidelity=fidelity,
         )
+
+
+MOST_SPANS = 48
+
+
+def _over_time(times: Sequence[tuple[float, bool]]) -> Iterator[AgreementMoment]:
+    """So many spans at most, of a second at least; times are in seconds since 1970."""
+    if not times:
+        return
+    begin, end = (choose(at for at, _ in times) for choose in (min, max))
+    length = max((end - begin) / MOST_SPANS, 1.0)
+    spans = [[0, 0] for _ in range(min(int((end - begin) / length) + 1, MOST_SPANS))]
+    for at, agrees in times:
+        span = spans[min(int((at - begin) / length), len(spans) - 1)]
+        span[0] += 1
+        span[1] += agrees
+    for place, (number, agreeing) in enumerate(spans):
+        yield AgreementMoment(at=format_time(begin + place * length), decisions=number, agreeing=agreeing)
 
 
 @dataclass(frozen=True)
@@ -153,7 +175,8 @@ class LastBound(Question[BacktestResult]):
         for at, group in groupby(track(dated[: self.last], "Asking again for", "pods"), key=lambda each: each[0]):
             pods = [pod for _, pod in group]
             for pod in pods:
-                decision = Decision(pod.metadata.uid or pod.key, pod.key, 0, 0, 0, 0, node=pod.spec.node_name or "")
+                when, node = parse_time(at).timestamp(), pod.spec.node_name or ""
+                decision = Decision(pod.metadata.uid or pod.key, pod.key, when, 0, 0, 0, node=node)
                 account.add(decision, _replay_decision(cluster, searches, decision, pod, pods), partial(judged, at))
             _take_off(cluster, pods)
         notes.note(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kwhatif.commands.backtest.result import Agreement, BacktestResult
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Table, Verdict, build_table, format_part
 from kwhatif.render.page_spec import PageSpec
@@ -52,9 +54,24 @@ def _texts(result: BacktestResult) -> str:
     return f"{result.texts_agreeing} of {texts} of refusals came out word for word every time."
 
 
+def _curves(result: BacktestResult) -> list[dict[str, Any]] | None:
+    """For a page: how many decisions agree and differ, from the first to the last one."""
+    spans = result.over_time
+    if not spans:
+        return None
+    counts = {
+        "agree": [each.agreeing for each in spans],
+        "differ": [each.decisions - each.agreeing for each in spans],
+    }
+    lines = [{"name": name, "values": values} for name, values in counts.items()]
+    moments = [each.at for each in spans]
+    return [{"title": "Decisions", "unit": "decisions", "stacked": True, "moments": moments, "lines": lines}]
+
+
 PAGE = PageSpec(
     "backtest",
     lambda result: ("bad", "Less agrees than was asked for") if result.exit_code else ("plain", "How much agrees"),
     backtest_blocks,
     "Decisions",
+    data=lambda result: {"curves": _curves(result)},
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kwhatif.commands.chances.result import ChancesResult, PlaceChances, WorkloadChances
 from kwhatif.commands.expand.text import refusal_blocks
@@ -52,9 +53,18 @@ def _places(workload: WorkloadChances, places: Sequence[PlaceChances], most: int
         yield workload.workload, f"{format_count(len(left), 'other node')}", NONE, f"{pods:.2f}"
 
 
+def chances_data(result: ChancesResult) -> list[dict[str, Any]]:
+    """For the map of a page: how likely each node is to have a pod of a workload, workload by workload."""
+    return [
+        {"workload": each.workload, "nodes": [(node.name, node.probability.share) for node in each.nodes]}
+        for each in result.workloads
+    ]
+
+
 PAGE = PageSpec(
     "chances",
     answer_by_outcome(),
     lambda result: chances_blocks(result, everything=True),
     "Workloads",
+    data=lambda result: {"chances": chances_data(result)},
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table, format_part
+from kwhatif.render.html.drawings import front_coded, packed_column
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
-from kwhatif.results.amounts import format_amount
+from kwhatif.results.amounts import format_amount, format_count
 from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
 
 MOST_COLUMNS = 5
@@ -138,4 +140,40 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
     )
 
 
-PAGE = PageSpec("outage", answer_by_outcome(), outage_blocks, "Failures")
+MOST_DRAWN = 200
+"""So many failures, the worst, can be chosen on the map of a page."""
+
+
+def failures_data(result: OutageResult) -> list[dict[str, Any]]:
+    """For the map of a page: the nodes of each failure, and the pods that go elsewhere for it, or to no node."""
+    return [
+        {
+            "kind": each.kind,
+            "name": each.name,
+            "title": each.title,
+            "words": _words_of_failure(each),
+            "nodes": packed_column(each.nodes, {}),
+            "pods": front_coded([pod for pod, _ in _moves(each)]),
+            "to": packed_column([node for _, node in _moves(each)], {}),
+        }
+        for each in result.failures[:MOST_DRAWN]
+    ]
+
+
+def _moves(failure: Failure) -> list[tuple[str, str]]:
+    """Pods that come back elsewhere, and those that leave for them; the others are gone with their nodes."""
+    found = {pod.pod: pod.lands_on for pod in failure.lost_pods if pod.lands_on}
+    found |= {victim.pod: victim.lands_on for pod in failure.lost_pods for victim in pod.victims}
+    return sorted(found.items())
+
+
+def _words_of_failure(failure: Failure) -> str:
+    told = [format_count(failure.stuck, "pod") + " without a node"] if failure.stuck else []
+    told += [f"{failure.lost} lost"] if failure.lost else []
+    told += [format_count(failure.down, "workload") + " down"] if failure.down else []
+    return ", ".join(told) or "all come back"
+
+
+PAGE = PageSpec(
+    "outage", answer_by_outcome(), outage_blocks, "Failures", data=lambda result: {"failures": failures_data(result)}
+)

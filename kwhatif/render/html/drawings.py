@@ -12,6 +12,8 @@ import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from kwhatif.render.escape import clean
 from kwhatif.render.explain_nodes import distance
 from kwhatif.results.base import ClusterMap, Result
@@ -144,6 +146,23 @@ def pods_data(result: Result, nodes: Mapping[str, int]) -> dict[str, Any]:
 def drained_nodes(result: Result) -> list[tuple[str, bool]]:
     """The nodes that were to be emptied, and whether they are."""
     return [(node.node, node.drained) for node in result.nodes] if isinstance(result, DrainResult) else []
+
+
+def groups_data(result: Result) -> list[dict[str, Any]]:
+    """Groups of pods with the domain that each runs in, or how many of it fit in each of those that were tried."""
+    groups = result.groups if isinstance(result, PlaceResult) else msgspec.UNSET
+    return [
+        {
+            "text": group.text,
+            "good": group.good,
+            "domains": [
+                {"name": domain.name, "chosen": domain.chosen, "words": f"{domain.fit} of {group.members} fit"}
+                for domain in group.domains
+                if domain.chosen or not group.good
+            ],
+        }
+        for group in (groups if isinstance(groups, tuple) else ())
+    ]
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

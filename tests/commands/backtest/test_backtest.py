@@ -41,6 +41,11 @@ def test_a_recorded_day_of_a_real_scheduler_comes_out_again() -> None:
     assert (result.texts_agreeing, result.texts, result.exit_code) == (14, 14, 0)
     same = {each.what: each.same + each.tied for each in result.agreement}
     assert same["bound"] >= 80, "most agree without looking for a state that does"
+    assert [sum(each.decisions for each in result.over_time), sum(each.agreeing for each in result.over_time)] == [
+        172
+    ] * 2
+    assert 10 < len(result.over_time) <= 48
+    assert result.over_time[0].at == "2026-11-21T23:34:26Z"
 
 
 def test_a_recording_is_recognised_as_the_cluster_it_ends_with() -> None:
@@ -334,6 +339,8 @@ def test_the_pods_bound_last_are_asked_for_again(
     assert {name: count for name in ("same", "foretold", "tied", "near") if (count := getattr(row, name))} == agreeing
     asked = sum("status" in each and "annotations" not in each["metadata"] for each in pods)
     assert row.total == asked
+    assert sum(each.decisions for each in result.over_time) == asked
+    assert sum(each.agreeing for each in result.over_time) == row.agreeing
     assert sum(result.left_out.values()) == len(pods) - asked
     assert [each.verdict for each in result.disagreements] == ["the cluster moved"] * (asked - row.agreeing)
 

@@ -13,8 +13,9 @@ function bandOf(share) {
   return BANDS.findIndex(([most]) => share <= most);
 }
 
-/** What happens on a node, as a sign and in words. */
-function marksOf(node) {
+/** What happens on a node, as a sign and in words; after a failure what that brings. */
+function marksOf(node, state) {
+  if (LOSSES.has(state)) return marksAfter(node, LOSSES.get(state));
   const told = [];
   const drained = DRAINED.get(node.name);
   if (drained !== undefined) told.push([drained ? '⊗' : '⊘', drained ? 'drained' : 'not drained']);
@@ -31,7 +32,8 @@ const FEW_MARKED = 4;
  * The nodes with a border: those that pods come to or leave. Two runs from scratch differ a little on nearly every node, as
  * one move leads to others: of a comparison in which many nodes differ, those have one that differ most in what is asked for.
  */
-function markedNodes(resource) {
+function markedNodes(resource, state) {
+  if (LOSSES.has(state)) return new Set(CLUSTER.nodes.filter((node) => marksOf(node, state).length));
   const changed = CLUSTER.nodes.filter((node) => node.arriving || node.leaving);
   const most = Math.max(FEW_MARKED, Math.ceil(CLUSTER.nodes.length / MARKED_PART));
   if (!COMPARES || changed.length <= most) return new Set(changed);
@@ -41,35 +43,74 @@ function markedNodes(resource) {
 
 const DRAINED = new Map((GIVEN.drained || []).map(([name, drained]) => [name, drained]));
 
+const STATE_WORDS = { now: '', before: ' before', after: ' afterwards', A: ' in A', B: ' in B' };
+
+/** What tiles can be filled by: how much of a resource is asked for, or the chance that a workload has a pod there. */
+function fillsOf() {
+  const fills = CLUSTER.resources.map((name, resource) => ({ name, resource, share: (state, node) => shareOf(state, resource, node) }))
+    .filter(({ resource }) => CLUSTER.nodes.some((node) => node.room[resource]));
+  const chances = (GIVEN.chances || []).map(({ workload, nodes }) => {
+    const shares = new Map(nodes);
+    return { name: `chance of ${workload}`, resource: fills[0].resource, chances: true, share: (_, node) => shares.get(node.name) || 0 };
+  });
+  return [...fills, ...chances];
+}
+
+/** What it comes to if a zone fails, behind its name. */
+function zoneWords(zone) {
+  const failure = FAILURES[zoneFailure(zone)];
+  return failure ? ` · if it fails: ${failure.words.split(',', 1)[0]}` : '';
+}
+
+/** How many of each group of pods fit in a domain, which is a pool on this map. */
+function domainWords(pool) {
+  const tried = GIVEN.groups.flatMap(({ domains }) => domains).filter(({ name }) => name && name === pool);
+  return tried.map(({ words, chosen }) => ` · ${chosen ? '✓' : '✗'} ${words}`).join('');
+}
+
+/** The frame of a domain in which a group runs, or of one in which it does not fit. */
+function domainStyle(pool) {
+  const tried = GIVEN.groups.flatMap(({ domains }) => domains).filter(({ name }) => name && name === pool);
+  if (!tried.length) return {};
+  return { borderColor: colour(tried.some(({ chosen }) => chosen) ? 'good' : 'bad'), borderWidth: 4 };
+}
+
+/** What became of each group of pods, above the map. */
+function groupLines() {
+  return GIVEN.groups.map(({ text, good }) => element('p', { class: `flag ${good ? 'good' : 'bad'}` }, `${good ? '✓' : '✗'} ${text}`));
+}
+
 function clusterMap() {
   const { nodes, states, resources } = CLUSTER;
   let state = CLUSTER.last;
-  const given = resources.map((_, place) => place).filter((place) => nodes.some((node) => node.room[place]));
-  let resource = given[0] || 0;
+  const fills = fillsOf();
+  let fill = fills[fills.findIndex((each) => each.chances) < 0 ? 0 : fills.findIndex((each) => each.chances)];
+  if (FAILURES.length) state = stateAfter(Math.max(FAILURES.findIndex((each) => each.kind === 'zone'), 0));
   const box = element('div', { class: 'map' });
   const legend = element('ul', { class: 'legend', 'aria-label': 'Legend' });
   const said = element('p', { class: 'quiet' });
 
   function tile(node, many, least, bordered) {
-    const share = shareOf(state, resource, node);
-    const band = bandOf(share);
-    const marks = marksOf(node);
-    const marked = marks.length > 0 && (state === CLUSTER.last || Boolean(node.closed));
+    const share = fill.share(state, node);
+    const gone = LOSSES.has(state) && LOSSES.get(state).gone.has(node.place);
+    const band = gone ? -1 : bandOf(share);
+    const marks = marksOf(node, state);
+    const marked = marks.length > 0 && (state >= CLUSTER.last || Boolean(node.closed));
     const changes = bordered.has(node);
     const sign = marks.map(([each]) => each).join('');
     const dark = band >= 0 ? colour(`fill-${band}-ink`) : colour('quiet');
     return {
-      name: node.name, value: Math.max(node.room[resource], least), place: node.place,
+      name: node.name, value: Math.max(node.room[fill.resource], least), place: node.place,
       itemStyle: {
         color: band < 0 ? colour('fill-none') : colour(`fill-${band}`),
-        borderColor: changes ? colour('mark') : node.closed ? colour('quiet') : colour('raised'),
+        borderColor: changes ? colour('mark') : node.closed ? colour('quiet') : band === 0 ? colour('line') : colour('raised'),
         borderWidth: changes || node.closed ? (many ? 2 : 3) : 1, gapWidth: 0,
       },
       // Of many tiles only those with a sign have a text: texts are what takes long.
       ...(many && !(sign && marked) ? {} : {
         label: {
           show: true, color: dark, fontSize: many ? 10 : 12,
-          formatter: many ? sign : `${sign ? `${sign} ` : ''}${node.name}\n${percent(share)}`,
+          formatter: many ? sign : `${sign ? `${sign} ` : ''}${node.name}\n${gone ? 'fails' : percent(share)}`,
         },
       }),
     };
@@ -78,8 +119,8 @@ function clusterMap() {
   function options() {
     const many = nodes.length > 120;
     // A node without the resource has a tile all the same: it can be seen and clicked.
-    const least = Math.max(...nodes.map((node) => node.room[resource])) / SMALLEST_TILE;
-    const bordered = markedNodes(resource);
+    const least = Math.max(...nodes.map((node) => node.room[fill.resource])) / SMALLEST_TILE;
+    const bordered = markedNodes(fill.resource, state);
     const zones = new Map();
     for (const node of nodes) {
       const pools = zones.get(node.zone) || new Map();
@@ -91,10 +132,12 @@ function clusterMap() {
       show: true, height: size, color: colour('quiet'), fontSize: 11, overflow: 'truncate', padding: [0, 4],
     });
     const group = { borderColor: colour('raised'), borderWidth: 3, gapWidth: 3, color: colour('raised') };
+    const poolGroup = (pool) => ({ ...group, borderWidth: 2, gapWidth: 1, ...domainStyle(pool) });
     const data = [...zones].map(([zone, pools]) => ({
-      name: zone || 'no zone', itemStyle: group, upperLabel: header(20),
+      name: `${zone || 'no zone'}${zoneWords(zone)}`, failure: zoneFailure(zone), itemStyle: group, upperLabel: header(20),
       children: [...pools].map(([pool, children]) => ({
-        name: `${pool || 'no pool'} · ${children.length}`, itemStyle: { ...group, borderWidth: 2, gapWidth: 1 }, upperLabel: header(18), children,
+        name: `${pool || 'no pool'} · ${children.length}${domainWords(pool)}`, itemStyle: poolGroup(pool), children,
+        upperLabel: { ...header(18), ...(domainWords(pool) ? { color: colour('raised') } : {}) },
       })),
     }));
     return {
@@ -112,14 +155,26 @@ function clusterMap() {
   }
 
   function describe() {
-    const total = nodes.reduce((sum, node) => sum + node.room[resource], 0);
-    const used = CLUSTER.used[state][resource].reduce((sum, each) => sum + each, 0);
-    const words = { now: '', before: ' before', after: ' afterwards', A: ' in A', B: ' in B' }[states[state]];
+    const { resource } = fill;
     const name = resources[resource];
-    return `${counted(nodes.length, 'node')}. ${name} asked for${words}: ${spelledOf(name, used, total)}${total ? ` (${percent(used / total)})` : ''}. A tile is as large as the ${name} of its node.`;
+    const size = `A tile is as large as the ${name} of its node.`;
+    if (fill.chances) return `${counted(nodes.length, 'node')}, filled by the ${fill.name} to be there. ${size}`;
+    const loss = LOSSES.get(state);
+    const left = loss ? nodes.filter((node) => !loss.gone.has(node.place)) : nodes;
+    const total = left.reduce((sum, node) => sum + node.room[resource], 0);
+    const used = CLUSTER.used[state][resource].reduce((sum, each) => sum + each, 0);
+    const words = loss ? ` on those left by the failure of ${FAILURES[state - states.length].title}` : STATE_WORDS[states[state]];
+    return `${counted(left.length, 'node')}. ${name} asked for${words}: ${spelledOf(name, used, total)}${total ? ` (${percent(used / total)})` : ''}. ${size}`;
   }
 
-  const map = drawnChart(box, '', options, (at) => { if (at.data && at.data.place !== undefined) openNode(nodes[at.data.place]); });
+  const map = drawnChart(box, '', options, (at) => {
+    if (at.data && at.data.place !== undefined) openNode(nodes[at.data.place]);
+    else if (at.data && at.data.failure >= 0) {
+      byId('failure').value = String(at.data.failure);
+      state = stateAfter(at.data.failure);
+      changed();
+    }
+  });
 
   function changed() {
     map.again();
@@ -149,18 +204,28 @@ function clusterMap() {
   }
   if (nodes.some((node) => node.closed) || DRAINED.size) legend.append(element('li', {}, '⊘ cordoned or not ready'));
   if (DRAINED.size) legend.append(element('li', {}, '⊗ drained'));
+  if (FAILURES.length) {
+    legend.append(element('li', {}, element('span', { class: 'swatch marked' }), 'fails (⊗), or pods come (+) or leave (−)'));
+  }
 
   const tools = element('div', { class: 'tools' });
-  const select = element('select', { id: 'fill', onchange: (event) => { resource = Number(event.target.value); changed(); } },
-    ...given.map((place) => element('option', { value: String(place) }, resources[place])));
+  const select = element('select', { id: 'fill', onchange: (event) => { fill = fills[Number(event.target.value)]; changed(); } },
+    ...fills.map((each, place) => element('option', { value: String(place), selected: each === fill }, each.name)));
   tools.append(element('label', { for: 'fill' }, 'Filled by '), select);
+  if (FAILURES.length) {
+    const failures = element('select', { id: 'failure', onchange: (event) => { state = event.target.value ? stateAfter(Number(event.target.value)) : CLUSTER.last; changed(); } },
+      element('option', { value: '' }, 'no failure'),
+      ...FAILURES.map((each, place) => element('option', { value: String(place), selected: state === states.length + place }, `${each.title}: ${each.words}`)));
+    tools.append(element('label', { for: 'failure' }, 'After the failure of '), failures);
+  }
   if (states.length > 1) {
     const words = { before: 'Before', after: 'After', A: 'A', B: 'B' };
     const slider = element('input', {
-      type: 'range', id: 'state', min: '0', max: String(states.length - 1), step: '1', value: String(state),
-      'aria-valuetext': words[states[state]],
+      type: 'range', id: 'state', min: '0', max: String(states.length - 1), step: '1', value: String(CLUSTER.last),
+      'aria-valuetext': words[states[CLUSTER.last]],
       oninput: (event) => {
         state = Number(event.target.value);
+        if (byId('failure')) byId('failure').value = '';
         event.target.setAttribute('aria-valuetext', words[states[state]]);
         changed();
       },
@@ -170,7 +235,7 @@ function clusterMap() {
   }
   said.textContent = describe();
   box.setAttribute('aria-label', `Map of the cluster. ${describe()} The table of nodes below says the same.`);
-  return part('The cluster', tools, said, box, legend, nodeTable());
+  return part('The cluster', ...groupLines(), tools, said, box, legend, nodeTable());
 }
 
 /** A node in a few lines. */
@@ -180,7 +245,8 @@ function toldNode(node, state) {
     const used = CLUSTER.used[state][resource][node.place];
     if (node.room[resource] || used) lines.push(`${name}: ${spelledOf(name, used, node.room[resource])} (${percent(shareOf(state, resource, node))})`);
   });
-  lines.push(...marksOf(node).map(([sign, words]) => `${sign} ${words}`));
+  for (const { name, share } of fillsOf().filter((each) => each.chances)) if (share(state, node)) lines.push(`${name}: ${percent(share(state, node))}`);
+  lines.push(...marksOf(node, state).map(([sign, words]) => `${sign} ${words}`));
   return lines.filter(Boolean).join('\n');
 }
 

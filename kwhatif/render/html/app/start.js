@@ -11,6 +11,7 @@ main.append(...[
   GIVEN.matrices.length ? () => part('Why', ...GIVEN.matrices.map(matrixPart)) : null,
   CLUSTER && CLUSTER.states.length > 1 ? flowsPart : null,
   GIVEN.story.time ? storyPart : null,
+  GIVEN.curves ? curvesPart : null,
   GIVEN.sizing && GIVEN.sizing.points.length ? sizingPart : null,
   ...GIVEN.sections.map((section) => () => sectionPart(section)),
   standsOnPart,
