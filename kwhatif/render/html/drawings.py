@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.render.escape import clean
-from kwhatif.render.explain_nodes import distance
+from kwhatif.render.explain_nodes import describe_victims_of_fix, distance
 from kwhatif.results.base import ClusterMap, Result
 from kwhatif.results.disruption import DrainResult
 from kwhatif.results.explain import ExplainResult, NodeReport, PodReport
@@ -214,7 +214,7 @@ def _matrix(report: PodReport) -> dict[str, Any]:
             )
             for each in report.evictions
         ],
-        "fixes": [[fix.change, fix.node] for fix in report.fixes],
+        "fixes": [[fix.change, fix.node, describe_victims_of_fix(fix)] for fix in report.fixes],
         "tried": report.tried,
     }
 
