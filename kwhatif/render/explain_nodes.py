@@ -12,8 +12,8 @@ from itertools import groupby
 from kwhatif.render.blocks import Block, Grouping, Heading, Lines, Table
 from kwhatif.render.grouping import format_names, format_range, skeleton
 from kwhatif.results.amounts import format_count, format_some
-from kwhatif.results.explain import Blocker, NodeReport
-from kwhatif.results.place import Score
+from kwhatif.results.explain import Blocker, Fix, NodeReport
+from kwhatif.results.place import Score, Victim
 
 MOST_FEASIBLE = 10
 MOST_REJECTED = 16
@@ -209,3 +209,23 @@ def share(number: int, total: int | None) -> str:
 def _anywhere(text: str, node: str) -> str:
     """What is said of a node so that it may be said of another one."""
     return re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-]|\.\w)", "<node>", text) if node in text else text
+
+
+# --- fixes
+
+
+def describe_victims_of_fix(fix: Fix) -> str:
+    """``shop/a goes to bee-1, shop/b stays pending``, and whoever loses a node on account of these."""
+    told = [f"{victim.pod} {_describe_end(victim)}" for victim in fix.victims]
+    theirs = {victim.replacement for victim in fix.victims}
+    others = [pod for pod in fix.pending if pod not in theirs]
+    told += (
+        [f"{format_some(others)} {'stays' if len(others) == 1 else 'stay'} pending on their account"] if others else []
+    )
+    return ", ".join(told)
+
+
+def _describe_end(victim: Victim) -> str:
+    if victim.lands_on:
+        return f"goes to {victim.lands_on}"
+    return "stays pending" if victim.replacement else "is gone for good"

@@ -64,6 +64,13 @@ def format_count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def format_ordinal(number: float) -> str:
+    """``1st``, ``24th``, ``99.9th``."""
+    text = f"{number:g}"
+    ending = {"1": "st", "2": "nd", "3": "rd"}.get(text[-1], "th") if text[-2:-1] != "1" else "th"
+    return text + ending
+
+
 def format_some(names: Sequence[str], most: int = 3) -> str:
     """``a, b, c and 4 more``."""
     more = len(names) - most

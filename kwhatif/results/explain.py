@@ -39,10 +39,16 @@ class NodeReport(ResultStruct, frozen=True, kw_only=True):
 
 
 class Fix(ResultStruct, frozen=True, kw_only=True):
-    """A single change that was tried and lets the pod run, on ``node``."""
+    """A single change that was tried and lets the pod run, on ``node``.
+
+    The ``victims`` have to leave for it, and say where they find another node. ``pending`` are the pods
+    (``namespace/name``) that find none in the end, among them those that victims evicted in their turn.
+    """
 
     change: str
     node: str
+    victims: tuple[Victim, ...] = ()
+    pending: tuple[str, ...] = ()
 
 
 class Eviction(ResultStruct, frozen=True, kw_only=True):
@@ -75,7 +81,9 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
     """Why a pod goes where it goes, or why it goes nowhere.
 
     ``state`` says in which state of the cluster, if not in that of the snapshot. ``alike`` are pods of the same
-    workload that come to the same, on another node maybe; they are not explained by themselves.
+    workload that come to the same, on another node maybe; they are not explained by themselves. A pod that has a node
+    already ``runs_on`` it ``since`` a moment (empty if the snapshot does not say); the placement is where it would go
+    if the scheduler were asked today.
     """
 
     pod: str
@@ -88,6 +96,8 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
     comparison: Comparison | None = None
     state: str = ""
     alike: tuple[Placement, ...] = ()
+    runs_on: str = ""
+    since: str = ""
 
     @property
     def good(self) -> bool:
@@ -95,14 +105,39 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
         return self.placement.good or bool(self.placement.victims)
 
 
+class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
+    """How the pods of a workload (``Kind/namespace/name``) come out when all that was asked about is placed.
+
+    Of its ``pods``, so many find a node ``alone``, each by itself in the cluster as it is, and ``together``, some of
+    them ``evicting`` others. ``nodes`` are how many of them go where. ``identical``: no plugin can tell them apart. The
+    pod that is ``explained`` is the first that finds no node, else the first that evicts others, else the first of all;
+    its ``number`` is that in the scheduler's order.
+    """
+
+    workload: str
+    pods: int
+    alone: int
+    together: int
+    evicting: int = 0
+    identical: bool = True
+    explained: str = ""
+    number: int = 0
+    nodes: dict[str, int] = msgspec.field(default_factory=dict)
+
+
 class ExplainResult(ManifestResult, frozen=True, kw_only=True):
-    """The explanation of each pod asked about, and the ``outcome`` of placing those of manifests together."""
+    """The explanation of pods: of each that is named, and of one for each workload that is placed as a whole.
+
+    Where pods of manifests or of a workload are placed together, ``workloads`` tell how that goes, and the ``outcome``
+    is that of ``place``.
+    """
 
     rows: ClassVar[str] = "pods"
 
     kind: str = "ExplainResult"
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
     nodes: int
+    workloads: tuple[WorkloadReport, ...] = ()
     pods: tuple[PodReport, ...]
     fidelity: Fidelity
     warnings: tuple[str, ...] = ()
@@ -111,9 +146,7 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
 
     @property
     def good(self) -> bool:
-        """Whether the pods of manifests all have a node once they are placed together; of other pods, whether each gets
-        one.
-        """
+        """Whether the outcome is good where pods are placed together; of other pods, whether each gets a node."""
         return not self.exit_code
 
     @property

@@ -5,7 +5,6 @@ What a word that is no file means: one pod, or the pods of a workload, by name, 
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import os
 from abc import abstractmethod
@@ -18,12 +17,14 @@ from kwhatif.api.kinds import TEMPLATES, is_kind, parse_kind
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Result
+from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import Files
 from kwhatif.simulation.manifest_loading import read_manifests
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.question import Question, Scenario
 from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path
 
 FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")
@@ -76,7 +77,7 @@ class PodReference:
         kind, slash, rest = self.text.partition("/")
         name = self.text.removeprefix("pod/")
         hint = suggest_spelling(name, [pod.key if "/" in name else pod.name for pod in among])
-        workload = None if slash else _kind_called(name, among, owners)
+        workload = _kind_called(name, among, owners)
         if workload:
             hint = f"; did you mean {workload.lower()}/{name}?"
         elif not hint and slash:
@@ -130,9 +131,8 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 class PodQuestion(Question[R_co]):
     """The pods that are meant, each once.
 
-    One of ``words`` that is the path of a file means its pods, one for each workload: the others are like it. Any other
-    word means pods by a name, their own or that of their workload: of the files ``offered``, else of the snapshot, in
-    any namespace if none is said.
+    One of ``words`` that is the path of a file means all its pods. Any other word means pods by a name, their own or
+    that of their workload: of the files ``offered``, else of the snapshot, in any namespace if none is said.
     Without words those files are meant; without either, the pods that edits took their node from.
     """
 
@@ -143,46 +143,47 @@ class PodQuestion(Question[R_co]):
     def load(self, case: Scenario) -> None:
         namespace = self.namespace or "default"
         case.manifests = read_manifests(case.inputs, self._files, case.reading_notes, namespace=namespace)
-        case.supporting_manifests = read_manifests(case.inputs, self.offered, case.reading_notes, namespace=namespace)
+        case.supporting_manifests = read_manifests(
+            case.inputs, self._only_offered, case.reading_notes, namespace=namespace
+        )
 
     def expand(self, case: Scenario) -> None:
-        for files, manifests in ((self._files, case.manifests), (self.offered, case.supporting_manifests)):
-            require_pods(files, manifests, case.inputs.manifest_options)
-        case.expanded, more = (
-            expand_manifests(
-                case.snapshot,
-                manifests,
-                case.inputs.manifest_options,
-                case.scheduler_options.kubernetes_version,
-                gates=case.gates,
-            )
-            for manifests in (case.manifests, case.supporting_manifests)
-        )
-        case.change = case.expanded if case.manifests else None
-        if case.expanded.rollouts:
-            # An update is begun but once.
-            case.change = expand_manifests(
-                case.snapshot,
-                case.manifests,
-                case.inputs.manifest_options,
-                case.scheduler_options.kubernetes_version,
-                gates=case.gates,
-            )
-        whole = None if case.change is None else copy.copy(case.change)
-        own, choice = list(case.expanded.all_pods()), list(more.all_pods())
-        if whole is not None and not case.expanded.rollouts:
-            whole.pods, whole.refusals, whole.failed = [*whole.pods], [*whole.refusals], [*whole.failed]
-            case.change = whole
+        case.expanded = self._expand(case, self._files, case.manifests)
+        more = self._expand(case, self._only_offered, case.supporting_manifests)
+        self.select(case, split_words(self.words)[1], list(more.all_pods()))
         case.expanded.add(more)
-        if self.words or self.offered:
-            case.pods_to_schedule = self._select_own(own, choice, case)
-        else:
-            case.pods_to_schedule = distinct_pods(case.edited.waiting_pods)
-            if not case.pods_to_schedule:
-                raise self.nothing
+        if not (self.words or self.offered or case.edited.waiting_pods):
+            raise self.nothing
+
+    @abstractmethod
+    def select(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> None:
+        """Set the pods of a case that are asked about: those of its manifests, and those that are named, of a choice
+        of manifests or of the snapshot.
+        """
+
+    def find_named(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> list[PodToSchedule]:
+        """The pods that are named, each once. Raises UsageError or InputError for a name that means none."""
+        if not names:
+            return []
+        there = [PodToSchedule(pod, case.snapshot.source) for pod in case.snapshot.objects.list_all(Pod)]
+        owners, once = Owners(case.snapshot), dict[str, PodToSchedule]()
+        for name in names:
+            for item in find_pods(PodReference(name, self.namespace or ""), (choice, there), owners):
+                once.setdefault(item.pod.key, item)
+        return list(once.values())
 
     def pods(self, case: Scenario) -> list[PodToSchedule]:
         return case.pods_to_schedule
+
+    def _expand(self, case: Scenario, files: Files, manifests: Sequence[Manifest]) -> ExpandedManifests:
+        require_pods(files, manifests, case.inputs.manifest_options)
+        return expand_manifests(
+            case.snapshot,
+            manifests,
+            case.inputs.manifest_options,
+            case.scheduler_options.kubernetes_version,
+            gates=case.gates,
+        )
 
     @property
     @abstractmethod
@@ -191,21 +192,11 @@ class PodQuestion(Question[R_co]):
 
     @property
     def _files(self) -> Files:
-        return split_words(self.words)[0]
+        return split_words(self.words)[0] if self.words else self.offered
 
-    def _select_own(
-        self, own: Sequence[PodToSchedule], choice: Sequence[PodToSchedule], case: Scenario
-    ) -> list[PodToSchedule]:
-        asked = distinct_pods(own if self.words else choice)
-        names = split_words(self.words)[1]
-        if names:
-            there = [PodToSchedule(pod, case.snapshot.source) for pod in case.snapshot.objects.list_all(Pod)]
-            for name in names:
-                asked += find_pods(PodReference(name, self.namespace or ""), (choice, there), Owners(case.snapshot))
-        once: dict[str, PodToSchedule] = {}
-        for item in asked:
-            once.setdefault(item.pod.key, item)
-        return list(once.values())
+    @property
+    def _only_offered(self) -> Files:
+        return self.offered if self.words else ()
 
 
 def split_words(words: Files) -> tuple[Files, list[str]]:
@@ -225,14 +216,3 @@ def find_pods(word: PodReference, where: Sequence[Sequence[PodToSchedule]], owne
             mine = [item for item in among if id(item.pod) in meant]
             return [dataclasses.replace(item, owner=word.text) for item in mine] if word.several else mine
     raise word.unknown([item.pod for among in where for item in among], owners)
-
-
-def distinct_pods(asked: Sequence[PodToSchedule]) -> list[PodToSchedule]:
-    """All pods that stand for themselves, and the first of each workload."""
-    seen: set[str] = set()
-    first = []
-    for item in asked:
-        if not item.owner or item.owner not in seen:
-            first.append(item)
-        seen.add(item.owner)
-    return first

@@ -34,8 +34,8 @@ class Scenario:
     the manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where
     that places pods. ``initial_state`` is who was where before anything was asked, if the cluster is to be mapped.
     ``make_scaler`` makes autoscalers for another run.
-    ``reading_notes`` are what is worth knowing of the manifests. ``change`` is what becomes of manifests that are
-    explained, to be placed as a whole. ``expand_anew`` expands manifests with updates once more, as the cluster was
+    ``reading_notes`` are what is worth knowing of the manifests. ``named_pods`` are asked about by themselves,
+    each on the cluster as it is. ``expand_anew`` expands manifests with updates once more, as the cluster was
     before any of it.
     """
 
@@ -50,7 +50,7 @@ class Scenario:
     unknown_kinds: list[str] = field(init=False)
     session: Session = field(init=False)
     session_after: Session | None = field(init=False, default=None)
-    change: ExpandedManifests | None = field(init=False, default=None)
+    named_pods: list[PodToSchedule] = field(init=False, default_factory=list)
     expand_anew: Callable[[], ExpandedManifests] | None = field(init=False, default=None)
     initial_state: ClusterObservation | None = None
     make_scaler: Callable[[], Scaler] | None = None

@@ -47,13 +47,14 @@ class PodToSchedule:
 
 def pending_pods(snapshot: Snapshot) -> list[PodToSchedule]:
     """The snapshot's own pods that wait for a node, the oldest first."""
-    waiting = [
-        pod
-        for pod in snapshot.objects.list_all(Pod)
-        if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
-    ]
+    waiting = [pod for pod in snapshot.objects.list_all(Pod) if is_waiting(pod)]
     waiting.sort(key=lambda pod: pod.metadata.creation_timestamp or "")
     return [PodToSchedule(pod, snapshot.source) for pod in waiting]
+
+
+def is_waiting(pod: Pod) -> bool:
+    """Whether a pod waits for a node."""
+    return not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
 
 
 def is_unattempted(pod: Pod) -> bool:

@@ -137,7 +137,14 @@ def compared() -> DecisionDiff:
     outcome, fidelity = Outcome(good=True, verdict="13 of 13 pods placed"), Fidelity(rules="1.36")
     side = Side(label="policy a", outcome=outcome, placed=13, unplaced=0, fidelity=fidelity)
     use = ClusterUse(nodes=14, used=14, empty=0, pods=14, resources=())
-    result = DecisionDiff(a=side, b=side, pods=14, cluster_a=use, cluster_b=use)
+    result = DecisionDiff(
+        outcome=Outcome(good=False, verdict="14 of 14 decisions differ"),
+        a=side,
+        b=side,
+        pods=14,
+        cluster_a=use,
+        cluster_b=use,
+    )
     pods = {f"shop/job{n}-1": (4000 if n in (3, 7) else 100, (n, (n + 1) % 12)) for n in range(12)}
     pods |= {"shop/web-1": (100, (12, 13)), "shop/web-2": (100, (13, 12))}
     result.set_cluster_map(_map_of({f"n{n}": 8 for n in range(14)}, pods, ("A", "B")))

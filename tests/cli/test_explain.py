@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from kwhatif.results.explain import ExplainResult
+from kwhatif.results.outcome import Outcome
 from tests.cli.running import CLUSTER, TESTS, refused, run
 
 PODS = "data/pods.yaml"
@@ -21,6 +22,49 @@ def explain(*words: str, snapshot: str = CLUSTER, stdin: bytes | str = b"") -> E
     assert result.exit_code == ran.code
     assert json.loads(msgspec.json.encode(result)) == json.loads(ran.out)
     return result
+
+
+OUTCOMES = [
+    f"{PODS} --snapshot {CLUSTER}",
+    f"{PODS} --snapshot {CLUSTER} --remove-node bee-2",
+    "data/update-stuck.yaml --snapshot data/two-nodes.yaml",
+    "../samples/manifests/web.yaml ../samples/manifests/too-big.yaml --snapshot ../samples/cluster",
+    "../samples/manifests/urgent.yaml --snapshot ../samples/cluster --cordon general-c-1",
+]
+
+
+@pytest.mark.parametrize("line", OUTCOMES)
+def test_manifests_come_out_as_place_says(line: str) -> None:
+    told, placed = run("explain", *line.split(), "--no-fixes", "-o", "json"), run("place", *line.split(), "-o", "json")
+    assert told.code == placed.code
+    result, place = json.loads(told.out), json.loads(placed.out)
+    assert result["outcome"] == place["outcome"]
+    counts = {each["workload"]: each["together"] for each in result["workloads"]}
+    assert sum(counts.values()) == sum(each["outcome"] in ("placed", "skipped") for each in place["placements"])
+    shown = run("explain", *line.split(), "--no-fixes", "-o", "text").lines
+    assert shown[0] == place["outcome"]["verdict"]
+
+
+def test_the_pods_of_a_workload_that_wait_are_placed_together_and_the_others_asked_where_they_would_go(
+    tmp_path: Path,
+) -> None:
+    whole = json.loads((TESTS / CLUSTER).read_text())
+    web = next(pod for pod in whole["objects"]["Pod"] if pod["metadata"]["name"] == "web-1")
+    for number in range(3, 15):
+        spec = {key: value for key, value in web["spec"].items() if key != "nodeName"}
+        metadata = {**web["metadata"], "name": f"web-{number}", "uid": f"more-{number}"}
+        whole["objects"]["Pod"].append({**web, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}})
+    snapshot = tmp_path / "waiting.json"
+    snapshot.write_text(json.dumps(whole))
+    result = explain("replicaset/web", snapshot=str(snapshot))
+    (workload,) = result.workloads
+    assert (workload.workload, workload.pods, workload.alone) == ("ReplicaSet/shop/web", 12, 12)
+    assert 0 < workload.together < 12
+    assert isinstance(result.outcome, Outcome)
+    assert len(result.outcome.pending) >= 12 - workload.together
+    assert [report.runs_on for report in result.pods] == ["", "ant-1", "bee-1"]
+    told = run("explain", "replicaset/web", "--snapshot", CLUSTER).lines[0]
+    assert told == "2 pods run; asked today, 1 would stay, 1 would go elsewhere."
 
 
 def asked(result: ExplainResult) -> list[str]:
@@ -106,6 +150,16 @@ def test_a_pod_that_runs_is_explained_as_if_it_did_not_yet() -> None:
     (again,) = explain("shop/api-1").pods
     assert web.placement.node == "ant-1"
     assert api == again, "that web-1 was taken off does not matter to api-1"
+
+
+def test_a_pod_that_runs_is_told_from_where_it_would_go_today() -> None:
+    (web, api) = explain("shop/web-1", "shop/api-1").pods
+    assert (web.runs_on, web.since, web.placement.node) == ("ant-1", "2026-02-01T00:00:00Z", "ant-1")
+    assert api.runs_on != api.placement.node
+    told = run("explain", "shop/api-1", "--snapshot", CLUSTER).lines[0]
+    assert told == (
+        f"shop/api-1 runs on {api.runs_on} since {api.since}; asked today, it would go to {api.placement.node}."
+    )
 
 
 def test_a_manifest_of_a_running_pod_takes_its_place() -> None:

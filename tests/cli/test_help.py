@@ -141,6 +141,8 @@ def test_manifests_are_taken_as_kubectl_takes_them(tmp_path: Path) -> None:
         "explain late --node ant-11 --snapshot data/cluster.json": "; did you mean ant-1?",
         "explain lat --snapshot data/cluster.json": "; did you mean late?",
         "explain deplyment/web --snapshot data/cluster.json": "; did you mean deployment/web?",
+        "explain report --snapshot data/cluster.json": "; did you mean replicaset/report?",
+        "explain batch/report --snapshot data/cluster.json": "; did you mean replicaset/batch/report?",
     }.items(),
 )
 def test_what_is_written_wrongly_is_told_with_what_was_meant(words: str, meant: str) -> None:

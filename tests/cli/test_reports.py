@@ -28,7 +28,7 @@ def page_of(command: str, directory: Path) -> Any:
     [
         ("place", ["before", "after"]),
         ("timeline", ["before", "after"]),
-        ("explain", ["now"]),
+        ("explain", ["before", "after"]),
         ("diff", ["A", "B"]),
         ("drain", ["before", "after"]),
         ("capacity", ["before", "after"]),

@@ -146,6 +146,29 @@ def test_trim_writes_a_snapshot_that_place_decides_the_same_on(tmp_path: Path, p
     assert result["pods"][0]["node"] == mine["node"]
 
 
+def test_trim_of_a_file_keeps_what_all_its_pods_depend_on(tmp_path: Path) -> None:
+    two = tmp_path / "two.yaml"
+    two.write_text(
+        """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: two, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: two}}
+  template:
+    metadata: {labels: {app: two}}
+    spec: {containers: [{name: a, image: a, resources: {requests: {cpu: 1500m}}}]}
+"""
+    )
+    result, file = trimmed(tmp_path, str(two), "--snapshot", CLUSTER)
+    before = json.loads(run("place", str(two), "--snapshot", CLUSTER, "-o", "json").out)["placements"]
+    told = [(each["node"], each["score"], each["feasible"]) for each in before]
+    assert len(told) == 2
+    assert [(each["node"], each["score"], each["feasible"]) for each in _placed(file)] == told
+    assert [each["node"] for each in result["pods"]] == [node for node, _, _ in told]
+
+
 def test_trim_takes_a_running_pod_off_its_node(tmp_path: Path) -> None:
     result, file = trimmed(tmp_path, "web-1", "--snapshot", CLUSTER)
     assert result["pods"][0]["outcome"] == "placed"

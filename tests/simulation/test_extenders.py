@@ -17,6 +17,7 @@ import yaml
 
 from kwhatif.results.base import Gap
 from kwhatif.results.explain import ExplainResult
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import PlaceResult
 from tests.cli.running import CLUSTER, Ran, refused, run
 from tests.scheduling.extender_server import SLOW, Raw, keeps, names, scores, serving
@@ -147,9 +148,8 @@ def test_explain_shows_extenders_like_plugins(tmp_path: Path) -> None:
     assert (score.weight, score.raw, score.normalized, score.weighted) == (2, 3, 30, 60)
     assert by_name["b"].chosen
     assert by_name["b"].total == report.placement.score
-    # One call each in the cycle: everything was asked about already.
-    assert [verb for verb, _ in server.requests[:2]] == ["filter", "prioritize"]
-    assert len(server.requests) == 2 * len(result.pods)
+    # A cycle of the run, one for each pod alone, and one to explain it: everything was asked about already.
+    assert [verb for verb, _ in server.requests] == ["filter", "prioritize"] * 3
 
 
 def test_explain_asks_about_nodes_that_the_cycle_did_not_look_at(tmp_path: Path) -> None:
@@ -177,7 +177,10 @@ def test_explain_asks_about_nodes_that_the_cycle_did_not_look_at(tmp_path: Path)
         asked = [len(names(body)) for _, body in server.requests]
     result = msgspec.json.decode(ran.out, type=ExplainResult)
     report = result.pods[0]
-    assert asked[:2] == [100, 120]
+    # The run, the pod alone, the pod that is explained, and then about all.
+    assert asked == [100, 100, 100, 120]
+    assert isinstance(result.outcome, Outcome)
+    assert (result.outcome.good, result.outcome.verdict) == (False, "0 of 1 pod placed; the snapshot holds no Pod")
     assert report.placement.message.startswith("0/120 nodes are available: 100 full. ")
     assert all([blocker.reason for blocker in node.blockers] == ["full"] for node in report.nodes)
 

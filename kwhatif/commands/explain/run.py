@@ -11,6 +11,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import accumulate
 from typing import Any, Unpack
 
 from msgspec.structs import replace
@@ -24,22 +26,29 @@ from kwhatif.results.explain import ExplainResult
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.schedule_one import Observer
+from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.explanation.explain import DEFAULT_OPTIONS, ExplainOptions, explain_pods
+from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.explanation.observer import AttemptRecorder, reports_of
+from kwhatif.simulation.explanation.workloads import explain_workloads
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.pod_selection import PodQuestion, PodReference, distinct_pods, find_pods, split_words
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
+from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pods, split_words
 from kwhatif.simulation.question import PendingResult, Question, Scenario
-from kwhatif.simulation.session import PodToSchedule
+from kwhatif.simulation.session import PodToSchedule, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
 
 
 @dataclass(frozen=True)
 class Explain(PodQuestion[ExplainResult]):
-    """Why does a pod go where it goes, or nowhere?"""
+    """Why does a pod go where it goes, or nowhere?
+
+    Pods of manifests, and those of a workload that wait, are explained as they would be placed together; one that is
+    named, or has a node, by itself.
+    """
 
     explain_options: ExplainOptions = DEFAULT_OPTIONS
 
@@ -54,20 +63,35 @@ class Explain(PodQuestion[ExplainResult]):
     def options(self, case: Scenario) -> DriverOptions:
         return {"detailed": True}
 
+    def select(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> None:
+        workloads = [name for name in names if PodReference(name).several]
+        of_workloads = self.find_named(case, workloads, choice)
+        waiting = [item for item in of_workloads if is_waiting(item.pod)]
+        given = {item.pod.key for item in waiting}
+        others = [item for item in of_workloads if item.pod.key not in given]
+        single = self.find_named(case, [name for name in names if name not in workloads], choice)
+        case.named_pods = [item for item in (*single, *others) if item.pod.key not in given]
+        moved = case.edited.waiting_pods if case.manifests or not names else ()
+        case.pods_to_schedule = [*moved, *case.expanded.pods, *waiting]
+
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExplainResult]:
         (case,) = cases
-        found = explain_pods(case.session, case.pods_to_schedule, self.explain_options, others=case.unknown_kinds)
-        change = case.change
-        if change is None or case.session.setup.extenders is not None:
-            # Who is asked over the network is not asked twice.
-            return found
-        run = place_pods(case.session.fork(), change.pods, rollouts=change.rollouts, others=case.unknown_kinds)
-        never_made = NeverMade(change.refusals, change.failed)
-
-        def result(fidelity: Fidelity) -> ExplainResult:
-            return replace(found.result(fidelity), outcome=run.outcome(fidelity, never_made))
-
-        return dataclasses.replace(found, result=result)
+        parts = []
+        if case.manifests or case.pods_to_schedule:
+            moved = {item.pod.key for item in case.edited.waiting_pods} if case.manifests else set()
+            found = explain_workloads(
+                case.session,
+                case.pods_to_schedule,
+                self.explain_options,
+                rollouts=case.expanded.rollouts,
+                others=case.unknown_kinds,
+                is_meant=lambda item: item.pod.key not in moved,
+            )
+            case.session_after = found.run.end.session
+            parts.append(found.pending(NeverMade(**case.refusal_fields)))
+        if case.named_pods or not parts:
+            parts.append(explain_pods(case.session, case.named_pods, self.explain_options, others=case.unknown_kinds))
+        return _in_one(parts)
 
 
 @dataclass(eq=False)
@@ -115,7 +139,7 @@ class ExplainRun(Question[ExplainResult]):
                 case.scheduler_options.kubernetes_version,
                 gates=case.gates,
             )
-            later.asked = distinct_pods(list(more.all_pods()))
+            later.expanded = more
             for name in ("objects", "claims", "refusals", "failed", "doubts"):
                 getattr(case.expanded, name).extend(getattr(more, name))
 
@@ -137,31 +161,40 @@ class ExplainRun(Question[ExplainResult]):
         run = self.run.answer(cases, notes)
         assert case.session_after is not None
         placements = {each.pod: each for each in run.placements}
-        tried, others = self._select_pods(case, placements)
-        reports = reports_of(tried, placements, self._watch.try_of, self.explain_options)
-        placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
-        state = f"after {placed} found a node"
-        rest = (
-            explain_pods(case.session_after, others, self.explain_options, state=state, others=case.unknown_kinds)
-            if others
-            else None
-        )
-
-        def result(of_run: Fidelity, of_rest: Fidelity | None = None) -> ExplainResult:
-            after = () if rest is None else rest.result(of_rest).pods
-            return ExplainResult(
-                nodes=len(case.session.cluster),
-                pods=(*reports, *after),
-                fidelity=_both(of_run, of_rest),
-                warnings=case.session.setup.configuration.warnings,
-            )
-
+        own, offered = self._later
+        tried, others = self._select_pods(case, placements, list(offered.expanded.all_pods()))
+        book = Bookkeeper.of(case.session.snapshot)
+        owners = {book.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
+        tried_in = TrialCluster(case.session_after.sandbox(), book, owners)
+        reports = reports_of(tried, placements, self._watch.try_of, self.explain_options, tried_in)
         about = {item.pod.key for item in tried}
         bases = [dataclasses.replace(basis, about=about) for basis in run.runs]
-        return PendingResult([*bases, *(rest.runs if rest else ())], result)
+        nodes, warnings = len(case.session.cluster), case.session.setup.configuration.warnings
+        parts = [
+            PendingResult(
+                bases,
+                lambda fidelity: ExplainResult(nodes=nodes, pods=tuple(reports), fidelity=fidelity, warnings=warnings),
+            )
+        ]
+        if own.files:
+            after = explain_workloads(
+                case.session_after,
+                own.expanded.pods,
+                self.explain_options,
+                rollouts=own.expanded.rollouts,
+                others=case.unknown_kinds,
+            )
+            parts.append(after.pending(NeverMade(own.expanded.refusals, own.expanded.failed)))
+        if others:
+            placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
+            state = f"after {placed} found a node"
+            parts.append(
+                explain_pods(case.session_after, others, self.explain_options, state=state, others=case.unknown_kinds)
+            )
+        return _in_one(parts)
 
     def _select_pods(
-        self, case: Scenario, of_run: Mapping[str, Placement]
+        self, case: Scenario, of_run: Mapping[str, Placement], offered: Sequence[PodToSchedule]
     ) -> tuple[list[PodToSchedule], list[PodToSchedule]]:
         """The pods that are meant: those that were tried, and others."""
         owners = Owners(case.snapshot)
@@ -173,11 +206,10 @@ class ExplainRun(Question[ExplainResult]):
         ]
         known = {item.pod.key for item in there}
         there += [item for item in case.pods_to_schedule if item.pod.key not in known]
-        own, offered = self._later
         waiting = [PodToSchedule(pod, case.snapshot.source) for pod in case.snapshot.objects.list_all(Pod)]
-        meant = [*own.asked]
+        meant: list[PodToSchedule] = []
         for word in self._meant:
-            meant += find_pods(word, (there, offered.asked, waiting), owners)
+            meant += find_pods(word, (there, offered, waiting), owners)
         once = {item.pod.key: item for item in meant}
         tried = [item for key, item in once.items() if key in known]
         return tried, [item for key, item in once.items() if key not in known]
@@ -189,13 +221,31 @@ class _LaterManifests:
 
     files: Files
     manifests: Sequence[Manifest] = ()
-    asked: list[PodToSchedule] = field(default_factory=list)
+    expanded: ExpandedManifests = field(default_factory=ExpandedManifests)
 
 
-def _both(fidelity: Fidelity, other: Fidelity | None) -> Fidelity:
+def _in_one(parts: Sequence[PendingResult[ExplainResult]]) -> PendingResult[ExplainResult]:
+    """The answer that all parts make; one of them at most has an outcome."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = list(accumulate(len(part.runs) for part in parts))
+
+    def result(*fidelities: Fidelity) -> ExplainResult:
+        found = [part.result(*fidelities[end - len(part.runs) : end]) for part, end in zip(parts, ends, strict=True)]
+        first = next((each for each in found if each.workloads), found[0])
+        return replace(
+            first,
+            pods=tuple(report for each in found for report in each.pods),
+            fidelity=reduce(_both, (each.fidelity for each in found)),
+        )
+
+    return PendingResult([basis for part in parts for basis in part.runs], result)
+
+
+def _both(fidelity: Fidelity, other: Fidelity) -> Fidelity:
     """The gaps of both, those about the same thing in one."""
     gaps: dict[tuple[str, str], Gap] = {}
-    for gap in (*fidelity.gaps, *(other.gaps if other else ())):
+    for gap in (*fidelity.gaps, *other.gaps):
         known = gaps.get((gap.what, gap.effect), gap)
         gaps[gap.what, gap.effect] = replace(known, pods=tuple(dict.fromkeys((*known.pods, *gap.pods))))
     return replace(fidelity, gaps=tuple(gaps.values()))
@@ -214,9 +264,10 @@ def explain(
 ) -> ExplainResult:
     """Why does a pod go where it goes, or nowhere?
 
-    ``pods`` are manifests, or names of pods in ``files`` or in the snapshot: ``NAME``, ``NAMESPACE/NAME`` or
-    ``KIND/NAME``. Manifests ``after`` which they come are placed before; a pod of theirs is explained as it was tried.
-    ``node`` asks about one node alone, ``versus`` about another beside it; ``fixes`` looks for changes that would help.
+    ``pods`` are manifests, which are placed together, or names of pods in ``files`` or in the snapshot: ``NAME``,
+    ``NAMESPACE/NAME`` or ``KIND/NAME``. Manifests ``after`` which they come are placed before; a pod of theirs is
+    explained as it was tried. ``node`` asks about one node alone, ``versus`` about another beside it; ``fixes`` looks
+    for changes that would help.
     """
     from kwhatif.commands.place.run import Place
     from kwhatif.simulation.explanation.explain import ExplainOptions

@@ -3,39 +3,59 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, build_table, format_part
-from kwhatif.render.explain_nodes import feasible_blocks, missing, nearest, rejected_blocks, score_table
+from kwhatif.render.explain_nodes import (
+    describe_victims_of_fix,
+    feasible_blocks,
+    missing,
+    nearest,
+    rejected_blocks,
+    score_table,
+)
 from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.render.tie_choice import choice_of
-from kwhatif.results.amounts import format_count, format_some
-from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results.amounts import format_count, format_ordinal, format_some
+from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport, WorkloadReport
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement
+
+MOST_HOMES = 4
+"""The nodes of a workload are named up to this number."""
 
 
 def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` shows each node by itself, however many there are."""
-    blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code)]
-    if len(result.pods) > 1:
-        blocks.append(Table(("pod", "outcome"), tuple(map(_summarize, result.pods))))
+    blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code), *_summary(result)]
+    workloads = {each.explained: each for each in result.workloads}
     for number, report in enumerate(result.pods, 1):
-        told = tuple(_pod(report, result.nodes, everything, result.fidelity.rules))
+        told = [*_pod(report, result.nodes, everything, result.fidelity.rules)]
         if len(result.pods) == 1:
             blocks += told
         else:
             heading = Heading(f"{number} OF {len(result.pods)}: {report.pod}")
-            blocks.append(Part((heading, *told), urgent=not report.placement.good))
+            workload = workloads.get(report.pod)
+            sentence = (
+                [] if workload is None or workload.pods == 1 else [Lines((_describe_workload(workload, report),))]
+            )
+            blocks.append(Part((heading, *sentence, *told), urgent=not report.placement.good))
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
 
 
 def _verdict(result: ExplainResult) -> str:
-    """``shop/big finds no node; the nearest is bee-1: cpu: asks 6, free 2 of 4, short 4.``, or how many do."""
+    """That of the outcome where pods are placed together. Else ``shop/big finds no node; the nearest is bee-1: cpu:
+    asks 6, free 2 of 4, short 4.``, or how many do.
+    """
+    if isinstance(result.outcome, Outcome):
+        return result.outcome.verdict
     if not result.pods:
         return "No pods to explain."
+    if all(report.runs_on for report in result.pods) and (len(result.pods) > 1 or result.pods[0].alike):
+        return _describe_running(result.pods)
     if len(result.pods) > 1 or result.pods[0].alike:
         every = [each for report in result.pods for each in (report.placement, *report.alike)]
         fit = sum(each.good for each in every)
@@ -43,13 +63,103 @@ def _verdict(result: ExplainResult) -> str:
         more = f", {evicting} only in the place of others" if evicting else ""
         return f"{format_part(fit, len(every), 'pod')} {'finds' if fit == 1 else 'find'} a node{more}."
     (report,) = result.pods
-    return f"{report.pod} {_describe_placement(report)}."
+    return f"{report.pod} {_describe_report(report)}."
+
+
+def _describe_running(reports: Sequence[PodReport]) -> str:
+    """``3 pods run; asked today, 2 would stay, 1 would go elsewhere.``"""
+    ends: Counter[str] = Counter()
+    for report in reports:
+        stays = report.placement.node == report.runs_on
+        end = "stay" if stays else "go elsewhere" if report.good else "find no node"
+        ends[end] += 1 + len(report.alike)
+    told = ", ".join(f"{ends[end]} would {end}" for end in ("stay", "go elsewhere", "find no node") if ends[end])
+    number = ends.total()
+    return f"{format_count(number, 'pod')} {'runs' if number == 1 else 'run'}; asked today, {told}."
+
+
+def _summary(result: ExplainResult) -> Iterator[Block]:
+    """Where there are several pods: how each workload comes out, and what becomes of those that are named."""
+    reports = {report.pod: report for report in result.pods}
+    if len(result.pods) > 1:
+        told = {each.explained for each in result.workloads}
+        headers = ("workload", "pods", "alone", "together", "outcome")
+        if result.workloads:
+            yield Table(headers, tuple(_workload_row(each, reports[each.explained]) for each in result.workloads))
+        named = [_summarize(report) for report in result.pods if report.pod not in told]
+        if named:
+            yield Table(("pod", "outcome"), tuple(named))
+        return
+    for each in result.workloads:
+        report = reports[each.explained]
+        yield Lines(
+            (_describe_workload(each, report) if each.pods > 1 else f"{report.pod} {_describe_report(report)}.",)
+        )
+
+
+def _workload_row(workload: WorkloadReport, report: PodReport) -> tuple[str, ...]:
+    which = "" if workload.pods == 1 else f"{_which(workload)} "
+    outcome = f"{which}{_describe_report(report)}"
+    if report.placement.good and workload.pods > 1:
+        outcome = _describe_homes(workload)
+    return workload.workload, *map(str, (workload.pods, workload.alone, workload.together)), outcome
+
+
+def _describe_workload(workload: WorkloadReport, report: PodReport) -> str:
+    """``Deployment/shop/web: 40 pods alike; alone each finds a node, together 23 do; the 24th finds no node; ...``."""
+    alike = " alike" if workload.identical else ""
+    several = workload.together != 1
+    together = {workload.pods: "all do", 0: "none does"}.get(
+        workload.together, f"{workload.together} {'do' if several else 'does'}"
+    )
+    alone = {workload.pods: "each finds", 0: "none finds"}.get(
+        workload.alone, f"{workload.alone} {'finds' if workload.alone == 1 else 'find'}"
+    )
+    evicting = f", {workload.evicting} of them in the place of others" if workload.evicting else ""
+    rest = f"; {_which(workload)} {_describe_report(report)}" if not report.placement.good else ""
+    homes = f": {_describe_homes(workload)}" if workload.nodes else ""
+    return (
+        f"{workload.workload}, {format_count(workload.pods, 'pod')}{alike}: alone {alone} a node, "
+        f"together {together}{evicting}{homes}{rest}."
+    )
+
+
+def _which(workload: WorkloadReport) -> str:
+    """The pod that is explained, by its place in the scheduler's order."""
+    return "the first" if workload.number == 1 else f"the {format_ordinal(workload.number)}"
+
+
+def _describe_homes(workload: WorkloadReport) -> str:
+    """``2 on ant-1, 1 on bee-1``; of many nodes the number."""
+    if len(workload.nodes) > MOST_HOMES:
+        return f"on {format_count(len(workload.nodes), 'node')}"
+    return ", ".join(f"{number} on {node}" for node, number in workload.nodes.items()) or "nowhere"
+
+
+def _describe_report(report: PodReport) -> str:
+    """``goes to bee-1``; of a pod that runs also where, and where it would go today."""
+    if not report.runs_on:
+        return _describe_placement(report)
+    since = f" since {report.since}" if report.since else ""
+    placement = report.placement
+    if placement.node == report.runs_on:
+        today = "it would stay there"
+    elif placement.outcome == "placed":
+        today = f"it would go to {placement.node}"
+    elif placement.victims:
+        today = f"it would find a node only in the place of {format_count(len(placement.victims), 'other pod')}"
+    else:
+        today = f"it would not run: it {_describe_placement(report)}"
+    return f"runs on {report.runs_on}{since}; asked today, {today}"
 
 
 def _describe_placement(report: PodReport) -> str:
     placement = report.placement
     if placement.outcome == "placed":
-        return f"goes to {placement.node}"
+        evicting = f" in the place of {format_count(len(placement.victims), 'other pod')}" if placement.victims else ""
+        return f"goes to {placement.node}{evicting}"
+    if placement.outcome == "preempted":
+        return "has to leave again for another pod, and finds no other node"
     if placement.victims:
         return f"finds a node only in the place of {format_count(len(placement.victims), 'other pod')}"
     if placement.outcome in ("gated", "unclaimed", "skipped"):
@@ -62,7 +172,7 @@ def _describe_placement(report: PodReport) -> str:
 
 def _summarize(report: PodReport) -> tuple[str, str]:
     more = f" and {len(report.alike)} more" if report.alike else ""
-    return f"{report.pod}{more}", _describe_placement(report)
+    return f"{report.pod}{more}", _describe_report(report)
 
 
 def _pod(report: PodReport, nodes: int, everything: bool, minor: str) -> Iterator[Block]:
@@ -80,7 +190,9 @@ def _pod(report: PodReport, nodes: int, everything: bool, minor: str) -> Iterato
 def _facts(report: PodReport, nodes: int, minor: str) -> Iterator[tuple[str, str]]:
     placement = report.placement
     yield "Pod", report.pod
-    yield "Outcome", _outcome(placement, nodes, minor)
+    if report.runs_on:
+        yield "Runs on", f"{report.runs_on}, since {report.since}" if report.since else report.runs_on
+    yield "Asked today" if report.runs_on else "Outcome", _outcome(placement, nodes, minor)
     yield "Priority", str(placement.priority)
     yield "Scheduler", placement.scheduler or NONE
     if report.state:
@@ -228,7 +340,11 @@ def _fixes(report: PodReport) -> Iterator[Block]:
     if report.fixes:
         works = "this works" if len(report.fixes) == 1 else "these work"
         yield Heading(f"FIXES: tried {format_count(report.tried, 'change')}, {works}")
-        yield Table(("change", "leads to"), tuple((fix.change, fix.node) for fix in report.fixes), nodes=(1,))
+        if any(fix.victims for fix in report.fixes):
+            rows = tuple((fix.change, fix.node, describe_victims_of_fix(fix) or NONE) for fix in report.fixes)
+            yield Table(("change", "leads to", "evicts"), rows, nodes=(1,))
+        else:
+            yield Table(("change", "leads to"), tuple((fix.change, fix.node) for fix in report.fixes), nodes=(1,))
     elif report.tried:
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
 

@@ -29,6 +29,7 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import Selector, SelectorError, parse_selector
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import SECOND, Duration
+from kwhatif.results.amounts import format_ordinal
 from kwhatif.snapshot.format.documents import read_only
 
 KIND = "RightsizingPolicy"
@@ -103,7 +104,7 @@ class Rule:
     @property
     def words(self) -> str:
         """``90th percentile and 15%``."""
-        what = "peak" if self.percentile is None else f"{_ordinal(self.percentile)} percentile"
+        what = "peak" if self.percentile is None else f"{format_ordinal(self.percentile)} percentile"
         return f"{what} and {self.margin:g}%"
 
 
@@ -219,9 +220,3 @@ def _seconds(text: str) -> float:
     if length <= 0:
         raise InputError(f"expected a length of time such as 8d or 36h, found {describe_value(text)}", place="$.window")
     return length
-
-
-def _ordinal(percent: float) -> str:
-    number = f"{percent:g}"
-    ending = {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th") if number[-2:-1] != "1" else "th"
-    return number + ending

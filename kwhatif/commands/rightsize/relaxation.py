@@ -30,14 +30,14 @@ _MANY = Quantity.from_units(10**6)
 
 @dataclass(frozen=True)
 class Bound:
-    """The resource that keeps the nodes of a ``pool``: with no end of it ``freed`` more nodes of the cluster would go.
+    """The resource that keeps the nodes of a ``pool``: with no end of it ``nodes_freed`` more nodes of the cluster would go.
 
-    If none does that, it is the one that is shortest, and ``freed`` is 0; None if nobody was asked.
+    If none does that, it is the one that is shortest, and ``nodes_freed`` is 0; None if nobody was asked.
     """
 
     pool: str
     resource: str
-    freed: int | None
+    nodes_freed: int | None
 
 
 def find_bounds(

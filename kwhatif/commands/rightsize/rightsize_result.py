@@ -105,7 +105,7 @@ def _build_binding(bound: Bound, before: Consequence, after: Consequence) -> Bin
         share=shares[bound.resource],
         before=before.shares.get(bound.pool, {}).get(bound.resource),
         shares=dict(shares),
-        freed=bound.freed,
+        nodes_freed=bound.nodes_freed,
     )
 
 
@@ -188,7 +188,7 @@ _IN_WORDS = {"pods": "the number of pods", "cpu": "CPU"}
 
 def _tight(binds: Sequence[Binding]) -> str:
     told = [
-        f"{_IN_WORDS.get(each.resource, each.resource)} {'is shortest' if each.freed == 0 else 'binds'} "
+        f"{_IN_WORDS.get(each.resource, each.resource)} {'is shortest' if each.nodes_freed == 0 else 'binds'} "
         f"in pool {each.pool} ({each.share:.0%})"
         for each in binds
     ]

@@ -135,7 +135,7 @@ class _GroupScaleDown:
         wait = unneeded_wait(world)
         self._now += timedelta(seconds=wait)
         if len(state.session.cluster) > LARGE and state.session.driver.undoable:
-            gone = _drain_in_turn(state, world, _removable(world))
+            gone = set(_drain_in_turn(state, world, _removable(world)))
         else:
             gone = removed_together(world, wait)
             if not gone or not _drain_together(state, gone, None):

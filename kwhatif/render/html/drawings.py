@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.render.escape import clean
-from kwhatif.render.explain_nodes import distance
+from kwhatif.render.explain_nodes import describe_victims_of_fix, distance
 from kwhatif.results.base import ClusterMap, Result
 from kwhatif.results.disruption import DrainResult
 from kwhatif.results.explain import ExplainResult, NodeReport, PodReport
@@ -233,7 +233,7 @@ def _matrix(report: PodReport) -> dict[str, Any]:
             )
             for each in report.evictions
         ],
-        "fixes": [[fix.change, fix.node] for fix in report.fixes],
+        "fixes": [[fix.change, fix.node, describe_victims_of_fix(fix)] for fix in report.fixes],
         "tried": report.tried,
     }
 

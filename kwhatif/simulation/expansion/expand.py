@@ -104,8 +104,8 @@ class ExpandedManifests:
                 yield from map(rollout.pods_to_schedule, step.creates)
 
     def add(self, other: ExpandedManifests) -> None:
-        """Take over what came of other manifests."""
-        for name in ("pods", "objects", "claims", "refusals", "failed", "rollouts", "warnings", "doubts", "scaled"):
+        """Take over what came of other manifests, but for the pods and the updates."""
+        for name in ("objects", "claims", "refusals", "failed", "warnings", "doubts", "scaled"):
             getattr(self, name).extend(getattr(other, name))
         self.whole.update(other.whole)
         self.trails.update(other.trails)

@@ -14,12 +14,12 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
 from kwhatif.progress import track
-from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport
+from kwhatif.results.explain import Comparison, Eviction, ExplainResult, Fix, NodeReport, PodReport
 from kwhatif.results.place import ClaimDevices, Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
-from kwhatif.simulation.explanation.fixes import smallest_fixes
+from kwhatif.simulation.explanation.fixes import TrialCluster, smallest_fixes
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.placing import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.question import PendingResult
@@ -69,10 +69,11 @@ def explain_pods(
     reports: dict[tuple[str, ...], PodReport] = {}
     placements = []
     for item in track(asked, "Explaining", "pods"):
-        decided = _decide_pod(session, item)
+        decided = decide_pod(session, item)
         placement = decided.placement
         placements.append(placement)
-        alike = (item.owner, placement.outcome, placement.reason) if item.owner else (item.pod.key,)
+        moves = bool(decided.runs_on) and placement.node != decided.runs_on
+        alike = (item.owner, placement.outcome, placement.reason, str(moves)) if item.owner else (item.pod.key,)
         if alike in reports:
             first = reports[alike]
             reports[alike] = replace(first, alike=(*first.alike, placement))
@@ -91,7 +92,7 @@ def explain_pods(
 class PodDecision:
     """A pod, what became of it, and the cluster as it was when that was decided; None for one that is left out.
 
-    ``row`` is the node it was given, if any.
+    ``row`` is the node it was given, if any. The pod ``runs_on`` a node already ``since`` a moment, or on none.
     """
 
     session: Session
@@ -100,21 +101,29 @@ class PodDecision:
     info: PodInfo | None = None
     attempt: Attempt | None = None
     row: int | None = None
+    runs_on: str = ""
+    since: str = ""
 
 
-def _decide_pod(session: Session, asked: PodToSchedule) -> PodDecision:
-    """What a cycle makes of a pod, which is not done."""
+def decide_pod(session: Session, asked: PodToSchedule) -> PodDecision:
+    """What a cycle makes of a pod, which is not done. One that runs is asked where it would go now."""
     if session.driver.scheduler(asked.pod.spec.scheduler_name) is None:
         return PodDecision(session, asked, skip_pod(session, asked, skip_reason_of(session, asked)))
+    running = session.running(asked.pod)
+    runs_on = "" if running is None else session.cluster.columns.names[running[1]]
+    since = "" if running is None else running[0].pod.status.start_time or ""
     session, asked = session.before_binding(asked)
     info = session.info(asked)
     attempt = session.driver.decide(info)
     placement = replace(placement_of(session, asked, [attempt]), devices=_devices(session, asked, attempt))
-    return PodDecision(session, asked, placement, info, attempt, attempt.row)
+    return PodDecision(session, asked, placement, info, attempt, attempt.row, runs_on, since)
 
 
-def report_of(decided: PodDecision, looking: ExplainOptions) -> PodReport:
-    """Every node's verdict on a pod in the state in which it was decided on, its evictions and fixes."""
+def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialCluster | None = None) -> PodReport:
+    """Every node's verdict on a pod in the state in which it was decided on, and its evictions.
+
+    Fixes are tried in another cluster where one is given: that in which all of the change is placed.
+    """
     placement, info, attempt = decided.placement, decided.info, decided.attempt
     if info is None or attempt is None:
         return PodReport(pod=placement.pod, placement=placement)
@@ -134,7 +143,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions) -> PodReport:
             reports = node_reports(info, evaluation, verdicts, decided.row, asking)
     chosen = attempt.nominated or placement.node
     wanted = looking.fixes and not attempt.is_placed
-    found, tried = smallest_fixes(session, info, attempt) if wanted else ((), 0)
+    found, tried = _fixes(decided, attempt, tried_in) if wanted else ((), 0)
     return PodReport(
         pod=info.key,
         placement=placement,
@@ -144,7 +153,19 @@ def report_of(decided: PodDecision, looking: ExplainOptions) -> PodReport:
         fixes=found,
         tried=tried,
         comparison=_comparison(reports, looking.node or chosen, looking.versus) if looking.versus else None,
+        runs_on=decided.runs_on,
+        since=decided.since,
     )
+
+
+def _fixes(decided: PodDecision, attempt: Attempt, tried_in: TrialCluster | None) -> tuple[tuple[Fix, ...], int]:
+    """What would help, and how many changes were tried."""
+    if tried_in is None:
+        return smallest_fixes(TrialCluster.of_pod(decided.session, decided.asked.pod), decided.asked, attempt)
+    later = decide_pod(tried_in.session, decided.asked)
+    if later.attempt is None or later.attempt.is_placed:
+        return (), 0
+    return smallest_fixes(tried_in, decided.asked, later.attempt)
 
 
 def _devices(session: Session, asked: PodToSchedule, attempt: Attempt) -> tuple[ClaimDevices, ...]:

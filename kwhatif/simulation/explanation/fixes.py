@@ -5,23 +5,26 @@ Candidates come from nodes that only one plugin rejects. Only what the pipeline 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.framework.status import Verdicts
 from kwhatif.plugins.shared.pod_changes import with_priority
 from kwhatif.results.explain import Fix
+from kwhatif.results.place import Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import feasible_rows
 from kwhatif.scheduling.driver import Driver
 from kwhatif.simulation.edits.cordon import uncordon_node
-from kwhatif.simulation.session import Session
+from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
+from kwhatif.simulation.session import PodToSchedule, Session
 
 MOST_TRIALS = 40
 MOST_PRIORITY = 1_000_000_000
@@ -30,42 +33,96 @@ MOST_PRIORITY = 1_000_000_000
 MOST_NODES = 2
 """So many nodes are offered to be uncordoned."""
 
-Trial = tuple[str, Callable[[], str]]
-"""What the change is, and a function that tries it and gives the node it leads to, or nothing."""
+MOST_LEVELS = 3
+"""So many priorities are tried."""
+
+Edited = Pod | Node | ResourceClaim
 
 
-def smallest_fixes(session: Session, pod: PodInfo, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
-    """Fixes that work, and how many were tried."""
+@dataclass(frozen=True)
+class _Landing:
+    """The node that a change leads to, and what it does to others: see ``Fix``."""
+
+    node: str
+    victims: tuple[Victim, ...] = ()
+    pending: tuple[str, ...] = ()
+
+
+_Trial = tuple[str, Edited, Callable[[], _Landing | None]]
+"""What the change is, the object as it is then, and a function that tries it."""
+
+
+@dataclass(frozen=True)
+class TrialCluster:
+    """The cluster that fixes are tried in: that of a ``session``, where all of a change is placed as far as it fits.
+
+    Pods of the ``workloads`` (as ``workload_of`` has them) that change together are no victims of each other.
+    """
+
+    session: Session
+    book: Bookkeeper
+    workloads: Collection[str]
+
+    @classmethod
+    def of_pod(cls, session: Session, pod: Pod) -> TrialCluster:
+        """The cluster as it is, for a pod that is asked about by itself."""
+        book = Bookkeeper.of(session.snapshot)
+        return cls(session, book, frozenset([book.owner_of(pod)]))
+
+    def changes(self, pod: Pod) -> bool:
+        """Whether a pod belongs to what changes."""
+        return self.book.owner_of(pod) in self.workloads
+
+
+def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
+    """Fixes that work, each once, and how many changes were tried. ``attempt`` is the pod's in that very cluster."""
     fixes: list[Fix] = []
+    effects: list[_Landing] = []
     tried = 0
-    for change, attempt_it in _Trials(session, pod, attempt):
+    for change, landing in _Trials(tried_in, asked, attempt).distinct():
         if tried >= MOST_TRIALS:
             break
         tried += 1
-        node = attempt_it()
-        if node:
-            fixes.append(Fix(change=change, node=node))
+        found = landing()
+        if found is None or (found.victims and found in effects):
+            # A higher priority that evicts the same pods is no other way out.
+            continue
+        effects.append(found)
+        fixes.append(Fix(change=change, node=found.node, victims=found.victims, pending=found.pending))
     return tuple(fixes), tried
 
 
 @dataclass
 class _Trials:
-    session: Session
-    pod: PodInfo
+    tried_in: TrialCluster
+    asked: PodToSchedule
     attempt: Attempt
 
-    def __iter__(self) -> Iterator[Trial]:
+    def __post_init__(self) -> None:
+        self.session, self.pod = self.tried_in.session, self.attempt.pod
+
+    def distinct(self) -> Iterator[tuple[str, Callable[[], _Landing | None]]]:
+        """The changes, each once: several plugins may suggest the same."""
+        told, made = set[str](), list[Edited]()
+        for change, edited, landing in self._trials():
+            if change not in told and edited not in made:
+                told.add(change)
+                made.append(edited)
+                yield change, landing
+
+    def _trials(self) -> Iterator[_Trial]:
         diagnosis, gate = self.attempt.diagnosis, self.attempt.gated
         if gate is not None:
             yield from self._try_suggestions({gate.plugin: []}, [])
         if diagnosis is None or diagnosis.verdicts is None:
             return
         alone = _only_blocked_by(diagnosis.verdicts)
-        of_nodes: list[Trial] = []
+        of_nodes: list[_Trial] = []
         rows = {plugin: np.flatnonzero(where).tolist() for plugin, where in alone.items() if where.any()}
         yield from self._try_suggestions(rows, of_nodes)
         for node in self._find_cordoned_nodes()[:MOST_NODES]:
-            yield f"uncordon node {node.name}", self._with_node(uncordon_node(node))
+            edited = uncordon_node(node)
+            yield f"uncordon node {node.name}", edited, self._with_node(edited)
         yield from of_nodes
         yield from self._priorities()
 
@@ -86,63 +143,101 @@ class _Trials:
         fitting = {tried.cluster.columns.names[row] for row in rows}
         return [cordoned[name] for name in sorted(fitting & cordoned.keys())]
 
-    def _try_suggestions(self, rows: dict[str, list[int]], of_nodes: list[Trial]) -> Iterator[Trial]:
+    def _try_suggestions(self, rows: dict[str, list[int]], of_nodes: list[_Trial]) -> Iterator[_Trial]:
         """What plugins suggest that refuse these nodes; changes ``of_nodes`` are put aside."""
         plugins = {plugin.name: plugin for plugin in self.session.driver.scheduler_for(self.pod).framework.all_plugins}
         for name in (name for name in rows if name in plugins):  # others are extenders
             for change, edited in plugins[name].suggestions(self.pod, self.session.cluster, rows[name]):
                 match edited:
                     case Pod():
-                        yield change, self._with_pod(edited)
+                        yield change, edited, self._with_pod(edited)
                     case ResourceClaim():
-                        yield change, self._with_claim(edited)
+                        yield change, edited, self._with_claim(edited)
                     case Node():
-                        of_nodes.append((change, self._with_node(edited)))
+                        of_nodes.append((change, edited, self._with_node(edited)))
 
-    def _priorities(self) -> Iterator[Trial]:
+    def _priorities(self) -> Iterator[_Trial]:
         """Priorities just high enough to be allowed to evict somebody, where no pod is evicted already."""
         if self.pod.shape.spec.preemption_policy == "Never" or self.attempt.nominated:
             return
-        above = {p.priority for p, _ in self.session.cluster.pods() if self.pod.priority <= p.priority < MOST_PRIORITY}
-        levels = sorted(above)
-        for level in levels[:3]:
+        others = (
+            info.priority
+            for info, _ in self.session.cluster.pods()
+            if self.pod.priority <= info.priority < MOST_PRIORITY and not self.tried_in.changes(info.pod)
+        )
+        for level in sorted(set(others))[:MOST_LEVELS]:
             edited = with_priority(self.pod.pod, level + 1)
-            yield (
-                f"raise its priority from {self.pod.priority} to {level + 1}, which evicts pods",
-                self._evicting(edited),
-            )
+            change = f"raise its priority from {self.pod.priority} to {level + 1}, which evicts pods"
+            yield change, edited, self._with_priority(level + 1)
 
-    def _with_pod(self, pod: Pod) -> Callable[[], str]:
-        return lambda: _lands_on(self.session.driver, pod)
+    # --- what comes of them
 
-    def _evicting(self, pod: Pod) -> Callable[[], str]:
-        return lambda: self.session.driver.decide(self.session.cluster.shapes.info(pod)).nominated
+    def _with_pod(self, pod: Pod) -> Callable[[], _Landing | None]:
+        return lambda: _land(self.session.driver, pod)
 
-    def _with_node(self, node: Node) -> Callable[[], str]:
-        def attempt() -> str:
+    def _with_node(self, node: Node) -> Callable[[], _Landing | None]:
+        def attempt() -> _Landing | None:
             tried = self.session.driver.sandbox()
             tried.cluster.replace_nodes([node if n.name == node.name else n for n in tried.cluster.columns.given])
-            return _lands_on(tried, self.pod.pod)
+            return _land(tried, self.pod.pod)
 
         return attempt
 
-    def _with_claim(self, claim: ResourceClaim) -> Callable[[], str]:
-        def attempt() -> str:
+    def _with_claim(self, claim: ResourceClaim) -> Callable[[], _Landing | None]:
+        def attempt() -> _Landing | None:
             tried = self.session.driver.sandbox()
             tried.cluster.devices.put(claim)
-            return _lands_on(tried, self.pod.pod)
+            return _land(tried, self.pod.pod)
 
         return attempt
 
+    def _with_priority(self, priority: int) -> Callable[[], _Landing | None]:
+        return lambda: _evict(self.tried_in, self.asked, self.pod.pod, priority)
 
-def _lands_on(driver: Driver, pod: Pod) -> str:
-    """The node that a pod would get, or nothing."""
+
+def _land(driver: Driver, pod: Pod) -> _Landing | None:
+    """The node that a pod would get without anybody having to leave."""
     info = driver.cluster.shapes.info(pod)
     evaluation = driver.scheduler_for(info).evaluate_all_nodes(info)
     if evaluation is None or not evaluation.passing(info).any():
-        return ""  # why not, and who would have to go, nobody asks
+        return None  # why not, and who would have to go, nobody asks
     row = driver.decide(info).row
-    return "" if row is None else driver.cluster.columns.names[row]
+    return None if row is None else _Landing(driver.cluster.columns.names[row])
+
+
+def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int) -> _Landing | None:
+    """What comes of a higher priority, which all pods of the workload have then: until nobody would move any more.
+
+    None if the pod gets no node by it, or if a pod of the change has to leave.
+    """
+    tried = tried_in.session.sandbox()
+    _raise_siblings(tried, tried_in.book, pod, priority)
+    info = tried.cluster.shapes.info(with_priority(pod, priority))
+    first = tried.driver.decide(info)
+    if not first.nominated or any(tried_in.changes(victim.pod) for victim in first.victims):
+        return None
+    simulation = ClusterSimulation(tried, tried_in.book)
+    asked = dataclasses.replace(asked, pod=info.pod)
+    simulation.arrive(asked, info)
+    simulation.run()
+    placement = simulation.placement(asked, info)
+    if placement.outcome != "placed" or any(tried_in.changes(each.pod) for each in simulation.evicted_since()):
+        return None
+    ended = simulation.outcome_of([placement], simulation.replacements())
+    return _Landing(placement.node, placement.victims, tuple(each.pod for each in ended.pending))
+
+
+def _raise_siblings(session: Session, book: Bookkeeper, pod: Pod, priority: int) -> None:
+    """Give the other pods of a pod's workload the same priority, as a change of its template does."""
+    cluster, owner = session.cluster, book.owner_of(pod)
+    mine = [
+        (info, row) for info, row in cluster.pods() if info.priority < priority and book.owner_of(info.pod) == owner
+    ]
+    for info, row in mine:
+        raised = cluster.shapes.info(with_priority(info.pod, priority), bound=True)
+        raised.start = info.start
+        cluster.forget(info.uid)
+        cluster.assume(raised, row)
 
 
 def _only_blocked_by(verdicts: Verdicts) -> dict[str, BoolArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,21 +17,26 @@ from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.explanation.explain import ExplainOptions, PodDecision, report_of
+from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.session import PodToSchedule, Session
 
 MOST_WAITING = 12
 """Of so many pods without a node an answer that is drawn has the matrix."""
 
+MOST_RECORDED = 64
+"""Of so many workloads the cluster is kept as it was when one of their pods was tried."""
+
 
 @dataclass
 class PodAttempt:
-    """A pod as it is tried, in a copy of the cluster, ``after`` so many others found their nodes; ``row`` is the node
-    it gets, if any.
+    """A pod as it is tried, in a copy of the cluster, ``after`` so many others found their nodes, and so many were
+    ``evicted``; ``row`` is the node it gets, if any.
     """
 
     session: Session
     info: PodInfo
     after: int
+    evicted: int
     row: int | None = None
     evicts: bool = False
 
@@ -42,11 +48,11 @@ class _ForwardingObserver(Observer):
 
     def __init__(self, beside: Observer | None) -> None:
         self._beside = beside or Observer()
-        self._placed = 0
+        self._placed = self._evicted = 0
 
     def start_over(self) -> None:
         self._beside.start_over()
-        self._placed = 0
+        self._placed = self._evicted = 0
 
     def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
         self._beside.before_cycle(scheduler, pod)
@@ -57,6 +63,14 @@ class _ForwardingObserver(Observer):
     def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
         self._beside.after_cycle(scheduler, attempt)
         self._placed += attempt.is_placed
+        self._evicted += len(attempt.victims_to_evict)
+
+    def _before_this(self, attempt: Attempt) -> PodAttempt:
+        """As a pod was tried that has found no node: what was tried in vain has left the cluster as it was."""
+        return dataclasses.replace(self._as_now(attempt.pod), evicted=self._evicted - len(attempt.victims_to_evict))
+
+    def _as_now(self, pod: PodInfo) -> PodAttempt:
+        return PodAttempt(self.session.sandbox(), copy.copy(pod), self._placed, self._evicted)
 
 
 class AttemptRecorder(_ForwardingObserver):
@@ -87,7 +101,7 @@ class AttemptRecorder(_ForwardingObserver):
             self._evicting.setdefault(pod.key, earlier)
         else:
             self._evicting.pop(pod.key, None)
-        self.tries[pod.key] = PodAttempt(self.session.sandbox(), copy.copy(pod), self._placed)
+        self.tries[pod.key] = self._as_now(pod)
 
     def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
         super().on_decision(scheduler, attempt)
@@ -116,8 +130,7 @@ class PendingRecorder(_ForwardingObserver):
             if mine:
                 del self._tries[whose]
         elif mine or (known is None and len(self._tries) < MOST_WAITING):
-            # What was tried in vain has left the cluster as it was.
-            self._tries[whose] = PodAttempt(self.session.sandbox(), copy.copy(attempt.pod), self._placed)
+            self._tries[whose] = self._before_this(attempt)
 
     def reports(self, placements: Mapping[str, Placement]) -> list[PodReport]:
         """Those that have no node in the end, without what would help: that is for ``explain``."""
@@ -130,13 +143,61 @@ class PendingRecorder(_ForwardingObserver):
         return reports_of(asked, placements, tries.__getitem__, ExplainOptions(fixes=False))
 
 
+class WorkloadRecorder(_ForwardingObserver):
+    """Keeps the cluster as it was when the ``first`` pod of each workload was tried, when one first was ``evicting``
+    others, and when the first that has found no node so far was tried last (``failed``); by what ``owner_of`` says.
+    """
+
+    def __init__(self, owner_of: Callable[[Pod], str]) -> None:
+        super().__init__(None)
+        self._owner_of = owner_of
+        self.first: dict[str, PodAttempt] = {}
+        self.evicting: dict[str, PodAttempt] = {}
+        self.failed: dict[str, PodAttempt] = {}
+
+    def start_over(self) -> None:
+        super().start_over()
+        for kept in (self.first, self.evicting, self.failed):
+            kept.clear()
+
+    def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
+        super().before_cycle(scheduler, pod)
+        whose = self._owner_of(pod.pod)
+        if whose not in self.first and len(self.first) < MOST_RECORDED:
+            self.first[whose] = self._as_now(pod)
+
+    def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        super().on_decision(scheduler, attempt)
+        first = self.first.get(self._owner_of(attempt.pod.pod))
+        if first is not None and first.info.key == attempt.pod.key and first.row is None:
+            first.row = attempt.row
+
+    def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        super().after_cycle(scheduler, attempt)
+        whose = self._owner_of(attempt.pod.pod)
+        if whose not in self.first:
+            return
+        known = self.failed.get(whose)
+        mine = known is not None and known.info.key == attempt.pod.key
+        if attempt.is_placed or attempt.nominated:
+            if mine:
+                del self.failed[whose]
+            if attempt.nominated and whose not in self.evicting:
+                self.evicting[whose] = self._before_this(attempt)
+        elif mine or known is None:
+            self.failed[whose] = self._before_this(attempt)
+
+
 def reports_of(
     asked: Sequence[PodToSchedule],
     placements: Mapping[str, Placement],
     told: Callable[[str], PodAttempt],
     looking: ExplainOptions,
+    tried_in: TrialCluster | None = None,
 ) -> list[PodReport]:
-    """Pods as they were tried; of those of a workload one stands for all that came to the same."""
+    """Pods as they were tried; of those of a workload one stands for all that came to the same. Fixes are ``tried_in``
+    the cluster as it is in the end.
+    """
     reports: dict[tuple[str, ...], PodReport] = {}
     for item in asked:
         key, placement = item.pod.key, placements[item.pod.key]
@@ -144,11 +205,32 @@ def reports_of(
         if alike in reports:
             reports[alike] = replace(reports[alike], alike=(*reports[alike].alike, placement))
             continue
-        one = told(key)
-        decided = PodDecision(one.session, item, placement, one.info, one.session.driver.decide(one.info), one.row)
-        state = f"as it was tried, after {format_count(one.after, 'pod')} found a node" if one.after else ""
-        reports[alike] = replace(report_of(decided, looking), state=state)
+        reports[alike] = report_of_attempt(told(key), item, placement, looking, tried_in)
     return list(reports.values())
+
+
+def report_of_attempt(
+    tried: PodAttempt,
+    asked: PodToSchedule,
+    placement: Placement,
+    looking: ExplainOptions,
+    tried_in: TrialCluster | None = None,
+) -> PodReport:
+    """A pod as it was tried."""
+    attempt = tried.session.driver.decide(tried.info)
+    decided = PodDecision(tried.session, asked, placement, tried.info, attempt, tried.row)
+    if tried_in is not None and attempt.nominated:
+        # It runs in the end, and whom it evicted has left: what would have spared them is asked as things were.
+        tried_in = dataclasses.replace(tried_in, session=tried.session)
+    return replace(report_of(decided, looking, tried_in), state=_describe_state(tried))
+
+
+def _describe_state(tried: PodAttempt) -> str:
+    """In which state a pod was tried; nothing if that is the snapshot's."""
+    found = [f"{format_count(tried.after, 'pod')} found a node"] if tried.after else []
+    if tried.evicted:
+        found.append(f"{format_count(tried.evicted, 'pod')} {'was' if tried.evicted == 1 else 'were'} evicted")
+    return f"as it was tried, after {' and '.join(found)}" if found else ""
 
 
 def _workload(pod: Pod) -> str:

@@ -66,6 +66,10 @@ class Bookkeeper:
         found = self._owners.workload_of(pod)
         return f"{found.kind}/{found.namespace}/{found.name}"
 
+    def owner_of(self, pod: Pod) -> str:
+        """``Kind/namespace/name`` of the workload at the top; a pod that nobody controls is its own."""
+        return self.workload_of(pod) or f"Pod/{pod.key}"
+
     def cause_of(self, pod: Pod) -> Cause:
         """The cause of a pod that was asked about."""
         return "waiting" if pod.key in self.waited else "new"

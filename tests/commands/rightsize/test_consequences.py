@@ -49,13 +49,13 @@ def test_the_number_of_pods_binds() -> None:
 )
 def test_what_binds_is_proven_by_asking_again_with_no_end_of_it(story: str, resource: str, freed: int) -> None:
     (bound,) = told(story).binds
-    assert (bound.resource, bound.freed) == (resource, freed)
+    assert (bound.resource, bound.nodes_freed) == (resource, freed)
 
 
 def test_without_autoscalers_nobody_is_asked_what_binds() -> None:
     home = SAMPLES / "saves-40"
     result = kwhatif.rightsize(snapshot=str(home / "cluster.json"), usage=home / "usage.json")
-    assert [(each.resource, each.freed) for each in result.binds] == [("cpu", None)]
+    assert [(each.resource, each.nodes_freed) for each in result.binds] == [("cpu", None)]
 
 
 def test_lower_requests_mean_more_pods() -> None:

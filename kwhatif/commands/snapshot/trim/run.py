@@ -14,6 +14,7 @@ from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion
 from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.session import PodToSchedule
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,13 @@ class Trim(PodQuestion[TrimResult]):
     @property
     def nothing(self) -> UsageError:
         return UsageError("name the pods to trim for: manifests, or pods of the snapshot")
+
+    def select(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> None:
+        # Updates are not rolled out: all new pods are there at once.
+        own = list(case.expanded.all_pods())
+        given = {item.pod.key for item in own}
+        named = self.find_named(case, names, choice)
+        case.pods_to_schedule = [*own, *(item for item in named if item.pod.key not in given)]
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[TrimResult]:
         (case,) = cases

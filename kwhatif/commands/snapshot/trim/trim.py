@@ -60,6 +60,9 @@ MOST_STEPS = 2000
 MOST_WORK = 3_000_000
 """So many objects, summed over all steps, are decided on again: what takes about half a minute."""
 
+WORK_OF_A_POD = 60
+"""To decide on a pod once takes about as long as to load so many objects."""
+
 MANY_NODES, NODE_PARTS = 64, 32
 """More spare nodes than these are tried in about so many parts: where nodes are sampled they stay or go together."""
 
@@ -272,7 +275,7 @@ class _Search:
         left = self.snapshot_without(items)
         self.steps += 1
         report_progress("Trimming", "steps", self.steps, self.most_steps)
-        self.work += len(left.objects)
+        self.work += len(left.objects) + WORK_OF_A_POD * len(self.asked)
         try:
             got = decide(self.session, left, self.asked, self._shapes)
         except KwhatifError:

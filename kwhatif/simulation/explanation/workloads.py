@@ -1,0 +1,169 @@
+"""Workloads explained as they would be placed: how many of their pods find a node alone, and how many together.
+
+What is explained of each is its first pod that finds no node, in the state of the cluster in which it fails.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kwhatif.progress import track
+from kwhatif.results.base import Fidelity
+from kwhatif.results.explain import ExplainResult, PodReport, WorkloadReport
+from kwhatif.results.place import Placement
+from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.explanation.explain import ExplainOptions, decide_pod, report_of
+from kwhatif.simulation.explanation.fixes import TrialCluster
+from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder, report_of_attempt
+from kwhatif.simulation.placement.afterwards import cause
+from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.session import PodToSchedule, Session
+
+IN_THE_END = "in the end, when nobody would move any more"
+BEFORE_ALL = "before anything is placed"
+
+
+@dataclass(frozen=True)
+class WorkloadExplanation:
+    """Workloads as a ``run`` placed them, and the report of one pod of each."""
+
+    run: Placed
+    workloads: tuple[WorkloadReport, ...]
+    pods: tuple[PodReport, ...]
+
+    def pending(self, never_made: NeverMade) -> PendingResult[ExplainResult]:
+        """The answer, whose outcome is that of the run, with what never came to be."""
+
+        def result(fidelity: Fidelity) -> ExplainResult:
+            session = self.run.basis.session
+            return ExplainResult(
+                outcome=self.run.outcome(fidelity, never_made),
+                nodes=len(session.cluster),
+                workloads=self.workloads,
+                pods=self.pods,
+                fidelity=fidelity,
+                warnings=session.setup.configuration.warnings,
+            )
+
+        return PendingResult([self.run.basis], result)
+
+
+def explain_workloads(
+    session: Session,
+    asked: Sequence[PodToSchedule],
+    looking: ExplainOptions,
+    *,
+    rollouts: Sequence[Rollout] = (),
+    others: Sequence[str] = (),
+    is_meant: Callable[[PodToSchedule], bool] = lambda item: True,
+) -> WorkloadExplanation:
+    """Place pods and updates as ``place`` does, in a copy of the cluster, and explain the workloads.
+
+    Those of pods that are not meant are explained only if one of their pods finds no node.
+    """
+    looking.check(session)
+    book = Bookkeeper.of(session.snapshot)
+    recorder = WorkloadRecorder(book.owner_of)
+    recorder.session = placing = session.fork(detailed=True, imagined=True, observer=recorder)
+    run = place_pods(placing, asked, rollouts=rollouts, others=others)
+    items = {item.pod.key: item for item in run.basis.pods_to_schedule}
+    by_owner: dict[str, list[Placement]] = {book.owner_of(item.pod): [] for item in items.values()}
+    for each in run.placements:
+        if each.pod not in run.end.removed:
+            by_owner[book.owner_of(items[each.pod].pod)].append(each)
+    tried_in = TrialCluster(run.end.session.sandbox(), book, by_owner.keys())
+    alone = session.sandbox()
+    workloads, reports = [], []
+    for owner, placements in track(by_owner.items(), "Explaining", "workloads"):
+        mine = [items[each.pod] for each in placements]
+        if mine and (any(map(is_meant, mine)) or not all(each.good for each in placements)):
+            chosen, tried = _choose(placements, recorder, owner)
+            item, placement = mine[chosen], placements[chosen]
+            workloads.append(_count(owner, placements, chosen, *_count_alone(alone, mine, placements)))
+            report = (
+                _report_without_attempt(session, item, placement, looking, tried_in)
+                if tried is None
+                else report_of_attempt(tried, item, placement, looking, tried_in)
+            )
+            rest = (each for each in placements if each is not placement and _end_of(each) == _end_of(placement))
+            reports.append(replace(report, alike=tuple(rest)))
+    return WorkloadExplanation(run, tuple(workloads), tuple(reports))
+
+
+def _end_of(placement: Placement) -> tuple[str, str]:
+    """What a pod came to, whatever its node."""
+    return placement.outcome, cause(placement.reason)
+
+
+def _choose(placements: Sequence[Placement], recorder: WorkloadRecorder, owner: str) -> tuple[int, PodAttempt | None]:
+    """Which pod stands for its workload, and how it was tried, if the cluster was kept as it was then."""
+    failed = [at for at, each in enumerate(placements) if not each.good]
+    evicting = [at for at, each in enumerate(placements) if each.victims]
+    for there, kept in ((failed, recorder.failed), (evicting, recorder.evicting)):
+        if there:
+            tried = kept.get(owner)
+            mine = (at for at in there if tried is not None and placements[at].pod == tried.info.key)
+            at = next(mine, None)
+            return (there[0], None) if at is None else (at, tried)
+    tried = recorder.first.get(owner)
+    keys = [each.pod for each in placements]
+    return (0, None) if tried is None or tried.info.key not in keys else (keys.index(tried.info.key), tried)
+
+
+def _count(owner: str, placements: Sequence[Placement], chosen: int, alone: int, shapes: int) -> WorkloadReport:
+    """A workload in numbers; so many of its pods find a node ``alone``."""
+    good = [each for each in placements if each.good]
+    return WorkloadReport(
+        workload=owner,
+        pods=len(placements),
+        alone=alone,
+        together=len(good),
+        evicting=sum(bool(each.victims) for each in good),
+        identical=shapes <= 1,
+        explained=placements[chosen].pod,
+        number=chosen + 1,
+        nodes=dict(sorted(Counter(each.node for each in good if each.node).items())),
+    )
+
+
+def _count_alone(session: Session, items: Sequence[PodToSchedule], placements: Sequence[Placement]) -> tuple[int, int]:
+    """How many pods would find a node in the cluster as it is, each by itself; and how many kinds of them there are.
+
+    Pods that plugins cannot tell apart are decided on once. Who is not tried at all counts as it came out.
+    """
+    shapes: dict[int, bool] = {}
+    found = 0
+    for item, placement in zip(items, placements, strict=True):
+        if placement.outcome in ("skipped", "unclaimed"):
+            found += placement.good
+            continue
+        info = session.info(item)
+        if info.shape.index not in shapes:
+            shapes[info.shape.index] = session.driver.decide(info).is_placed
+        found += shapes[info.shape.index]
+    return found, len(shapes)
+
+
+def _report_without_attempt(
+    session: Session, item: PodToSchedule, placement: Placement, looking: ExplainOptions, tried_in: TrialCluster
+) -> PodReport:
+    """A pod of which the cluster was not kept as it was tried: as things are in the end if it has no node then, else
+    before anything is placed.
+    """
+    if placement.good:
+        decided = decide_pod(session, item)
+        if decided.runs_on or decided.info is None:
+            return report_of(decided, looking)
+        return replace(report_of(dataclasses.replace(decided, placement=placement), looking), state=BEFORE_ALL)
+    decided = dataclasses.replace(decide_pod(tried_in.session, item), placement=placement)
+    report = report_of(decided, looking, tried_in)
+    return replace(report, state=IN_THE_END) if report.nodes else report
