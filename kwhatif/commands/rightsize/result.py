@@ -72,9 +72,9 @@ class Today(ResultStruct, frozen=True, kw_only=True):
 class Binding(ResultStruct, frozen=True, kw_only=True):
     """What binds in a pool afterwards: this share of what its nodes have is taken, before it was another.
 
-    ``nodes_freed`` more nodes would go if the pool had no end of it, as scheduler and autoscalers answer when they are asked
-    again; 0 where that is so of none of the shortest resources, and null where nobody was asked: without autoscalers,
-    and in large clusters. ``shares`` has all resources.
+    ``nodes_freed`` more nodes would go if the pool had no end of it, as scheduler and autoscalers answer when they are
+    asked again; 0 where that is so of none of the shortest resources, and null where nobody was asked: without
+    autoscalers, and in large clusters. ``shares`` has all resources.
     """
 
     pool: str

@@ -110,7 +110,11 @@ def _binds(result: RightsizeResult) -> Iterator[tuple[str, ...]]:
 def _freed(each: Binding) -> str:
     if each.nodes_freed is None:
         return NONE
-    return f"{format_count(each.nodes_freed, 'more node goes', 'more nodes go')}" if each.nodes_freed else "no more node goes"
+    return (
+        f"{format_count(each.nodes_freed, 'more node goes', 'more nodes go')}"
+        if each.nodes_freed
+        else "no more node goes"
+    )
 
 
 def _steps(result: RightsizeResult) -> list[Block]:
