@@ -58,7 +58,11 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     def call_command(**given: Any) -> None:
         whole = {
             name: _plain(hints[name])(
-                **{field: not given.pop(field) if field in negated[name] else given.pop(field) for field in options}
+                **{
+                    field: not given.pop(field) if field in negated[name] else given.pop(field)
+                    for field in options
+                    if field in given
+                }
             )
             for name, options in groups.items()
         }

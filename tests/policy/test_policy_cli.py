@@ -183,7 +183,7 @@ def test_unknown_options_and_formats_are_usage_errors() -> None:
 def test_the_commands_are_plain_functions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show(output=Output.json)
     assert json.loads(capsys.readouterr().out)["kind"] == "KubeSchedulerConfiguration"
-    validate(write(tmp_path, HEAD))
+    validate(file=write(tmp_path, HEAD))
     assert capsys.readouterr().out.endswith("accepts it\n")
 
 

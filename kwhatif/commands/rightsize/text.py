@@ -104,10 +104,10 @@ def _binds(result: RightsizeResult) -> Iterator[tuple[str, ...]]:
     for each in result.binds:
         others = ", ".join(f"{name} {share:.0%}" for name, share in each.shares.items() if name != each.resource)
         before = NONE if each.before is None else f"{each.before:.0%}"
-        yield each.pool or NONE, each.resource, before, f"{each.share:.0%}", others or NONE, _freed(each)
+        yield each.pool or NONE, each.resource, before, f"{each.share:.0%}", others or NONE, _describe_nodes_freed(each)
 
 
-def _freed(each: Binding) -> str:
+def _describe_nodes_freed(each: Binding) -> str:
     if each.nodes_freed is None:
         return NONE
     return (
