@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from kwhatif.redaction.pseudonyms import Pseudonyms
-from kwhatif.redaction.rules import AMOUNTS, NAME, Rule, each, fields, make_rule, number, object_of, one_of, time
+from kwhatif.redaction.rules import (
+    AMOUNTS,
+    API_VERSION,
+    NAME,
+    Rule,
+    each,
+    fields,
+    number,
+    object_of,
+    one_of,
+    time,
+)
 from kwhatif.redaction.well_known_names import OWNER_KINDS
 
 _RESOURCE = one_of("cpu", "memory")
-_TARGET_REF = fields(apiVersion=make_rule(Pseudonyms.qualified_name), kind=one_of(*OWNER_KINDS), name=NAME)
+_TARGET_REF = fields(apiVersion=API_VERSION, kind=one_of(*OWNER_KINDS), name=NAME)
 _TARGET = fields(
     type=one_of("Utilization", "AverageValue", "Value"), averageUtilization=number, averageValue=NAME, value=NAME
 )

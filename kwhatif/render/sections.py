@@ -28,7 +28,7 @@ def fidelity_blocks(fidelity: Fidelity, unknown: Collection[str] = ()) -> list[B
     lines = (describe_fidelity(fidelity), *describe_edits(fidelity.edits))
     listed = [f"* {gap} [{format_some(gap.pods)}]" for gap in fidelity.touching]
     listed += [f"  {gap}" for gap in fidelity.gaps if not gap.pods]
-    told = [gap for gap in fidelity.touching if gap.what not in unknown and not gap.what.startswith(_MISSING)]
+    told = [gap for gap in fidelity.touching if gap.what not in unknown and not _is_usual(gap.what)]
     foot = _describe_others(fidelity, [*unknown, *(gap.what for gap in told)])
     whole: list[Block] = [Lines(lines), *_list_gaps(listed)] if listed else [Lines((*lines, _NO_GAP + "."))]
     if told:
@@ -58,8 +58,16 @@ def describe_edits(edits: Sequence[str]) -> tuple[str, ...]:
 _MISSING = "the snapshot holds no "
 
 
+_DECISIVE = frozenset({"Pod", "PodDisruptionBudget"})
+"""Kinds without which an answer may be another one: where they matter, no verdict is good without a word of them."""
+
 _FEW = 2
 """Kinds that the snapshot lacks, and that are named to everybody."""
+
+
+def _is_usual(what: str) -> bool:
+    """Whether a gap is one that any snapshot has that kubectl has printed."""
+    return what.startswith(_MISSING) and _DECISIVE.isdisjoint(what.removeprefix(_MISSING).split(", "))
 
 
 def _describe_others(fidelity: Fidelity, told: Collection[str]) -> str:
@@ -72,10 +80,9 @@ def _describe_others(fidelity: Fidelity, told: Collection[str]) -> str:
     parts += [_MISSING + ", ".join(kinds)] if 0 < len(kinds) <= _FEW else []
     more = "more " if parts or fidelity.touching else ""
     parts += [f"{format_count(others, f'{more}gap touches', f'{more}gaps touch')} no pod"] if others else []
-    named = len(kinds) > _FEW or others or fidelity.touching
-    return "; ".join(
-        [*parts, *(["--gaps names them" if len(kinds) + others > 1 else "--gaps says more"] if named and parts else [])]
-    )
+    if len(kinds) > _FEW or others:
+        parts.append("--gaps names them" if len(kinds) + others > 1 else "--gaps says more")
+    return "; ".join(parts)
 
 
 def describe_fidelity(fidelity: Fidelity) -> str:

@@ -157,6 +157,11 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
         return self.outcome.good
 
     @property
+    def verdict(self) -> str:
+        """The answer in one line."""
+        return self.outcome.verdict
+
+    @property
     def exit_code(self) -> int:
         """1 if anything differs, as diff has it."""
         return self.outcome.exit_code

@@ -108,6 +108,11 @@ class Concluded(ManifestResult, frozen=True, kw_only=True):
         return self.outcome.good
 
     @property
+    def verdict(self) -> str:
+        """The answer in one line."""
+        return self.outcome.verdict
+
+    @property
     def exit_code(self) -> int:
         """0 if the outcome is good, else 1."""
         return self.outcome.exit_code

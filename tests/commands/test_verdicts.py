@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from kwhatif.commands.chances.run import chances
+from kwhatif.commands.drain.run import drain
+from kwhatif.commands.outage.run import outage
+from kwhatif.commands.place.run import place
 from kwhatif.render.formats import escape_markdown
 from tests.cli.running import run
 from tests.render.html.html_reading import Page
@@ -59,3 +63,29 @@ def test_a_gap_that_the_verdict_hangs_on_is_named_there_and_nowhere_else(tmp_pat
     assert "the snapshot holds no PodDisruptionBudget" in ran.lines[0]
     assert "PodDisruptionBudget" not in "\n".join(ran.lines[1:]).replace(ran.lines[0], "")
     assert "closed by" in run("drain", node, "--force", "--snapshot", str(path), "--gaps").out
+
+
+REFUSED: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "odd", "namespace": "shop"},
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "a"}},
+        "template": {"metadata": {"labels": {"app": "b"}}},
+    },
+}
+
+
+def test_an_answer_that_is_not_good_since_an_object_is_refused_says_so() -> None:
+    snapshot = str(Path(__file__).parents[2] / "samples" / "cluster")
+    for found in (
+        chances([REFUSED], snapshot=snapshot, trials=2),
+        outage(["nodes"], manifests=[REFUSED], snapshot=snapshot),
+        place([REFUSED], snapshot=snapshot),
+        drain(["general-a-1"], manifests=[REFUSED], snapshot=snapshot),
+    ):
+        assert not found.good
+        assert found.verdict == found.outcome.verdict
+        assert "1 object refused" in found.verdict
+        assert [each.object for each in found.outcome.refused] == ["Deployment shop/odd"]

@@ -30,8 +30,10 @@ from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo, GroupStatus
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, write_snapshot
 from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS
 from kwhatif.snapshot.load import load_snapshot
+from kwhatif.workloads.pod_autoscalers import pod_autoscaler_of
 from tests.redaction.everything import every_object, every_plugin, paths_of
 from tests.redaction.redacted_answers import redacted_answer, redacted_scenario
+from tests.workloads.test_pod_autoscalers import hpa, scaled_object
 
 TESTS = Path(__file__).parents[1]
 RECORDED = TESTS / "conformance"
@@ -210,6 +212,20 @@ def test_every_field_that_is_read_has_a_rule() -> None:
         )
         lost = {path for path in before - after if not path.endswith(tuple(LEFT_OUT))}
         assert not lost, plain["kind"]
+
+
+def test_autoscalers_of_pods_scale_under_pseudonyms_what_they_scaled() -> None:
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}}
+    given = [hpa("of-web", minReplicas=2), scaled_object("of-web", {"autoscaling.keda.sh/paused-replicas": "3"})]
+    given[1]["spec"]["triggers"] = [{"type": "cron", "metadata": {"timezone": "Atlantis"}}]
+    (target, *made), _ = redact_documents([deployment, *given])
+    assert "Atlantis" not in str(made)
+    assert "web" not in str(made)
+    for before, after in zip(map(pod_autoscaler_of, given), map(pod_autoscaler_of, made), strict=True):
+        assert before is not None
+        assert after is not None
+        assert after.scales(target)
+        assert [after.replicas(running) for running in range(12)] == [before.replicas(running) for running in range(12)]
 
 
 def test_every_kind_of_a_snapshot_has_a_rule() -> None:

@@ -220,6 +220,18 @@ def test_a_stateful_set_keeps_its_revisions_and_a_quota_what_is_used() -> None:
     assert deployment == {"metadata": {"name": "d"}}
 
 
+def test_a_scaled_object_keeps_its_bounds_and_no_address_that_a_trigger_asks() -> None:
+    paused = "autoscaling.keda.sh/paused-replicas"
+    spec = {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 1, "maxReplicaCount": 4}
+    triggers = [{"type": "prometheus", "metadata": {"serverAddress": "http://prometheus.internal", "query": "q"}}]
+    scaled: Any = {
+        "metadata": {"name": "web", "annotations": {paused: "2", "team": "shop"}},
+        "spec": {**spec, "triggers": triggers, "advanced": {}},
+    }
+    prune_whole(scaled, "ScaledObject", set())
+    assert scaled == {"metadata": {"name": "web", "annotations": {paused: "2"}}, "spec": spec}
+
+
 def test_the_template_of_a_cron_job_is_two_levels_down() -> None:
     dropped: set[str] = set()
     cron: Any = {"metadata": {"name": "c"}, "spec": {"jobTemplate": {"spec": {"template": template(command=["x"])}}}}

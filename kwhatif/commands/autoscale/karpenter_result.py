@@ -234,3 +234,8 @@ class AutoscalersResult(Result, frozen=True, kw_only=True):
     def good(self) -> bool:
         """Whether the answer is a yes."""
         return self.outcome.good
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one line."""
+        return self.outcome.verdict

@@ -25,7 +25,7 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import zone_of
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question, Scenario
@@ -113,13 +113,14 @@ class Chances(ChancesOptions, Question[ChancesResult]):
         """The outcome of the run that ``place`` shows, which is one more trial beside the others."""
         pending = counts.pending + bool(shown.run_outcome.pending)
         stopped = self.precision if counts.trials < self.trials else None
-        found = conclude(
-            shown.run_outcome,
-            NeverMade(**case.refusal_fields),
-            fidelity,
-            words_of_chances(workloads, counts, stopped),
-            bad=bool(pending or errors),
-        )
+        never_made = NeverMade(**case.refusal_fields)
+        told = [words_of_chances(workloads, counts, stopped)]
+        if shown.run_outcome.pending and not counts.pending:
+            waiting = format_count(len(shown.run_outcome.pending), "pod stays", "pods stay")
+            told.append(f"{waiting} pending in the run that place shows")
+        told += [f"{format_count(len(errors), 'trial')} came to none"] if errors else []
+        verdict = "; ".join([*told, *words_of_never_made(never_made)])
+        found = conclude(shown.run_outcome, never_made, fidelity, verdict, bad=bool(pending or errors))
         return replace(found, chance_of_pending=round(pending / (counts.trials + 1), 6))
 
     def _executor_for(self, ground: ChancesBase) -> Executor:

@@ -30,7 +30,7 @@ from kwhatif.results.place import ScaleUp
 from kwhatif.scheduling.controllers import Replacements
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
-from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude
+from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of_never_made
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
 from kwhatif.simulation.placement.run_result import Placed
@@ -94,9 +94,8 @@ def drain_nodes(
         stuck = not all(each.drained for each in nodes) or any(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
-        outcome = conclude(
-            run_outcome, never_made, fidelity, words + _verdict(nodes, run_outcome, driven_out), bad=stuck
-        )
+        verdict = "; ".join([words + _verdict(nodes, run_outcome, driven_out), *words_of_never_made(never_made)])
+        outcome = conclude(run_outcome, never_made, fidelity, verdict, bad=stuck)
         return result(fidelity=fidelity, outcome=outcome)
 
     return PendingResult([basis], make_result), after.session

@@ -184,6 +184,11 @@ class RightsizeResult(Result, frozen=True, kw_only=True):
         return self.outcome.good
 
     @property
+    def verdict(self) -> str:
+        """The answer in one line."""
+        return self.outcome.verdict
+
+    @property
     def exit_code(self) -> int:
         """1 if more pods would be without a node than today."""
         return self.outcome.exit_code

@@ -80,6 +80,13 @@ def _cost(run_outcome: RunOutcome) -> float | None:
     return None if bought is None else round(bought - run_outcome.saved, 2)
 
 
+def words_of_never_made(never_made: NeverMade) -> list[str]:
+    """``1 object refused``, ``3 pods not created``."""
+    parts = [f"{format_count(len(never_made.refusals), 'object')} refused"] if never_made.refusals else []
+    missing = sum(each.pods for each in never_made.failed)
+    return [*parts, *([f"{format_count(missing, 'pod')} not created"] if missing else [])]
+
+
 NOTHING_ASKED = "No pods to place."
 
 
@@ -92,11 +99,7 @@ def words_of(run_outcome: RunOutcome, never_made: NeverMade, told: Sequence[str]
         parts.append(format_count(len(run_outcome.victims), "victim"))
     if run_outcome.lost:
         parts.append(f"{format_count(len(run_outcome.lost), 'pod')} gone for good")
-    if never_made.refusals:
-        parts.append(f"{format_count(len(never_made.refusals), 'object')} refused")
-    missing = sum(each.pods for each in never_made.failed)
-    if missing:
-        parts.append(f"{format_count(missing, 'pod')} not created")
+    parts += words_of_never_made(never_made)
     if stuck:
         parts.append(f"{format_count(stuck, 'rollout')} stuck")
     return ", ".join(parts) or NOTHING_ASKED

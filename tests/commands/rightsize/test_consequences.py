@@ -113,7 +113,7 @@ def test_requests_that_grow_drive_pods_away(tmp_path: Path) -> None:
     result = asked(tmp_path, objects, used("web", 3, [1.0], [100 * MIB]))
     assert row(result, "cpu").advised == "1150m"
     assert (result.before.pending, result.after.pending, result.exit_code) == (0, 2, 1)
-    assert result.outcome.verdict.endswith("2 more pods find no node.")
+    assert "2 more pods find no node; " in result.outcome.verdict
     assert [(each.workload, each.cause) for each in result.outcome.pending] == [("Deployment/shop/web", "new")] * 2
 
 
