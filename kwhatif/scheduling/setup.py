@@ -61,7 +61,6 @@ class Setup:
     def profile(self, profile: PolicyProfile) -> Profile:
         """Plugins of one profile, instantiated. Raises PolicyError."""
         waiting: dict[str, WaitingPod] = {}
-        activated: set[str] = set()
         preempt = Preemption(self.extenders)
         strangers = self._strangers(profile)
         own = (name for name, _ in self._facts.default_plugins)
@@ -79,7 +78,7 @@ class Setup:
                     continue
                 args = profile.args_of(ref.name)
                 handle = Handle(self.features, {} if args is None else args, preempt, waiting)
-                handle.preempt_for_group, handle.activated = preempt_for_group, activated
+                handle.preempt_for_group = preempt_for_group
                 handle.profiles = tuple(each.scheduler_name for each in self.configuration.profiles)
                 instances[ref.name] = _create(known, handle)
         self.used |= instances.keys()
@@ -91,7 +90,7 @@ class Setup:
         framework = Framework(
             profile.scheduler_name, plugins, weights, all_filters=everything, placement_weights=of_placements
         )
-        return Profile(framework, percentage, waiting, self.extenders, preempt, activated)
+        return Profile(framework, percentage, waiting, self.extenders, preempt)
 
     def _class(self, name: str) -> PluginClass | None:
         if name in self.outside or name not in self._facts.points:
