@@ -92,6 +92,17 @@ class Setup:
         )
         return Profile(framework, percentage, waiting, self.extenders, preempt)
 
+    def reads(self, kind: str) -> bool:
+        """Whether a plugin of any profile answers by objects of a kind besides Node and Pod."""
+        enabled = {
+            ref.name
+            for profile in self.configuration.profiles
+            for plugins in profile.plugins.values()
+            for ref in plugins.enabled
+        }
+        classes = [self._class(name) for name in enabled]
+        return any(known is not None and kind in known.dependencies for known in classes)
+
     def _class(self, name: str) -> PluginClass | None:
         if name in self.outside or name not in self._facts.points:
             return self.outside.get(name)
