@@ -88,7 +88,7 @@ def _request_of(pod: PodInfo) -> int:
 
 
 def _is_model(model: object) -> bool:
-    return isinstance(model, dict) and all(isinstance(value, int | float) for value in model.values())
+    return model is None or (isinstance(model, dict) and all(isinstance(value, int | float) for value in model.values()))
 
 
 def _cut(number: float) -> int:
