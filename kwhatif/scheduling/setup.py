@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from kwhatif.api.core import Pod
 from kwhatif.errors import PluginError, PolicyError
+from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
 from kwhatif.framework.runner import Framework
+from kwhatif.policy.decoding import args_of_outside
 from kwhatif.policy.in_tree import InTreePlugins, in_tree
 from kwhatif.policy.other_programs import whose
 from kwhatif.policy.profile import Profile as PolicyProfile
@@ -77,6 +79,8 @@ class Setup:
                 if known is None or ref.name in instances:
                     continue
                 args = profile.args_of(ref.name)
+                if known.args is not None and not isinstance(args, Args):
+                    args = args_of_outside(known, args, self.features)
                 handle = Handle(self.features, {} if args is None else args, preempt, waiting)
                 handle.preempt_for_group = preempt_for_group
                 handle.profiles = tuple(each.scheduler_name for each in self.configuration.profiles)
