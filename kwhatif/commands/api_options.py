@@ -180,6 +180,7 @@ def _fields_of(group: type[G], options: Mapping[str, Any]) -> G:
 
 _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "api_resources": os.fspath,
+    "load": os.fspath,
     "feature_gates": lambda gates: [f"{name}={'true' if on else 'false'}" for name, on in gates.items()],
     "policy": lambda policy: policy_of(policy),
     "variables": lambda variables: [f"{name}={value}" for name, value in variables.items()],

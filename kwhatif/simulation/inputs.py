@@ -207,7 +207,7 @@ class SchedulerOptions:
         Flag(
             "--load",
             metavar="FILE|URL",
-            help="How busy nodes are, for plugins that score by it: what load-watcher serves, or a list of NodeMetrics.",
+            help="How busy nodes are, for plugins that score by it: what load-watcher serves, or NodeMetrics.",
         ),
     ] = ""
     strict: Annotated[
