@@ -151,6 +151,11 @@ def test_groups_of_pods_are_bound_whatever_the_number_of_domains() -> None:
     assert [(line["domains"], line["bound"]) for line in lines] == [(0, 24), (1, 24), (4, 24)]
 
 
+def test_pods_are_aligned_to_cells_and_gangs_are_bound() -> None:
+    lines = run("scheduler_plugins.py", "--nodes", "20", "--pods", "24", "--templates", "6", "--gangs", "3")
+    assert [line["bound"] for line in lines] == [24, 24, 24, 24, 60]
+
+
 def test_an_autoscaler_adds_nodes_and_removes_nodes() -> None:
     up, down = run("autoscaler.py", "--nodes", "20", "--pods", "60", "--pending", "40", "--groups", "4")
     assert (up["pending"], up["triggered"] > 0, up["grown"] > 0) == (40, True, True)

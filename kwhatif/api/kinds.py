@@ -62,6 +62,11 @@ class Kind:
         return self.served or self.name
 
     @property
+    def title(self) -> str:
+        """What messages call it: with its group, where a kind of another group has the same name."""
+        return f"{self.kind} of {self.group}" if self.served else self.name
+
+    @property
     def forms(self) -> tuple[Kind, ...]:
         """The kind in every group that serves it, the one to ask first at the front."""
         return (*(replace(self, group=group, versions=(version,)) for group, version in self.forks), self)

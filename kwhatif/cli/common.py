@@ -82,7 +82,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Scheduler",
         (
             *("policy", "kubernetes_version", "feature_gates", "plugin", "skip_unknown_plugins", "all_nodes", "seed"),
-            *("call_extenders", "call_extender_bind", "strict"),
+            *("call_extenders", "call_extender_bind", "load", "strict"),
         ),
     ),
     ("Workers", ("workers", "on", "out", "resume")),

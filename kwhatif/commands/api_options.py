@@ -82,7 +82,8 @@ class SchedulerKeywords(EditKeywords, total=False):
 
     ``policy`` is a KubeSchedulerConfiguration by its path or as plain values, or ``default`` for kube-scheduler's own;
     unsaid it is the cluster's, if the snapshot has it. ``kubernetes_version`` says whose rules apply, unsaid the
-    cluster's. ``plugins`` from outside the tree are classes, or spelt ``package.module:Class``. ``strict`` raises
+    cluster's. ``plugins`` from outside the tree are classes, or spelt ``package.module:Class``. ``load`` says how busy
+    nodes are: a file of what load-watcher serves or of NodeMetrics, or the URL of a load-watcher. ``strict`` raises
     FidelityError if the answer stands on something that is missing or not modelled.
     """
 
@@ -93,6 +94,7 @@ class SchedulerKeywords(EditKeywords, total=False):
     all_nodes: bool
     skip_unknown_plugins: bool
     call_extenders: bool
+    load: Path
     strict: bool
 
 
@@ -178,6 +180,7 @@ def _fields_of(group: type[G], options: Mapping[str, Any]) -> G:
 
 _PLAIN: Mapping[str, Callable[[Any], Any]] = {
     "api_resources": os.fspath,
+    "load": os.fspath,
     "feature_gates": lambda gates: [f"{name}={'true' if on else 'false'}" for name, on in gates.items()],
     "policy": lambda policy: policy_of(policy),
     "variables": lambda variables: [f"{name}={value}" for name, value in variables.items()],

@@ -100,10 +100,9 @@ class Scope(Enum):
 class PostFilterResult:
     """``nominated`` names the node that is to get room; ``victims`` leave it.
 
-    ``criterion`` says what made it the best of so many ``candidates``. If no node was looked for, an earlier
-    nomination may stand (``nomination_stands``). ``keeps`` says whether the node that is kept for the pod stays so;
-    None of a plugin that has nothing to do with that. ``at_once``: victims are deleted within the cycle, and lesser
-    nominations to the node are void in any case.
+    ``criterion`` says what made it the best of so many ``candidates``. Without one, ``keeps_nomination`` says whether
+    an earlier nomination of the pod stands (upstream: ModeNoop) or is void. ``at_once``: victims are deleted within the
+    cycle, and lesser nominations to the node are void in any case.
     """
 
     status: Status | None
@@ -111,8 +110,7 @@ class PostFilterResult:
     victims: tuple[PodInfo, ...] = ()
     criterion: str = ""
     candidates: int = 0
-    nomination_stands: bool = False
-    keeps: bool | None = None
+    keeps_nomination: bool = True
     at_once: bool = False
 
 
@@ -156,9 +154,9 @@ class Handle:
     ``args`` are the plugin's own arguments: a typed struct for in-tree plugins, else a plain mapping. ``preempt``
     looks for victims on behalf of a PostFilter plugin, ``preempt_for_group`` does for a group of pods. ``waiting`` are
     the pods that permit plugins hold, by uid. ``cluster`` is the one whose pods are scheduled, for hooks that are not
-    given it. Pods whose uids are ``activated`` are tried as soon as possible, if they wait in the queue (upstream:
-    Activate). ``profiles`` are the names of all schedulers of the process. ``activate`` has the queue try pods again
-    that failed, whatever their backoff. ``clock`` tells the moment, in seconds.
+    given it. ``profiles`` are the names of all schedulers of the process. ``activate`` takes uids of pods, which are
+    tried as soon as possible, whatever their backoff, if they wait in the queue (upstream: PodsToActivate). ``clock``
+    tells the moment, in seconds.
     """
 
     features: Features
@@ -167,7 +165,6 @@ class Handle:
     waiting: dict[str, WaitingPod] = field(default_factory=dict)
     cluster: Cluster | None = None
     preempt_for_group: Callable[[Any], Any] | None = None
-    activated: set[str] = field(default_factory=set)
     profiles: Collection[str] = ()
     activate: Callable[[Collection[str]], None] = lambda uids: None
     clock: Callable[[], float] = lambda: 0.0

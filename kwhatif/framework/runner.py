@@ -220,8 +220,7 @@ class Framework:
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
         """Ask plugins in turn to make room; their refusals add up to one message."""
         reasons: list[str] = []
-        stands = False
-        keeps: bool | None = None
+        keeps = bool(self._at["postFilter"])
         for plugin in self._at["postFilter"]:
             result: PostFilterResult = _call(
                 plugin, "post_filter", pod, pod, diagnosis, diagnosis.evaluation.pre_filter_state_of(plugin)
@@ -229,10 +228,8 @@ class Framework:
             if result.status is None or result.status.code in (Code.UNRESOLVABLE, Code.ERROR):
                 return result
             reasons.extend(result.status.reasons)
-            stands |= result.nomination_stands
-            if result.keeps is not None:
-                keeps = result.keeps and keeps is not False
-        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)), nomination_stands=stands, keeps=keeps)
+            keeps &= result.keeps_nomination
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)), keeps_nomination=keeps)
 
     def may_make_room(self, pod: PodInfo) -> bool:
         """Whether a PostFilter plugin might change anything for a pod like this one, were no node left for it."""

@@ -81,7 +81,7 @@ class GangScheduling(Plugin[None, None]):
             return None
         scheduled = cluster.pod_groups.scheduled_pods(key, cluster.find)
         if len(scheduled) < group.min_count:
-            self.handle.activated.update(cluster.pod_groups.members(key).keys() - scheduled.keys())
+            self.handle.activate([uid for uid in cluster.pod_groups.members(key) if uid not in scheduled])
             return PermitWait(PERMIT_SECONDS, NO_QUORUM)
         for uid in scheduled:
             waiting = self.handle.waiting.get(uid)

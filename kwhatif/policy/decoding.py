@@ -12,11 +12,15 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.errors import PolicyError
+from kwhatif.framework.declaration import Args, Declaration
+from kwhatif.golang.field_validation import ROOT, aggregate
 from kwhatif.golang.formatting import go_json, go_quote
 from kwhatif.golang.strict_json import MismatchError, decode, object_key, plain, word_for
 from kwhatif.policy.in_tree import InTreePlugins
 from kwhatif.policy.legacy_formats import GROUP
 from kwhatif.policy.structs import KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
+from kwhatif.versions import Features
 
 # Versions of the format that still say the same things, and the minor that stopped reading them.
 REMOVED_IN = {"v1beta2": "1.28", "v1beta3": "1.29"}
@@ -121,6 +125,29 @@ def _body_of(document: object, kind: _GroupVersionKind, versions: Iterable[str],
         raise MismatchError("", not_registered(kind.kind, kind.api_version, hint))
     body = document if isinstance(document, Mapping) else {}
     return {key: value for raw, value in body.items() if (key := object_key(raw, "")) not in ("apiVersion", "kind")}
+
+
+def args_of_outside(plugin: type[Declaration], given: Any, features: Features) -> Args:
+    """What a configuration says of a plugin from outside that declares its arguments, with defaults filled in.
+
+    Raises PolicyError where it does not fit, or where the plugin finds a problem with it.
+    """
+    struct = plugin.args_type(features)
+    assert struct is not None
+    what = f"args for plugin {plugin.name}"
+    if not isinstance(given, Mapping | None):
+        raise PolicyError(f"decoding {what}: expected an object, found {word_for(given)}")
+    try:
+        args, unknown = decode(struct, given or {})
+    except MismatchError as error:
+        raise PolicyError(f"decoding {what}: {error.problem}") from None
+    if unknown:
+        raise PolicyError(f"decoding {what}: strict decoding error: {', '.join(unknown)}")
+    completed: Args = plugin.fill_defaults(args, features)
+    problems = list(plugin.problems(ROOT, completed, features))
+    if problems:
+        raise PolicyError(f'initializing plugin "{plugin.name}": {aggregate(problems)}')
+    return completed
 
 
 def _struct_of(kind: str, facts: InTreePlugins) -> type[msgspec.Struct] | None:

@@ -46,10 +46,9 @@ class Attempt:
     asking       what extenders said, if they were asked
     next_start   where the next search begins after a decision that was only asked about
     states       what plugins' PreFilter made, for those that have a say once the node is chosen
-    nomination_stands  no plugin looked for a node to make room on, so an earlier nomination is not void
     chosen       the row that was chosen, though a plugin may have turned the pod away since
     permit       what Permit plugins answered, where that was a refusal or seconds to wait by plugin
-    keeps        whether the node that is kept for the pod stays so; None where preemption was not asked
+    keeps_nomination  an earlier nomination is not void, though this cycle has nominated no node
     at_once      its victims are deleted within the cycle, and lesser nominations are void even if there are none
     """
 
@@ -75,10 +74,9 @@ class Attempt:
     extender_cycle: ExtenderCycle | None = None
     next_start: int | None = None
     states: States = field(default_factory=dict)
-    nomination_stands: bool = False
     chosen: int | None = None
     permit: Status | Mapping[str, float] | None = None
-    keeps: bool | None = None
+    keeps_nomination: bool = False
     at_once: bool = False
 
     @property

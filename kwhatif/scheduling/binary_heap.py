@@ -6,18 +6,25 @@ that of its comparisons and of nothing simpler. Upstream: container/heap of Go, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
-class BinaryHeap(Generic[T]):
-    """``less`` says whether an item goes before another."""
+def has_lesser_key(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether an entry goes before another by what stands first in them alone."""
+    return bool(one[0] < other[0])
 
-    def __init__(self, less: Callable[[T, T], bool]) -> None:
+
+class BinaryHeap(Generic[T]):
+    """``less`` says whether an item goes before another; ``items`` are there from the start, in any order."""
+
+    def __init__(self, less: Callable[[T, T], bool], items: Iterable[T] = ()) -> None:
         self._less = less
-        self._items: list[T] = []
+        self._items = list(items)
+        for place in range(len(self._items) // 2 - 1, -1, -1):
+            self._down(place, len(self._items))
 
     def __len__(self) -> int:
         return len(self._items)

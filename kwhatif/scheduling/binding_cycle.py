@@ -86,7 +86,7 @@ class BindingCycle:
         nominated = attempt.pod.nominated
         self._lose(attempt, refusal)
         if self._cluster.shapes.features.nominated_node_name_for_expectation and not nominated:
-            attempt.keeps, attempt.pod.nominated = True, waiting.node
+            attempt.keeps_nomination, attempt.pod.nominated = True, waiting.node
 
     def _lose(self, attempt: Attempt, refusal: Status) -> None:
         attempt.lost = True

@@ -21,9 +21,8 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import ALL_EVENTS, Plugin
 from kwhatif.framework.status import EXTENDER, Code, Status
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.binary_heap import BinaryHeap
+from kwhatif.scheduling.binary_heap import BinaryHeap, has_lesser_key
 from kwhatif.scheduling.node_sampling import ParallelSearch
-from kwhatif.scheduling.preemption import ineligible
 from kwhatif.scheduling.profile import SharedState
 from kwhatif.scheduling.queue import Hints, without_hints
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
@@ -70,7 +69,7 @@ class Driver:
         self._hints: dict[tuple[str, str], Hints] = {}
         self._failed_at = 0, dict[int, Attempt]()
         self._race_by_seed()
-        self.activated: dict[str, None] = {}
+        self._activated: dict[str, None] = {}
 
     # --- profiles
 
@@ -106,8 +105,13 @@ class Driver:
         return self.shared.now
 
     def _activate(self, uids: Collection[str]) -> None:
-        """A plugin wants pods to be tried again that failed: a caller with a queue does so after the cycle."""
-        self.activated.update(dict.fromkeys(uids))
+        self._activated.update(dict.fromkeys(uids))
+
+    def take_activated(self) -> list[str]:
+        """The uids of pods that plugins want to be tried again, since this was last asked, for callers with a queue."""
+        uids = list(self._activated)
+        self._activated.clear()
+        return uids
 
     def set_up_all(self) -> None:
         """Set up the schedulers of all profiles. Raises PolicyError."""
@@ -288,12 +292,7 @@ class Driver:
         pod = attempt.pod
         if not attempt.nominated or given_up:
             # It stays nominated where preemption did not look for another node.
-            kept = attempt.keeps
-            if kept is None:
-                looked = attempt.diagnosis is not None and not ineligible(pod, attempt.diagnosis)
-                kept = attempt.diagnosis is not None and (attempt.nomination_stands or not looked)
-            kept = kept and not given_up
-            lost = [pod] if pod.nominated and not kept else []
+            lost = [pod] if pod.nominated and (given_up or not attempt.keeps_nomination) else []
         else:
             # Upstream gets to this only when a victim has to be deleted.
             told = attempt.victims_to_evict or attempt.at_once
@@ -366,7 +365,7 @@ class Driver:
             keyed.append((self.queue_key(info, order), order, item))
         if not keyed or not self.orders_by_heap():
             return [item for _, _, item in sorted(keyed, key=lambda entry: entry[:2])]
-        heap: BinaryHeap[tuple[Any, int, T]] = BinaryHeap(lambda one, other: bool(one[0] < other[0]))
+        heap: BinaryHeap[tuple[Any, int, T]] = BinaryHeap(has_lesser_key)
         for entry in keyed:
             heap.push(entry)
         return [heap.pop()[2] for _ in keyed]

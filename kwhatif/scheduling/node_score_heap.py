@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kwhatif.cluster.types import Int64Array, IntpArray
+from kwhatif.scheduling.binary_heap import BinaryHeap
 
 _DEPTH = 48
 """Heaps are less deep than this."""
@@ -55,7 +56,7 @@ class NodeScoreHeap:
     def __init__(self, rows: IntpArray, totals: Int64Array, names: Sequence[str]) -> None:
         self._names = names
         self._found = rows, totals
-        self._heap: list[tuple[int, int]] | None = None
+        self._heap: BinaryHeap[tuple[int, int]] | None = None
         self._popped: list[int] = []
 
     def __len__(self) -> int:
@@ -65,27 +66,11 @@ class NodeScoreHeap:
         """The name of the node that is taken from the top after so many others."""
         if self._heap is None:
             rows, totals = self._found
-            self._heap = list(zip(totals.tolist(), rows.tolist(), strict=True))
-            for at in range(len(self._heap) // 2 - 1, -1, -1):
-                _sift_down(self._heap, at, len(self._heap))
+            self._heap = BinaryHeap(_has_greater_total, zip(totals.tolist(), rows.tolist(), strict=True))
         while len(self._popped) <= place:
-            self._popped.append(self._pop(self._heap))
+            self._popped.append(self._heap.pop()[1])
         return self._names[self._popped[place]]
 
-    @staticmethod
-    def _pop(heap: list[tuple[int, int]]) -> int:
-        last = len(heap) - 1
-        heap[0], heap[last] = heap[last], heap[0]
-        _sift_down(heap, 0, last)
-        return heap.pop()[1]
 
-
-def _sift_down(heap: list[tuple[int, int]], at: int, size: int) -> None:
-    """Let a node sink below children that are strictly better; of equal children the left one moves up."""
-    while (child := 2 * at + 1) < size:
-        if child + 1 < size and heap[child + 1][0] > heap[child][0]:
-            child += 1
-        if heap[child][0] <= heap[at][0]:
-            return
-        heap[at], heap[child] = heap[child], heap[at]
-        at = child
+def _has_greater_total(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] > other[0]

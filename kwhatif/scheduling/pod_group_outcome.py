@@ -135,7 +135,7 @@ class _Submission:
         elif result.row is None:
             assert result.failure is not None
             reason = REJECTED if result.failure.is_rejected else ERROR
-            self._fail(pod, reason, result.failure.message, keep=result.attempt.nomination_stands)
+            self._fail(pod, reason, result.failure.message, keep=result.attempt.keeps_nomination)
         elif status is None:
             self._bind(result)
         elif not cycle.waiting_on_preemption:
@@ -152,11 +152,10 @@ class _Submission:
         if (refusal := scheduler.binding.assume_and_reserve(attempt, row)) is not None:
             self._fail(attempt.pod, REJECTED if refusal.is_rejected else ERROR, attempt.message)
             return
-        activated = scheduler.profile.activated
-        activated.clear()
+        self._driver.take_activated()
         answer = scheduler.framework.permit(attempt.pod, self._cluster.columns.names[row], attempt.states)
         in_flight = {pod.uid for pod in self._cycle.members if pod.key not in self._cycle.failed}
-        self._cycle.activated |= activated - in_flight
+        self._cycle.activated |= set(self._driver.take_activated()) - in_flight
         if isinstance(answer, Status):
             scheduler.binding.take_back(attempt)
             scheduler.binding.refuse(attempt, answer)

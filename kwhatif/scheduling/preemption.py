@@ -76,7 +76,7 @@ class Preemption:
         """
         reason = ineligible(pod, diagnosis) if rules is None else rules.ineligible(pod, diagnosis)
         if reason:
-            return PostFilterResult(Status.unschedulable(reason), keeps=True)
+            return PostFilterResult(Status.unschedulable(reason))
         tried = self._dry_runs_for(diagnosis) if rules is None else None
         search = VictimSearch(pod, diagnosis, self._table(diagnosis), tried, rules)
         candidates = search.run(args, self.random)
@@ -86,7 +86,7 @@ class Preemption:
                 search = VictimSearch(pod, diagnosis, self._table(diagnosis))
                 search.run(args)
             refusal = search.refusal()
-            return PostFilterResult(refusal, keeps=refusal.code is Code.ERROR)
+            return PostFilterResult(refusal, keeps_nomination=refusal.code is Code.ERROR)
         if self._extenders is not None:
             return self._after_extenders(self._extenders, search, candidates)
         place, criterion = choose(candidates, diagnosis.cluster.columns.name_rank, self.random)
@@ -101,7 +101,7 @@ class Preemption:
         if isinstance(claims, Status):
             return PostFilterResult(claims)
         if not claims:
-            return PostFilterResult(Status.unschedulable(NO_CANDIDATE))
+            return PostFilterResult(Status.unschedulable(NO_CANDIDATE), keeps_nomination=False)
         cluster = search.cluster
         place, criterion = choose(measure_candidates(claims, cluster), cluster.columns.name_rank, self.random)
         node = list(claims)[place]

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 class Profile:
     """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins.
 
-    ``extenders`` are called, if there are any; ``preemption`` is what its plugins make room by, and ``activated`` are
-    the pods, by uid, that plugins want to be tried.
+    ``extenders`` are called, if there are any; ``preemption`` is what its plugins make room by.
     """
 
     framework: Framework
@@ -31,7 +30,6 @@ class Profile:
     waiting: dict[str, WaitingPod]
     extenders: Extenders | None = None
     preemption: Preemption | None = None
-    activated: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)

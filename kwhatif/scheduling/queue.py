@@ -21,7 +21,7 @@ from kwhatif.api.core import Namespace
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence, QueueingHint, always
 from kwhatif.framework.status import Status
-from kwhatif.scheduling.binary_heap import BinaryHeap
+from kwhatif.scheduling.binary_heap import BinaryHeap, has_lesser_key
 from kwhatif.versions import Features, features_of
 
 _SPREAD = "PodTopologySpread"
@@ -299,7 +299,7 @@ class SchedulingQueue:
         if not ask or not self._hold_if_gated(pod):
             pod.place = "active"
             if self._heap is None and self.by_heap():
-                self._heap = BinaryHeap(lambda one, other: bool(one[0] < other[0]))
+                self._heap = BinaryHeap(has_lesser_key)
             entry = self.sort_key(pod), pod.order, pod
             if self._heap is None:
                 heapq.heappush(self._active, entry)

@@ -404,6 +404,6 @@ class Scheduler:
         result = self.framework.post_filter(attempt.pod, diagnosis)
         attempt.message = diagnosis.message(result.status.message if result.status else "")
         attempt.nominated, attempt.victims = result.nominated, result.victims
-        attempt.criterion, attempt.candidates, attempt.keeps = result.criterion, result.candidates, result.keeps
-        attempt.nomination_stands, attempt.at_once = result.nomination_stands, result.at_once
+        attempt.criterion, attempt.candidates = result.criterion, result.candidates
+        attempt.keeps_nomination, attempt.at_once = result.keeps_nomination, result.at_once
         return attempt

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from kwhatif.api.core import Pod
 from kwhatif.errors import PluginError, PolicyError
+from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_points
 from kwhatif.framework.runner import Framework
+from kwhatif.policy.decoding import args_of_outside
 from kwhatif.policy.in_tree import InTreePlugins, in_tree
 from kwhatif.policy.other_programs import whose
 from kwhatif.policy.profile import Profile as PolicyProfile
@@ -61,7 +63,6 @@ class Setup:
     def profile(self, profile: PolicyProfile) -> Profile:
         """Plugins of one profile, instantiated. Raises PolicyError."""
         waiting: dict[str, WaitingPod] = {}
-        activated: set[str] = set()
         preempt = Preemption(self.extenders)
         strangers = self._strangers(profile)
         own = (name for name, _ in self._facts.default_plugins)
@@ -78,8 +79,10 @@ class Setup:
                 if known is None or ref.name in instances:
                     continue
                 args = profile.args_of(ref.name)
+                if known.args is not None and not isinstance(args, Args):
+                    args = args_of_outside(known, args, self.features)
                 handle = Handle(self.features, {} if args is None else args, preempt, waiting)
-                handle.preempt_for_group, handle.activated = preempt_for_group, activated
+                handle.preempt_for_group = preempt_for_group
                 handle.profiles = tuple(each.scheduler_name for each in self.configuration.profiles)
                 instances[ref.name] = _create(known, handle)
         self.used |= instances.keys()
@@ -91,7 +94,18 @@ class Setup:
         framework = Framework(
             profile.scheduler_name, plugins, weights, all_filters=everything, placement_weights=of_placements
         )
-        return Profile(framework, percentage, waiting, self.extenders, preempt, activated)
+        return Profile(framework, percentage, waiting, self.extenders, preempt)
+
+    def reads(self, kind: str) -> bool:
+        """Whether a plugin of any profile answers by objects of a kind besides Node and Pod."""
+        enabled = {
+            ref.name
+            for profile in self.configuration.profiles
+            for plugins in profile.plugins.values()
+            for ref in plugins.enabled
+        }
+        classes = [self._class(name) for name in enabled]
+        return any(known is not None and kind in known.dependencies for known in classes)
 
     def _class(self, name: str) -> PluginClass | None:
         if name in self.outside or name not in self._facts.points:

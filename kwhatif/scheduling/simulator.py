@@ -270,8 +270,7 @@ class Simulator:
 
     def _activate(self) -> None:
         """Pods that a plugin wants to be tried again are, whatever their backoff."""
-        uids, self.driver.activated = self.driver.activated, {}
-        queued = [self._queued[uid] for uid in uids if uid in self._queued]
+        queued = [self._queued[uid] for uid in self.driver.take_activated() if uid in self._queued]
         self._requeueing.note_active([pod for pod in queued if self.queue.activate(pod)], "a plugin activates it")
 
     def _hold(self, queued: QueuedPod) -> None:

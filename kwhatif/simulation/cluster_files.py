@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import IDLE
 from kwhatif.api.meta import Resource
+from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_age, format_counts
+from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.edited import EditedSnapshot
 from kwhatif.simulation.inputs import Edits, Inputs, Notes, Source
 from kwhatif.simulation.question import Scenario
@@ -57,6 +60,18 @@ def with_edits(snapshot: Snapshot, edits: Edits | None, notes: Notes) -> EditedS
     for text in result.notes:
         notes.note(text)
     return result
+
+
+def with_load(edited: EditedSnapshot, source: str, setup: Setup, notes: Notes) -> EditedSnapshot:
+    """The cluster with how busy its nodes are. Notes where that is from. Raises InputError and ClusterError."""
+    from kwhatif.usage.node_load import read_node_load
+
+    if not setup.reads(WatcherMetrics.__name__):
+        notes.warn("no plugin of the policy looks at how busy nodes are: --load changes nothing")
+    load, sentence = read_node_load(source, edited.snapshot.objects.list_all(Node))
+    notes.note(sentence)
+    edited.snapshot.objects.put(WatcherMetrics, [load])
+    return replace(edited, covered=edited.covered | {WatcherMetrics.__name__})
 
 
 def age(taken_at: str, now: datetime) -> str:

@@ -202,6 +202,14 @@ class SchedulerOptions:
         ),
     ] = False
     call_extender_bind: bool = False
+    load: Annotated[
+        str,
+        Flag(
+            "--load",
+            metavar="FILE|URL",
+            help="How busy nodes are, for plugins that score by it: what load-watcher serves, or NodeMetrics.",
+        ),
+    ] = ""
     strict: Annotated[
         bool, Flag("--strict", help="Exit with 2 if the answer depends on something that is missing or not modelled.")
     ] = False

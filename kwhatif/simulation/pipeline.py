@@ -89,10 +89,13 @@ def edit(inquiry: PipelineState) -> PipelineState:
 def rules(inquiry: PipelineState) -> PipelineState:
     """Who decides, by the rules of which Kubernetes."""
     if inquiry.question.schedules:
+        from kwhatif.simulation.cluster_files import with_load
         from kwhatif.simulation.scheduler_setup import setup_of
 
         for case in inquiry.cases:
             case.setup = setup_of(case.scheduler_options, case.snapshot, inquiry.notes)
+            if case.scheduler_options.load:
+                case.edited = with_load(case.edited, case.scheduler_options.load, case.setup, inquiry.notes)
     return inquiry
 
 

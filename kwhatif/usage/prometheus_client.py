@@ -7,10 +7,9 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
-from typing import Any
+from http.client import HTTPException
 
 from kwhatif import bounds
 from kwhatif.errors import ClusterError, InputError, UsageError
@@ -18,13 +17,13 @@ from kwhatif.progress import track
 from kwhatif.snapshot.read.compression import decompress_chunks
 from kwhatif.snapshot.read.files import read_paths
 from kwhatif.usage.book import UsageBook
+from kwhatif.usage.http_answers import opener, pieces_of, reason_of
 from kwhatif.usage.prometheus_answers import CPU, MEMORY, read_answers
 
 MOST_STEPS = 10_000
 """Prometheus refuses ranges of more than 11,000 samples a series."""
 
 _CONTAINERS = 'container!="",container!="POD"'
-_PIECE = 1024 * 1024
 _TRANSIENT = frozenset({429, 502, 503, 504})
 
 
@@ -85,10 +84,10 @@ class PrometheusServer:
             headers["Authorization"] = f"Bearer {self.token}"
         request = urllib.request.Request(f"{self.url.rstrip('/')}/api/v1/query_range", data, headers)
         try:
-            with _opener().open(request, timeout=self.timeout) as answer:
-                read_answers(decompress_chunks(_pieces(answer), bounds.RECORDING_BYTES), book, self.url)
+            with opener().open(request, timeout=self.timeout) as answer:
+                read_answers(decompress_chunks(pieces_of(answer), bounds.RECORDING_BYTES), book, self.url)
         except urllib.error.HTTPError as error:
-            said = _reason(error)
+            said = reason_of(error)
             if error.code in _TRANSIENT:
                 raise _Transient(said) from None
             raise ClusterError(f"{self.url}: {said}") from None
@@ -100,31 +99,6 @@ class PrometheusServer:
 
 class _Transient(Exception):
     """May be over when one asks again."""
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """Redirects are not followed: a token must not go elsewhere."""
-
-    class Stay(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *_: Any, **__: Any) -> None:
-            return None
-
-    return urllib.request.build_opener(Stay)
-
-
-def _pieces(answer: HTTPResponse) -> Iterator[bytes]:
-    read: Callable[[int], bytes] = answer.read
-    while piece := read(_PIECE):
-        yield piece
-
-
-def _reason(error: urllib.error.HTTPError) -> str:
-    """The status, and what Prometheus says in its answer."""
-    try:
-        said = json.loads(error.read(64 * 1024)).get("error", "")
-    except (ValueError, AttributeError, OSError):
-        said = ""
-    return f"HTTP {error.code} {error.reason}" + (f": {said}" if said else "")
 
 
 def read_token(path: str) -> str:

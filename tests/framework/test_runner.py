@@ -327,7 +327,7 @@ def test_errors_that_say_enough_pass_as_they_are(cluster: Cluster, info: PodInfo
         pytest.param(
             [Status.error("broken"), None], 1, PostFilterResult(Status.error("broken"), "a"), id="and an error"
         ),
-        pytest.param([], 0, PostFilterResult(Status(Code.UNSCHEDULABLE)), id="nobody to ask"),
+        pytest.param([], 0, PostFilterResult(Status(Code.UNSCHEDULABLE), keeps_nomination=False), id="nobody to ask"),
     ],
 )
 def test_making_room(

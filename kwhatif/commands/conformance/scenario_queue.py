@@ -121,9 +121,7 @@ class QueueReplay:
 
     def _activate(self) -> None:
         """Pods that a plugin wants to be tried again, whatever their backoff."""
-        uids = list(self.driver.activated)
-        self.driver.activated.clear()
-        for uid in uids:
+        for uid in self.driver.take_activated():
             if (info := self._failed.pop(uid, None)) is not None:
                 self._enter(info)
 

@@ -5,7 +5,7 @@ Upstream: pkg/noderesourcetopology (filter.go, score.go, cache/) of scheduler-pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -25,10 +25,10 @@ from kwhatif.framework.interface import MAX_SCORE, Dependency, Handle, Plugin, S
 from kwhatif.framework.status import Rejection
 from kwhatif.golang.config_struct import ConfigStruct
 from kwhatif.golang.field_validation import Path
-from kwhatif.plugins.shared.bound_before import bound_before
 from kwhatif.plugins.shared.cell_scores import STRATEGIES, best_cells, fewest_cells
 from kwhatif.plugins.shared.cell_search import CellSearch, amounts_of, is_native, lacking
-from kwhatif.plugins.shared.foreign_pods import has_foreign_pods
+from kwhatif.plugins.shared.cells_left import cells_left_of
+from kwhatif.plugins.shared.foreign_pods import foreign_pods_of
 from kwhatif.plugins.shared.node_resources import ResourceSpec, fill_default_weights
 from kwhatif.plugins.shared.numa_cells import Cells, cells_of
 from kwhatif.plugins.shared.pod_qos import QosClass, containers_of, effective_requests, qos_class_of, requests_of
@@ -194,11 +194,7 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
             lists = [requests_of(each) for each in containers_of(spec)]
         wanted = [amounts_of(each) for each in lists]
         if self._strategy == _FEWEST:
-            found = [
-                fewest_cells(cells.lists[row], left[k], cells.names, wanted, cells.managers[row].most_cells)
-                for k, row in enumerate(rows.tolist())
-            ]
-            return np.array(found, np.int64)
+            return _score_fewest(cells, rows, left, wanted)
         present = cells.number[rows] <= cells.highest
         of_each = [best_cells(self._strategy, each, cells.names, left, present, self._weights) for each in wanted]
         if as_whole:
@@ -214,31 +210,39 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         """
         if self._discards:
             held = {waiting.node for waiting in self.handle.waiting.values()}
-            return np.array([cluster.columns.names[row] in held for row in rows.tolist()], np.bool_)
+            stale: BoolArray = np.zeros(len(rows), np.bool_)
+            if held:
+                stale[:] = [cluster.columns.names[row] in held for row in rows.tolist()]
+            return stale
         if not self._counts_placed or self._detects == "None":
             return np.zeros(len(rows), np.bool_)
-        known, own = cells.known[rows], self.handle.profiles
-        only_exclusive = self._detects == "OnlyExclusiveResources"
-        found = [
-            bool(known[k]) and has_foreign_pods(cluster, row, own, cells.lists[row], only_exclusive=only_exclusive)
-            for k, row in enumerate(rows.tolist())
-        ]
-        return np.array(found, np.bool_)
+        foreign = foreign_pods_of(cluster, tuple(self.handle.profiles), self._detects == "OnlyExclusiveResources")
+        return cells.known[rows] & foreign.on_rows(rows)
 
     def _available(self, cluster: Cluster, cells: Cells, rows: IntpArray) -> Int64Array:
         """int64[n, Z, R]: what cells have, less what pods placed since ask for, of every cell."""
-        left: Int64Array = cells.available[rows].copy()
         if self._counts_placed:
-            before = bound_before(cluster)
-            for k, row in enumerate(rows.tolist()):
-                for info in cluster.pods_on[row]:
-                    if info.uid in before:
-                        continue
-                    for name, amount in amounts_of(effective_requests(info.shape.spec)).items():
-                        column = cells.names.get(name)
-                        if column is not None:
-                            left[k, :, column] = np.maximum(left[k, :, column] - amount, 0)
+            return cells_left_of(cluster).of_rows(rows)
+        left: Int64Array = cells.available[rows]
         return left
+
+
+def _score_fewest(cells: Cells, rows: IntpArray, left: Int64Array, wanted: Sequence[Mapping[str, int]]) -> Int64Array:
+    """int64[n]: the score by the number of cells; once for all nodes between which it cannot differ.
+
+    What a cell has beyond all that is asked for makes no difference.
+    """
+    names = sorted({name for each in wanted for name in each} & cells.names.keys())
+    most = np.array([sum(each.get(name, 0) for each in wanted) for name in names], np.int64)
+    enough = np.minimum(left[:, :, [cells.names[name] for name in names]], most)
+    known: dict[tuple[int, bytes], int] = {}
+    scores = np.zeros(len(rows), np.int64)
+    for k, (row, layout) in enumerate(zip(rows.tolist(), cells.layouts[rows].tolist(), strict=True)):
+        key = layout, enough[k].tobytes()
+        if key not in known:
+            known[key] = fewest_cells(cells.lists[row], left[k], cells.names, wanted, cells.managers[row].most_cells)
+        scores[k] = known[key]
+    return scores
 
 
 def _rows(nodes: NodeView) -> IntpArray:

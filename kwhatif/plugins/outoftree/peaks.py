@@ -88,7 +88,8 @@ def _request_of(pod: PodInfo) -> int:
 
 
 def _is_model(model: object) -> bool:
-    return isinstance(model, dict) and all(isinstance(value, int | float) for value in model.values())
+    """Null is a model of which every number is 0."""
+    return model is None or (isinstance(model, dict) and all(isinstance(each, int | float) for each in model.values()))
 
 
 def _cut(number: float) -> int:

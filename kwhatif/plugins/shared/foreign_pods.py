@@ -5,29 +5,60 @@ Upstream: pkg/noderesourcetopology (cache/foreign_pods.go, resourcerequests/excl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+
+import numpy as np
 
 from kwhatif.api.core import PodSpec
 from kwhatif.api.quantity import Quantity
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.cluster_cache import cached_per_cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.plugins.shared.cell_search import is_native
-from kwhatif.plugins.shared.numa_cells import Cell
+from kwhatif.plugins.shared.followed_pods import Following
+from kwhatif.plugins.shared.numa_cells import cells_of
 from kwhatif.plugins.shared.pod_qos import QosClass, qos_class_of, requests_of
 
 
-def has_foreign_pods(
-    cluster: Cluster, row: int, schedulers: Collection[str], cells: Sequence[Cell], *, only_exclusive: bool
-) -> bool:
-    """Whether a pod of another scheduler runs on the node; ``only_exclusive``: one that has something for itself."""
-    foreign = [
-        info.shape.spec
-        for info in cluster.pods_on[row]
-        if (info.shape.spec.scheduler_name or "default-scheduler") not in schedulers
-    ]
-    if not only_exclusive:
-        return bool(foreign)
-    listed = {name for cell in cells for name in cell.available}
-    return any(_has_for_itself(spec, listed) for spec in foreign)
+class ForeignPods:
+    """Follows a cluster: how many pods of other schedulers are on each node.
+
+    ``only_exclusive``: of them those that have something of what the node's cells list for themselves.
+    """
+
+    def __init__(self, cluster: Cluster, schedulers: Collection[str], *, only_exclusive: bool) -> None:
+        self._schedulers = schedulers
+        self._listed: list[frozenset[str]] | None = None
+        if only_exclusive:
+            lists = cells_of(cluster).lists
+            self._listed = [frozenset(name for cell in cells for name in cell.available) for cells in lists]
+        self._number = np.zeros(len(cluster), np.int64)
+        self._following = Following(cluster, self)
+
+    def on_rows(self, rows: IntpArray) -> BoolArray:
+        """bool[n]: whether there is one on these nodes."""
+        self._following.catch_up()
+        found: BoolArray = self._number[rows] > 0
+        return found
+
+    def come(self, info: PodInfo, row: int) -> None:
+        self._number[row] += self._is_foreign(info, row)
+
+    def leave(self, info: PodInfo, row: int) -> None:
+        self._number[row] -= self._is_foreign(info, row)
+
+    def _is_foreign(self, info: PodInfo, row: int) -> bool:
+        spec = info.shape.spec
+        if (spec.scheduler_name or "default-scheduler") in self._schedulers:
+            return False
+        return self._listed is None or _has_for_itself(spec, self._listed[row])
+
+
+@cached_per_cluster
+def foreign_pods_of(cluster: Cluster, schedulers: tuple[str, ...], only_exclusive: bool) -> ForeignPods:
+    """Foreign pods of a cluster, which are kept up to date."""
+    return ForeignPods(cluster, schedulers, only_exclusive=only_exclusive)
 
 
 def _has_for_itself(spec: PodSpec, listed: Collection[str]) -> bool:

@@ -7,7 +7,7 @@ scheduler-plugins.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +64,7 @@ class Cells:
     listed       bool[N, Z, R]  which of them a cell lists
     managers     of each node
     lists        of each node, its cells
+    layouts      intp[N]        equal for nodes that differ in nothing but in what is available
     highest      the highest number that a cell may have
     """
 
@@ -76,6 +77,7 @@ class Cells:
     listed: BoolArray
     managers: Sequence[TopologyManager]
     lists: Sequence[Sequence[Cell]]
+    layouts: IntpArray
     highest: int = _HIGHEST_ID
 
 
@@ -87,6 +89,7 @@ def cells_of(cluster: Cluster) -> Cells:
     lists = [[] if each is None else _cells(each) for each in found]
     managers = [TopologyManager() if each is None else _manager(each) for each in found]
     names: dict[str, int] = {}
+    layouts: dict[Hashable, int] = {}
     for cells in lists:
         for cell in cells:
             for name in cell.available:
@@ -111,7 +114,14 @@ def cells_of(cluster: Cluster) -> Cells:
         listed,
         managers,
         lists,
+        np.array([_layout_of(*each, layouts) for each in zip(managers, lists, strict=True)], np.intp),
     )
+
+
+def _layout_of(manager: TopologyManager, cells: Sequence[Cell], known: dict[Hashable, int]) -> int:
+    """The number of a layout, the next one if it is new."""
+    shapes = tuple((cell.number, frozenset(cell.available), frozenset(cell.costs.items())) for cell in cells)
+    return known.setdefault((manager, shapes), len(known))
 
 
 def _manager(topology: NodeResourceTopology) -> TopologyManager:

@@ -23,6 +23,7 @@ from kwhatif.admission.response import Doubt, Doubts
 from kwhatif.api.core import Pod
 from kwhatif.api.field_types import types_of
 from kwhatif.api.kinds import GROUPS, TEMPLATES, Kind, kind_named
+from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count, format_some
@@ -109,9 +110,12 @@ LOOKED_UP: dict[str, tuple[Touches, str]] = {
 
 def explain_absence(snapshot: Snapshot, covered: Collection[str], kind: str) -> str:
     """Why nothing is known of a kind: it could not be read, or it is not known whether it was."""
+    if kind == WatcherMetrics.__name__:
+        return "" if kind in covered else "how busy nodes are is not known: no --load says it"
+    title = kind_named(kind).title if kind in GROUPS else kind
     if kind in snapshot.unreadable:
-        return f"{kind} could not be read: {snapshot.unreadable[kind]}"
-    return "" if kind in covered else f"the snapshot holds no {kind}"
+        return f"{title} could not be read: {snapshot.unreadable[kind]}"
+    return "" if kind in covered else f"the snapshot holds no {title}"
 
 
 def needs_admission(item: PodToSchedule, snapshot: Snapshot) -> bool:

@@ -23,6 +23,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.snapshot.trim.decision import Cycle, Decision, ReusedShapes, decide
 from kwhatif.commands.snapshot.trim.result import KindCount, TrimmedPod, TrimResult
@@ -55,6 +56,9 @@ def without_empty_kinds(snapshot: Snapshot, session: Session, asked: Sequence[Po
     kept = {kind: objs for kind, objs in snapshot.objects.by_kind().items() if kind in covered}
     return dataclasses.replace(snapshot, objects=Objects(kept))
 
+
+_LOAD = WatcherMetrics.__name__
+"""How busy nodes are is given with the question and no part of a snapshot: it stays, and is not written."""
 
 MOST_STEPS = 2000
 MOST_WORK = 3_000_000
@@ -148,7 +152,9 @@ class _Search:
                 self._pods_on.setdefault(pod.spec.node_name, []).append(pod)
         self._reduce([_Chunk(tuple(self._unread()))])
         kinds = [_Chunk(tuple(self._remaining_of(kind))) for kind in sorted(self.snapshot.objects.known_kinds())]
-        kinds = [chunk for chunk in kinds if chunk.items and not isinstance(chunk.items[0], Node | Pod)]
+        kinds = [
+            chunk for chunk in kinds if chunk.items and not isinstance(chunk.items[0], Node | Pod | WatcherMetrics)
+        ]
         kept = self._settle(kinds)
         # Most of what can go goes here, which makes all that follows cheaper.
         self._settle(self._by_node())
@@ -172,7 +178,7 @@ class _Search:
         """What cannot matter: kinds that no plugin in use reads, pods without a node that is there."""
         for item in self.asked:
             self.session.driver.scheduler(item.pod.spec.scheduler_name)
-        read = {*self.session.dependencies_by_kind(), "Node", "Pod"}
+        read = {*self.session.dependencies_by_kind(), "Node", "Pod", _LOAD}
         found = [obj for kind in sorted(self.snapshot.objects.known_kinds() - read) for obj in self._remaining_of(kind)]
         names = {node.name for node in self.snapshot.objects.list_all(Node)}
         for pod in self._pods():
@@ -305,20 +311,27 @@ def check_and_write(
     """
     with tempfile.TemporaryDirectory(prefix="kwhatif-") as folder:
         draft = os.path.join(folder, "trimmed.json")
-        write_snapshot(trimmed.snapshot, draft)
+        written = _without_load(trimmed.snapshot)
+        write_snapshot(written, draft)
         read = load_snapshot([draft])
+    read.objects.put_if_any(WatcherMetrics, trimmed.snapshot.objects.list_all(WatcherMetrics))
     there = {pod.key: pod for pod in read.objects.list_all(Pod)}
     again = decide(session, read, [dataclasses.replace(item, pod=there[item.pod.key]) for item in asked])
     same, _ = trimmed.decision.against(again, loosely=loosely)
     if not same:
         raise InputError("what was left gives another decision once it is read back: nothing was written", source=path)
-    write_snapshot(trimmed.snapshot, path)
+    write_snapshot(written, path)
     return again
+
+
+def _without_load(snapshot: Snapshot) -> Snapshot:
+    kept = {kind: objs for kind, objs in snapshot.objects.by_kind().items() if kind != _LOAD}
+    return dataclasses.replace(snapshot, objects=Objects(kept))
 
 
 def build_trim_result(before: Snapshot, trimmed: TrimmedSnapshot, decision: Decision, path: str) -> TrimResult:
     """What was cut, and the decision that is left."""
-    after, mine = trimmed.snapshot, {key for key, _ in decision.pods}
+    before, after, mine = _without_load(before), _without_load(trimmed.snapshot), {key for key, _ in decision.pods}
     kinds = []
     left = after.counts()
     for kind, number in before.counts().items():
