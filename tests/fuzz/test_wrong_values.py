@@ -54,6 +54,9 @@ _DUMP = "snapshot dump --kubeconfig x -o {out}.json"
 _EC2 = "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad}"
 _CONFIGURATION = "kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration"
 _BOTH = "autoscale {bad} --snapshot {cluster} --groups {groups} --catalogue {catalogue} --until-quiet --orders 1"
+_DESCHEDULER = "descheduler/v1alpha2 DeschedulerPolicy"
+_DESCHEDULE = "deschedule --policy {bad} --snapshot {cluster}"
+_USAGE = "rightsize --snapshot {cluster} --usage {bad}"
 _POD = ".spec.template.spec"
 
 
@@ -105,6 +108,10 @@ _POD = ".spec.template.spec"
         ("recording", "recording", ".lines[4].list.metadata.resourceVersion", f'"{"9" * 5000}"', "backtest {bad}"),
         ("recording", "recording", ".lines[15].event.object.spec.schedulerName", '"x"', "backtest {bad}"),
         ("recording", "recording", ".lines[19].event.object.eventTime", '"x"', "backtest {bad}"),
+        ("descheduler", _DESCHEDULER, ".profiles[0].pluginConfig[8].args.thresholds.cpu", "1" + "0" * 400, _DESCHEDULE),
+        ("descheduler", _DESCHEDULER, ".profiles[0].pluginConfig[8].args.targetThresholds", "7", _DESCHEDULE),
+        ("measured", "nodes", ".items", "1e999", "deschedule --policy {policy} --snapshot {cluster} --metrics {bad}"),
+        ("usage", "prometheus", ".data.result[0].values[2][0]", str(2**64), _USAGE),
         ("manifest", "v1 Pod", ".metadata.creationTimestamp", '"x"', _BOTH),
         ("manifest", "apps/v1 Deployment", ".spec.template.metadata.creationTimestamp", '"-1"', _BOTH),
         ("manifest", "batch/v1 Job", ".spec.template.spec.initContainers[0].tty", '"true"', _BOTH),

@@ -35,7 +35,10 @@ def read_thresholds(raw: Any) -> dict[str, float]:
     for name, value in (raw or {}).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"json: cannot unmarshal the threshold of {name} into Go value of type float64")
-        found[str(name)] = float(value)
+        try:
+            found[str(name)] = float(value)
+        except OverflowError:
+            raise ValueError(f"json: cannot unmarshal the threshold of {name} into Go value of type float64") from None
     return found
 
 
