@@ -282,6 +282,38 @@ def test_the_gitlab_job_writes_its_reports_and_fails(checkout: Checkout) -> None
     assert "manifests/shop/web.yaml" in {issue["location"]["path"] for issue in issues}
 
 
+# --- names that mean something to a shell
+
+
+def plant_hostile_names(checkout: Checkout) -> None:
+    names = ("a b", "it's", 'say "x"', "$(touch owned)", "`touch owned`", ";touch owned;", "-rf", "--config=owned", "*")
+    for number, name in enumerate((*names, "two\n::error::owned\nlines", "##[error]owned")):
+        (checkout.path / "manifests/-o json").mkdir(exist_ok=True)
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c-{number}", "namespace": "shop"}}
+        (checkout.path / "manifests/-o json" / f"{name}.yaml").write_text(json.dumps(config))
+
+
+@needs_bash
+def test_the_action_neither_runs_a_name_in_a_checkout_nor_takes_it_for_an_option(checkout: Checkout) -> None:
+    plant_hostile_names(checkout)
+    ran, outputs, code = run_action(checkout)
+    assert (outputs["gate.outputs.verdict"], code) == ("fail", 1), ran.stdout
+    assert not list(checkout.path.rglob("owned"))
+    assert "::error::owned" not in ran.stdout.splitlines()
+
+
+@needs_bash
+@pytest.mark.parametrize(("named", "code"), [("manifests", 1), ("$(touch${IFS}owned) ;touch * --help", 2)])
+def test_the_gitlab_job_runs_no_name(checkout: Checkout, named: str, code: int) -> None:
+    plant_hostile_names(checkout)
+    job = yaml.safe_load((ROOT / "docs/ci/gitlab.yml").read_text())["kwhatif-gate"]
+    env = {**job["variables"], "CI_MERGE_REQUEST_DIFF_BASE_SHA": checkout.git("rev-parse", "HEAD")}
+    script = "\n".join(job["script"][1:]).replace("/opt/kwhatif/bin/", "")
+    ran = checkout.bash(script, {**env, "KWHATIF_MANIFESTS": named})
+    assert ran.returncode == code, ran.stderr
+    assert not list(checkout.path.rglob("owned"))
+
+
 # --- the page on it
 
 

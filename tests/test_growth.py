@@ -16,9 +16,10 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from msgspec import inspect
 
 import kwhatif
-from kwhatif.api import quantity
+from kwhatif.api import core, quantity
 from tests.cli.running import run
 
 FEW, MANY = 5, 45
@@ -58,7 +59,8 @@ def node(name: str, n: int = 0) -> Json:
             "allocatable": amounts,
             "capacity": amounts,
             "conditions": of(n, lambda i: {"type": f"Odd{i}", "status": "False"}),
-            "images": of(n, lambda i: {"names": [f"registry.example/i{i}:1"], "sizeBytes": 10**9}),
+            "images": of(n, lambda i: {"names": of(1 if i else max(n, 1), lambda j: f"registry.example/i{i}-{j}:1")}),
+            "declaredFeatures": of(n, lambda i: f"Feature{i}"),
             "volumesAttached": of(n, lambda i: {"name": f"kubernetes.io/csi/d^{i}", "devicePath": ""}),
         },
     }
@@ -124,6 +126,68 @@ def refused(n: int) -> Json:
         "resourceClaims": of(n, lambda i: {"name": f"v{i}", "resourceClaimName": f"c{i}"}),
     }
     return pod("none", spec)
+
+
+def nested(n: int) -> Json:
+    """A pod whose lists within lists have ``n`` items: selectors, terms, claims, and what its status says."""
+    expressions = of(
+        n, lambda i: {"key": f"k{i}", "operator": "NotIn", "values": of(n, lambda j: f"v{j}") if not i else ["v"]}
+    )
+    amounts = names(n, "1")
+    hard = {"requests": amounts, "limits": amounts}
+    labels = {"matchLabels": names(n), "matchExpressions": expressions}
+    namespaces = {"namespaceSelector": labels, "namespaces": of(n, lambda i: f"other{i}")}
+    keys = {"matchLabelKeys": of(n, lambda i: f"m{i}"), "mismatchLabelKeys": of(n, lambda i: f"x{i}")}
+    term = {"labelSelector": labels, **namespaces, **keys, "topologyKey": "zone"}
+    sides = {PREFERRED: [{"weight": 1, "podAffinityTerm": term}]}
+    fields = of(n, lambda i: {"key": "metadata.name", "operator": "NotIn", "values": [f"other{i}"]})
+    terms = [{"matchExpressions": expressions, "matchFields": fields}, *of(n, lambda i: {"matchFields": [fields[i]]})]
+    preferred = [{"weight": 1, "preference": {"matchExpressions": expressions, "matchFields": fields}}]
+    claim = {
+        "metadata": {"labels": names(n), "annotations": names(n)},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "selector": labels,
+            "storageClassName": "none",
+            "resources": {"requests": {"storage": "1Gi", **amounts}},
+        },
+    }
+    told = {"allocatedResources": amounts, "resources": hard}
+    states = of(n, lambda i: {"name": f"c{i}", **({} if i else told)})
+    spec = {
+        "containers": [container(resources={**hard, "claims": of(n, lambda i: {"name": "c", "request": f"r{i}"})})],
+        "initContainers": [{**container(resources=hard), "name": "first"}],
+        "overhead": amounts,
+        "resources": hard,
+        "schedulingGates": of(n, lambda i: {"name": f"example.com/g{i}"}),
+        "resourceClaims": [{"name": "c", "resourceClaimName": "c"}],
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": labels}
+            | {"matchLabelKeys": keys["matchLabelKeys"]}
+        ],
+        "volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": claim}}],
+        "affinity": {
+            "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}, PREFERRED: preferred},
+            "podAffinity": {REQUIRED: [term], **sides},
+            "podAntiAffinity": {REQUIRED: [term], **sides},
+        },
+    }
+    status = {
+        "conditions": of(n, lambda i: {"type": f"example.com/c{i}", "status": "True"}),
+        "containerStatuses": states,
+        "initContainerStatuses": states,
+        "ephemeralContainerStatuses": states,
+        "resourceClaimStatuses": of(n, lambda i: {"name": f"c{i}", "resourceClaimName": f"c{i}"}),
+        "allocatedResources": amounts,
+        "resources": hard,
+        "extendedResourceClaimStatus": {
+            "resourceClaimName": "c",
+            "requestMappings": of(
+                n, lambda i: {"containerName": "main", "resourceName": f"k{i}", "requestName": f"r{i}"}
+            ),
+        },
+    }
+    return {**pod("nested", spec), "status": status}
 
 
 SMALL = pod("small", {"containers": [container()]})
@@ -203,3 +267,61 @@ def test_work_grows_as_the_lists_of_a_pod_do(tmp_path: Path, command: str, make:
 @pytest.mark.parametrize("make", [everything, refused, lambda n: node("n3", n)], ids=["fits", "refused", "node"])
 def test_work_grows_as_the_lists_of_a_cluster_do(tmp_path: Path, command: str, make: Makes) -> None:
     assert growing(tmp_path, command, FEW, lambda n: (SMALL, [node("n1"), node("n2"), make(n)])) == []
+
+
+@pytest.mark.parametrize("command", ["explain {pod} --snapshot {cluster}", "place {pod} --snapshot {cluster}"])
+def test_work_grows_as_the_lists_within_lists_of_a_pod_do(tmp_path: Path, command: str) -> None:
+    assert growing(tmp_path, command, FEW, lambda n: (nested(n), [node("n1"), node("n2")])) == []
+
+
+# Lists that the API bounds, or of which nothing is read but how they are identified.
+BOUNDED = {
+    "restartPolicyRules": "20 by the API's validation",
+    "initContainers.ports": "as those of containers",
+    "initContainers.resources.claims": "as those of containers",
+    "spec.resources.claims": "none may be there",
+    "matchFields.values": "one by the API's validation",
+    "accessModes": "four that there are",
+    "metadata.ownerReferences": "as those of pods",
+    "rbd.monitors": "one disk at a time",
+    "metadata.annotations": "as those of pods",
+}
+
+
+def list_paths(type_: inspect.Type, path: str, around: frozenset[type], found: set[str]) -> None:
+    """The paths to all lists and maps of a Struct."""
+    match type_:
+        case inspect.Metadata():
+            list_paths(type_.type, path, around, found)
+        case inspect.UnionType():
+            for each in type_.types:
+                list_paths(each, path, around, found)
+        case inspect.StructType() if type_.cls not in around:
+            for field in type_.fields:
+                list_paths(field.type, f"{path}.{field.encode_name}", around | {type_.cls}, found)
+        case inspect.ListType():
+            found.add(path)
+            list_paths(type_.item_type, path, around, found)
+        case inspect.DictType():
+            found.add(path)
+
+
+def long_lists(value: Any, path: str, found: set[str]) -> None:
+    """The paths to what has as many items as it was asked to have."""
+    if isinstance(value, list | dict) and len(value) >= MANY:
+        found.add(path)
+    for key, item in value.items() if isinstance(value, dict) else ((None, item) for item in value):
+        if isinstance(item, list | dict):
+            long_lists(item, path if key is None else f"{path}.{key}", found)
+
+
+@pytest.mark.parametrize(
+    ("struct", "made"), [(core.Pod, [everything, refused, nested]), (core.Node, [lambda n: node("n", n)])]
+)
+def test_every_list_of_a_pod_and_a_node_is_made_longer(struct: type, made: Sequence[Makes]) -> None:
+    known: set[str] = set()
+    grown: set[str] = set()
+    list_paths(inspect.type_info(struct), "", frozenset(), known)
+    for make in made:
+        long_lists(make(MANY), "", grown)
+    assert {path for path in known - grown if not path.endswith(tuple(BOUNDED))} == set()

@@ -79,6 +79,13 @@ class Attempt:
     keeps_nomination: bool = False
     at_once: bool = False
 
+    def forget_nodes(self) -> None:
+        """Let go of what is known node by node. A run keeps the last attempt of each of its pods, of which there may be
+        as many as there are nodes, and more.
+        """
+        self.sampled = self.best = NO_ROWS
+        self.scores = []
+
     @property
     def victims_to_evict(self) -> tuple[PodInfo, ...]:
         """Victims that have to be deleted; the others are terminating already."""

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import IDLE
 from kwhatif.api.meta import Resource
+from kwhatif.api.times import parse_time
 from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_age, format_counts
@@ -83,7 +84,7 @@ def age(taken_at: str, now: datetime) -> str:
 
 
 def _seconds_since(taken_at: str, now: datetime) -> int:
-    return int((now - datetime.fromisoformat(taken_at)).total_seconds())
+    return int((now - parse_time(taken_at)).total_seconds())
 
 
 _MOST_NAMED = 10

@@ -25,6 +25,7 @@ import msgspec
 
 from kwhatif.api.decode import decode_json, describe_value
 from kwhatif.api.kinds import Kind
+from kwhatif.api.times import parse_time
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import SECOND, Duration
 from kwhatif.snapshot.read.files import Lines, display_path, lines_that_begin
@@ -144,7 +145,7 @@ def moment_of(text: str) -> Moment:
         if text.startswith("+"):
             return Moment(since=Duration.parse(text) / SECOND)
         if _TIME.fullmatch(text):
-            return Moment(at=datetime.fromisoformat(text).timestamp())
+            return Moment(at=parse_time(text).timestamp())
     except ValueError as error:
         raise InputError(f"@{text}: {_EXPECTED}: {error}") from None
     raise InputError(f"@{text}: {_EXPECTED}, found {describe_value(text)}")

@@ -6,7 +6,6 @@ Upstream: staging/src/k8s.io/metrics/pkg/apis/metrics/v1beta1/types.go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -14,7 +13,8 @@ import numpy as np
 
 from kwhatif.api.decode import convert
 from kwhatif.api.quantity import Quantity
-from kwhatif.errors import InputError
+from kwhatif.api.times import parse_time
+from kwhatif.api.timestamps import Timestamp
 from kwhatif.usage.book import RESOURCES, UsageBook
 
 
@@ -31,7 +31,7 @@ class _Metadata(msgspec.Struct):
 class _PodMetrics(msgspec.Struct):
     metadata: _Metadata
     containers: list[_Container] | None = None
-    timestamp: str | None = None
+    timestamp: Timestamp | None = None
 
 
 def add_pod_metrics(value: Mapping[str, Any], book: UsageBook, namespace: str) -> None:
@@ -39,11 +39,7 @@ def add_pod_metrics(value: Mapping[str, Any], book: UsageBook, namespace: str) -
     found = convert(value, _PodMetrics)
     times = None
     if found.timestamp:
-        try:
-            times = np.array([datetime.fromisoformat(found.timestamp).timestamp()], np.float64)
-        except ValueError:
-            problem = f'expected a time such as "2026-03-01T11:29:02Z", found "{found.timestamp}"'
-            raise InputError(problem, place="$.timestamp") from None
+        times = np.array([parse_time(found.timestamp).timestamp()], np.float64)
     home = found.metadata.namespace or namespace
     for container in found.containers or ():
         for resource in RESOURCES:

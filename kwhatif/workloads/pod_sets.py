@@ -23,6 +23,7 @@ from msgspec import Meta
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.decode import describe_value
+from kwhatif.api.document_numbers import Count
 from kwhatif.api.field_types import check_part
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
@@ -46,13 +47,13 @@ class PodSet(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_u
     ]
     makes: Annotated[Made, Meta(description="What the operator creates.")] = "Pod"
     count: Annotated[
-        str | int | None,
+        str | Count | None,
         Meta(description="How many: a number, or a path from the item or the object. Default: replicas beside it."),
     ] = None
-    default_count: Annotated[int, Meta(ge=0, description="Where the object does not say how many.")] = 1
+    default_count: Annotated[Count, Meta(description="Where the object does not say how many.")] = 1
     role: Annotated[str, Meta(description="What these pods are, as a text.")] = ""
     name: Annotated[str, Meta(description="Of each object that is made; one that ends in a dash is completed.")] = ""
-    first: Annotated[int, Meta(ge=0, description="The first index.")] = 0
+    first: Annotated[Count, Meta(description="The first index.")] = 0
     labels: Annotated[dict[str, str], Meta(description="What the operator adds to the template's labels.")] = {}
     annotations: Annotated[dict[str, str], Meta(description="What it adds to the template's annotations.")] = {}
     group: Annotated[str, Meta(description="A label: updates replace pods of one value together.")] = ""

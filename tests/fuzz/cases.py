@@ -39,7 +39,9 @@ _RECORDED = {
     "Karpenter, disrupting": "conformance/karpenter/disruption.jsonl.gz",
 }
 _STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
-_LIKE_A_TIME = re.compile(r"(?i)(time|timestamp|added|after|duration|period|ago|delay|now|takenat|schedule|age)$")
+_LIKE_A_TIME = re.compile(
+    r"(?i)(time|timestamp|added|after|duration|period|ago|delay|now|takenat|schedule|age|window|seconds)$"
+)
 _HOLE = "the value that is wrong"
 _SORTS = {
     "ClusterEdits": "edits",
@@ -52,16 +54,21 @@ _SORTS = {
     "SweepSpace": "space",
     "Translation": "translation",
     "Job": "custom",
+    "RightsizingPolicy": "sizing",
+    "DeschedulerPolicy": "descheduler",
+    "WorkloadKinds": "kinds",
 }
 # Documents of few places have more turns than those of thousands.
 _TURNS = {
     **dict.fromkeys(
         ("custom", "edits", "groups", "gate", "configuration", "legacy", "catalogue", "pools", "space"), 20
     ),
-    **dict.fromkeys(("kwok", "ec2", "prices", "translation"), 20),
+    **dict.fromkeys(("kwok", "ec2", "prices", "translation", "sizing", "descheduler", "kinds"), 20),
+    **dict.fromkeys(("usage", "measured"), 20),
     "rules": 3,
     "rows": 20,
 }
+_TURNS_OF_TIMES = 10
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,8 @@ def _subjects() -> Iterator[Subject]:
                 yield _subject("manifest", {**body, "apiVersion": version, "kind": kind, "metadata": metadata})
     for name, offer in documents("offers.yaml")[0].items():
         yield _untyped(name, name, offer)
+    for name, usage in documents("usage.yaml")[0].items():
+        yield _untyped("measured" if name in ("vector", "nodes") else "usage", name, usage)
     for name, file in _RECORDED.items():
         yield _untyped("scenario", name, _shortest(file))
     yield _untyped("recording", "recording", {"lines": _recording()})
@@ -176,8 +185,12 @@ def _all_places() -> tuple[tuple[Subject, Steps], ...]:
         (subject, place)
         for subject in subjects()
         for place in subject.places
-        for _ in range(_TURNS.get(subject.sort, 1))
+        for _ in range(max(_TURNS.get(subject.sort, 1), _TURNS_OF_TIMES if _is_like_a_time(place) else 1))
     )
+
+
+def _is_like_a_time(place: Steps) -> bool:
+    return _LIKE_A_TIME.search(str(place[-1])) is not None
 
 
 def cases(seed: int, start: int, stop: int) -> Iterator[Case]:
@@ -188,7 +201,7 @@ def cases(seed: int, start: int, stop: int) -> Iterator[Case]:
         subject, path = everywhere[_order(seed, round_, len(everywhere))[place]]
         random = Random(f"{seed} {number}")
         value, command = random.choice(VALUES), random.choice(COMMANDS[subject.sort])
-        if _LIKE_A_TIME.search(str(path[-1])) and random.random() < 0.7:
+        if _is_like_a_time(path) and random.random() < 0.7:
             value = f'"{random.choice(TIMES)}"'
         yield _case(subject, path, value, command, as_list=random.random() < 0.5)
 
@@ -203,6 +216,7 @@ def _order(seed: int, round_: int, number: int) -> Sequence[int]:
 def good_cases() -> Iterator[Case]:
     """Every command with nothing wrong, about the first document of each sort."""
     first = {subject.sort: subject for subject in reversed(subjects())}
+    first["manifest"] = next(each for each in subjects() if (each.sort, each.name) == ("manifest", "v1 Pod"))
     for sort, commands in COMMANDS.items():
         for command in commands:
             yield _case(first[sort], (), "", command, as_list=False)
@@ -266,7 +280,7 @@ def _wrapped(subject: Subject, obj: Json, *, as_list: bool) -> Json:
     if subject.sort == "page":
         told = {kind_named(kind): listed for kind, listed in by_kind.items()}
         return {
-            kind.path(kind.versions[0]): {"kind": f"{kind.name}List", "items": told.get(kind, [])}
+            kind.path(kind.versions[0]): {"kind": f"{kind.kind}List", "items": told.get(kind, [])}
             for kind in READ_KINDS
         }
     metadata = {"takenAt": "2026-03-01T12:00:00Z", "kubernetesVersion": "v1.36.1"}

@@ -2,7 +2,9 @@
 
 In the words of a command ``{bad}`` is the file that is wrong and ``{good}`` the same before that; ``{cluster}`` and
 ``{release}`` are a cluster and what comes to it, ``{groups}`` its node groups, ``{catalogue}`` what a cloud offers,
-``{custom}`` is a custom resource, ``{rows}`` the rows of a study that are wrong, and ``{out}`` any file to write.
+``{custom}`` is a custom resource, ``{policy}`` and
+``{prometheus}`` are policies of a descheduler, ``{usage}`` what pods used, ``{rows}`` the rows
+of a study that are wrong, and ``{out}`` any file to write.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ COMMANDS = {
         "expand {bad} --snapshot {cluster} --verb replace",
         "expand {bad} {release} --snapshot {cluster}",
         "place {bad} {release} --snapshot {cluster}",
+        "chances {bad} --snapshot {cluster} --trials 5",
+        "outage -f {bad} --snapshot {cluster} --all zones --workers 1",
         "snapshot trim {bad} --snapshot {cluster} --steps 5 -o {out}.json",
         "snapshot redact {bad} -o {out}.yaml --translation {out}.translation",
     ),
@@ -48,6 +52,11 @@ COMMANDS = {
         "gate {release} --snapshot {bad}",
         "capacity {release} --snapshot {bad} --limit 30",
         "drain n1 --snapshot {bad} --ignore-daemonsets --delete-emptydir-data --force",
+        "upgrade --snapshot {bad} --pool disk=ssd --strategy gke-surge",
+        "upgrade --snapshot {bad} --pool disk=ssd --strategy aks --drain-timeout 10m --within 1h",
+        "deschedule --policy {policy} --snapshot {bad} --until-quiet",
+        "rightsize --snapshot {bad} --usage {usage} --autoscale {groups}",
+        "outage --snapshot {bad} --all nodes --workers 1",
         "expand {release} --snapshot {bad}",
         "snapshot info --nodes {bad}",
         "snapshot info {bad} " + _EDITS,
@@ -59,6 +68,7 @@ COMMANDS = {
         "snapshot validate {bad}",
         "autoscale {release} --snapshot {bad} --groups {groups} --scale-down --orders 1",
         "autoscale {release} --snapshot {bad} --catalogue {catalogue} --consolidate --orders 1",
+        "autoscale {release} --snapshot {bad} --groups {groups} --catalogue {catalogue} --until-quiet --orders 1",
         "autoscale groups --snapshot {bad}",
         "autoscale catalogue --snapshot {bad}",
     ),
@@ -95,17 +105,42 @@ COMMANDS = {
     ),
     "groups": (
         "autoscale {release} --snapshot {cluster} --groups {bad} --scale-down --orders 1",
+        "autoscale {release} --snapshot {cluster} --groups {bad} --until-quiet --orders 1",
+        "rightsize --snapshot {cluster} --usage {usage} --autoscale {bad}",
+        "gate {release} --snapshot {cluster} --autoscale {bad}",
         "place {release} --snapshot {cluster} --autoscale {bad}",
     ),
     "space": ("sweep {release} --snapshot {cluster} --replay all --space {bad} --workers 1",),
-    "catalogue": ("autoscale {release} --snapshot {cluster} --catalogue {bad} --consolidate --orders 1",),
+    "sizing": ("rightsize --snapshot {cluster} --usage {usage} --sizing {bad} --steps",),
+    "usage": ("rightsize --snapshot {cluster} --usage {bad}", "rightsize --snapshot {cluster} --usage {bad} --steps"),
+    "descheduler": (
+        "deschedule --policy {bad} --snapshot {cluster}",
+        "deschedule --policy {bad} --snapshot {cluster} --cycles 3 --autoscale {groups}",
+    ),
+    "measured": (
+        "deschedule --policy {policy} --snapshot {cluster} --metrics {bad}",
+        "deschedule --policy {prometheus} --snapshot {cluster} --metrics {bad}",
+    ),
+    "kinds": (
+        "expand {custom} --pod-template-path {bad}",
+        "place {custom} --snapshot {cluster} --pod-template-path {bad}",
+    ),
+    "catalogue": (
+        "autoscale {release} --snapshot {cluster} --catalogue {bad} --consolidate --orders 1",
+        "autoscale {release} --snapshot {cluster} --catalogue {bad} --groups {groups} --until-quiet --orders 1",
+        "place {release} --snapshot {cluster} --autoscale {bad}",
+        "rightsize --snapshot {cluster} --usage {usage} --prices {bad}",
+    ),
     "pools": ("autoscale {release} --snapshot {cluster} --catalogue {catalogue} --node-pools {bad} --orders 1",),
     "kwok": ("autoscale catalogue --kwok {bad}",),
     "ec2": (
         "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad} --ec2-spot-prices {bad}",
         "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad} --snapshot {cluster}",
     ),
-    "prices": ("autoscale catalogue --ec2-types {types} --ec2-offerings {types} --on-demand-prices {bad}",),
+    "prices": (
+        "autoscale catalogue --ec2-types {types} --ec2-offerings {types} --on-demand-prices {bad}",
+        "rightsize --snapshot {cluster} --usage {usage} --prices {bad}",
+    ),
     "gate": ("gate {release} --snapshot {cluster} --config {bad}",),
     "scenario": ("conformance {bad}", "conformance {bad} --answers {out}.jsonl"),
     "recording": (
@@ -113,6 +148,9 @@ COMMANDS = {
         "backtest {bad} --policy default",
         "place {release} --snapshot {bad}",
         "snapshot info {bad}",
+        "snapshot info {bad}@+5s",
+        "snapshot validate {bad}",
+        "deschedule --policy {policy} --snapshot {bad}@+1s",
     ),
     "rows": ("outage --snapshot {cluster} --all nodes --workers 1 --out {rows} --resume",),
     "translation": (

@@ -22,17 +22,46 @@ from unittest import mock
 
 import typer
 
+from kwhatif.cli.common import complete_command
 from kwhatif.snapshot.live.live_cluster import LiveCluster, Reply
 from tests.cli.running import Ran, run
 from tests.fuzz.cases import Case, documents
 
-# To put a command together takes longer than most of them take.
+# To put a command together takes longer than most of them take; and what completes it adds to it.
 _command = functools.cache(typer.main.get_command)
+_complete = functools.cache(complete_command)
 
 SECONDS = 5
 WAITED = 600
 _TIMERS = ((signal.SIGPROF, signal.ITIMER_PROF, SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, WAITED))
 MEMORY = 1 << 30
+
+
+_SHARES = {
+    "useDeviationThresholds": False,
+    "thresholds": {"MetricResource": 20},
+    "targetThresholds": {"MetricResource": 50},
+}
+_PROMETHEUS_POLICY = {
+    "apiVersion": "descheduler/v1alpha2",
+    "kind": "DeschedulerPolicy",
+    "metricsProviders": [{"source": "Prometheus", "prometheus": {"url": "http://prometheus"}}],
+    "profiles": [
+        {
+            "name": "shares",
+            "pluginConfig": [
+                {
+                    "name": "LowNodeUtilization",
+                    "args": {**_SHARES, "metricsUtilization": {"source": "Prometheus", "prometheus": {"query": "q"}}},
+                }
+            ],
+            "plugins": {"balance": {"enabled": ["LowNodeUtilization"]}},
+        }
+    ],
+}
+
+
+_FILES = ("cluster", "release", "custom", "groups", "catalogue", "policy", "prometheus", "types", "usage")
 
 
 class TooLong(BaseException):
@@ -41,13 +70,17 @@ class TooLong(BaseException):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one input. ``failure`` is empty if all went as it should; ``memory`` is the most, in bytes."""
+    """What came of one input: its exit ``code``, and how it failed, which is empty if all went as it should.
+
+    ``memory`` is the most that the process had, in bytes.
+    """
 
     case: str
     command: str
     seconds: float
     memory: int
     failure: str = ""
+    code: int = -1
 
 
 class _Served(LiveCluster):
@@ -79,10 +112,13 @@ class Trial:
         self._write(
             "release.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": documents("release.yaml")})
         )
-        for name, kind in (("custom", "Job"), ("groups", "NodeGroups"), ("catalogue", "InstanceTypes")):
+        kinds = {"custom": "Job", "groups": "NodeGroups", "catalogue": "InstanceTypes", "policy": "DeschedulerPolicy"}
+        for name, kind in kinds.items():
             (document,) = (obj for obj in documents("documents.yaml") if obj["kind"] == kind)
             self._write(f"{name}.json", json.dumps(document))
         self._write("types.json", json.dumps(documents("offers.yaml")[0]["ec2"]))
+        self._write("prometheus.json", json.dumps(_PROMETHEUS_POLICY))
+        self._write("usage.json", json.dumps(documents("usage.yaml")[0]["prometheus"]))
 
     def _write(self, name: str, text: str) -> str:
         path = self._directory / name
@@ -93,19 +129,22 @@ class Trial:
         """What comes of an input."""
         for left in self._directory.glob("out.*"):
             left.unlink()
-        words = {
-            name: str(self._directory / f"{name}.json")
-            for name in ("cluster", "release", "custom", "groups", "catalogue", "types", "bad", "good")
-        }
+        words = {name: str(self._directory / f"{name}.json") for name in (*_FILES, "bad", "good")}
         self._write("bad.json", case.bad)
         self._write("good.json", case.good)
         words["rows"] = self._write("rows.jsonl", case.bad) if case.sort == "rows" else ""
         command = [word.format(out=self._directory / "out", **words) for word in case.command.split()]
         _forget_peak()
-        began, failure = time.process_time(), ""
+        began, failure, code = time.process_time(), "", -1
         try:
-            with _within(), _answering(case), mock.patch("typer.main.get_command", _command):
-                failure = _misbehaved(run(*command, env={"KWHATIF_DEBUG": "1"}), case)
+            with (
+                _within(),
+                _answering(case),
+                mock.patch("typer.main.get_command", _command),
+                mock.patch("kwhatif.cli.common.complete_command", _complete),
+            ):
+                ran = run(*command, env={"KWHATIF_DEBUG": "1"})
+            failure, code = _misbehaved(ran, case), ran.code
         except TooLong:
             failure = f"no end after {SECONDS} s of work, or {WAITED} s of waiting"
         except Exception as error:
@@ -116,7 +155,7 @@ class Trial:
         seconds, memory = time.process_time() - began, _peak()
         if memory > MEMORY:
             failure = failure or f"{memory >> 20} MB"
-        return Outcome(str(case), " ".join(_name(case.command)), seconds, memory, failure)
+        return Outcome(str(case), " ".join(_name(case.command)), seconds, memory, failure, code)
 
 
 def _name(command: str) -> list[str]:

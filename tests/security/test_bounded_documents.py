@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec import inspect
 
+import kwhatif
 from kwhatif.api import kinds, times
 from kwhatif.api.decode import decode_json
 from kwhatif.commands.conformance.autoscaler_replay import AutoscalerScenario
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import in_tree
-from kwhatif.commands.sweep.space_document import SweepSpace
 from kwhatif.errors import InputError
 from kwhatif.redaction import translation
-from kwhatif.simulation.autoscalers.instance_types_document import InstanceTypesFile
-from kwhatif.simulation.autoscalers.node_groups_document import NodeGroupsFile
-from kwhatif.simulation.edits import document
-from kwhatif.simulation.repository_policy import GatePolicy
 from kwhatif.snapshot.format.model import Metadata
 from kwhatif.snapshot.recording_lines import Line
 
-DOCUMENTS: dict[str, Any] = {
-    "ClusterEdits": document.Edit,
-    "GatePolicy": GatePolicy,
-    **{f"rule {name}": rule.parameters for name, rule in in_tree().items()},
-    "NodeGroups": NodeGroupsFile,
-    "InstanceTypes": InstanceTypesFile,
-    "SweepSpace": SweepSpace,
+PACKAGE = Path(kwhatif.__file__).parent
+READ_OTHERWISE: dict[str, Any] = {
     "Translation": translation.File,
     "ClusterSnapshot": Metadata,
     "a line of a recording": Line[msgspec.Raw],
     "a scenario": SchedulerScenario,
     "a scenario of an autoscaler": AutoscalerScenario,
 }
+"""Documents of ours that may have fields that nobody knows; all others forbid them, and are found by that."""
+
+
+def strict_structs() -> dict[str, type[msgspec.Struct]]:
+    """Every Struct that forbids unknown fields, by module and name: what people write for kwhatif, and nothing else."""
+    for path in PACKAGE.rglob("*.py"):
+        if "forbid_unknown_fields" in path.read_text("utf-8"):
+            import_module(".".join(("kwhatif", *path.relative_to(PACKAGE).with_suffix("").parts)))
+    in_tree()
+    ahead, found = [msgspec.Struct], dict[str, type[msgspec.Struct]]()
+    while ahead:
+        for each in ahead.pop().__subclasses__():
+            ahead.append(each)
+            if each.__struct_config__.forbid_unknown_fields and each.__module__.startswith("kwhatif."):
+                found[f"{each.__module__}.{each.__qualname__}"] = each
+    return found
 
 
 def numbers(type_: Any, where: str, seen: set[type]) -> Iterator[tuple[str, Any]]:
@@ -60,14 +69,21 @@ def numbers(type_: Any, where: str, seen: set[type]) -> Iterator[tuple[str, Any]
             yield from numbers(type_.item_type, where, seen)
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_number_of_a_document_has_a_bound(name: str) -> None:
-    endless = [
+def test_every_number_of_every_document_has_a_bound() -> None:
+    documents = {**strict_structs(), **READ_OTHERWISE}
+    endless = {
         where
-        for where, type_ in numbers(inspect.type_info(DOCUMENTS[name]), name, set())
+        for name, document in documents.items()
+        for where, type_ in numbers(inspect.type_info(document), name, set())
         if type_.le is None and type_.lt is None
-    ]
-    assert endless == []
+    }
+    assert endless == set()
+
+
+def test_documents_are_found_by_what_they_forbid() -> None:
+    found = {name.rpartition(".")[2] for name in strict_structs()}
+    documents = {"Edit", "GatePolicy", "NodeGroupsFile", "InstanceTypesFile", "SweepSpace", "PolicyFile"}
+    assert documents | {"WorkloadKindsFile"} | {rule.parameters.__qualname__ for rule in in_tree().values()} <= found
 
 
 def structs(type_: Any, seen: set[type]) -> None:

@@ -22,7 +22,7 @@ from kwhatif.fleet.rows_parquet import read_lines
 from kwhatif.fleet.study import Study
 from kwhatif.simulation.repository_policy import find_policy, read_policy
 from kwhatif.snapshot import live_cache
-from kwhatif.snapshot.format.atomic_files import AppendOnlyFile, draft_of
+from kwhatif.snapshot.format.atomic_files import AppendOnlyFile, check_private_directory, draft_of
 from tests.cli.running import CLUSTER, refused, run
 from tests.fleet.squares import Base, squares
 
@@ -101,6 +101,44 @@ def test_a_cache_directory_that_is_a_link_or_open_to_others_is_neither_read_nor_
     ):
         pass
     assert list((cache / "kwhatif").iterdir()) == []
+
+
+def test_of_two_users_on_one_cache_the_second_neither_reads_nor_writes(tmp_path: Path) -> None:
+    cache = tmp_path / "kwhatif"
+    cache.mkdir(mode=0o700)
+    (cache / "live-1.json").write_text("{}")
+    with mock.patch("os.geteuid", return_value=os.getuid() + 1):
+        with (
+            pytest.raises(OSError, match="belongs to another user"),
+            draft_of(str(cache / "x"), private_directory=True),
+        ):
+            pass
+        with pytest.raises(OSError, match="belongs to another user"):
+            check_private_directory(str(cache))
+    assert [path.name for path in cache.iterdir()] == ["live-1.json"]
+
+
+def test_where_nothing_can_be_written_one_line_says_so(tmp_path: Path) -> None:
+    real = os.open
+
+    def opened(path: Any, flags: int, *rest: Any, **names: Any) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            raise OSError(errno.EROFS, "Read-only file system")
+        return real(path, flags, *rest, **names)
+
+    for words in (
+        ("snapshot", "convert", CLUSTER, "-o", str(tmp_path / "out.json")),
+        ("place", "data/pods.yaml", "--snapshot", CLUSTER, "--write-snapshot", str(tmp_path / "out.json")),
+        ("place", "data/pods.yaml", "--snapshot", CLUSTER, "--report", f"html={tmp_path / 'out.html'}"),
+        ("outage", "--snapshot", CLUSTER, "--all", "nodes", "--workers", "1", "--out", str(tmp_path / "out.jsonl")),
+        ("snapshot", "redact", CLUSTER, "-o", str(tmp_path / "o.json"), "--translation", str(tmp_path / "names")),
+    ):
+        with mock.patch("os.open", opened):
+            ran = run(*words)
+        assert ran.code == 2
+        assert "Read-only file system" in ran.err.splitlines()[-1]
+        assert "internal error" not in ran.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("home", ["", "~nobody-of-this-name/cache", "relative/cache"])

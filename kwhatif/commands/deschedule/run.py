@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Unpack
 
+from kwhatif.api.times import parse_time
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PriorityClass
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
@@ -79,7 +80,7 @@ def priorities_of(snapshot: Snapshot) -> dict[str, int]:
 def moment_of(snapshot: Snapshot, notes: Notes) -> datetime:
     """When the first cycle is: when the snapshot was taken, else now."""
     if snapshot.taken_at:
-        return datetime.fromisoformat(snapshot.taken_at)
+        return parse_time(snapshot.taken_at)
     notes.note("the snapshot does not say when it was taken: ages of pods are those of today")
     return datetime.now(UTC)
 

@@ -14,7 +14,7 @@ from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.errors import UsageError
 from kwhatif.policy.render import yaml_text
 from kwhatif.simulation.edits.document import KIND as EDITS
-from kwhatif.snapshot.format.atomic_files import draft_of
+from kwhatif.snapshot.format.atomic_files import draft_of, make_directory
 from kwhatif.snapshot.format.model import API_VERSION
 
 PATCHES, AUTOSCALERS = "patches", "vpa"
@@ -46,7 +46,7 @@ def write_advice(
     files[f"{form}/{KUSTOMIZATION}"] = component
     files[EDITS_FILE] = {"apiVersion": API_VERSION, "kind": EDITS, "edits": _edits(advice, scalings)}
     try:
-        os.makedirs(os.path.join(folder, form), exist_ok=True)
+        make_directory(os.path.join(folder, form))
         for path, value in sorted(files.items()):
             with draft_of(os.path.join(folder, path)) as file:
                 file.write(yaml_text(value).encode())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kwhatif.api.core import Pod
+from kwhatif.api.times import format_time, parse_time
 from kwhatif.commands.rightsize.result import UsageRead
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.errors import InputError
@@ -64,7 +65,7 @@ class UsageOptions:
     def _ask(
         asked: PrometheusOptions, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None
     ) -> None:
-        taken = now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+        taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
         server = PrometheusServer(
             asked.url,
             taken.timestamp(),
@@ -99,7 +100,7 @@ def _check_clocks(book: UsageBook, snapshot: Snapshot, now: datetime | None, not
     known = len(told.pods) - len(told.strangers)
     if known < len(told.strangers):
         notes.warn(f"only {known} of {len(told.pods)} pods with usage are of this cluster")
-    taken = now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else None)
+    taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else None)
     if book.last is None or taken is None:
         return
     apart = book.last - taken.timestamp()
@@ -124,6 +125,4 @@ def usage_read(found: UsageInputs) -> UsageRead:
 
 
 def _moment(seconds: float | None) -> str | None:
-    if seconds is None:
-        return None
-    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
+    return None if seconds is None else format_time(seconds)

@@ -1,53 +1,103 @@
-"""Metrics as the APIs give them: lists of ``metrics.k8s.io`` and answers of Prometheus, read into what plugins ask."""
+"""Metrics as the APIs give them, of ``metrics.k8s.io`` and of Prometheus, read into what plugins ask."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
-from kwhatif.api.quantity import Quantity, QuantityError
+import msgspec
+
+from kwhatif.api.decode import convert
+from kwhatif.api.quantity import Quantity
 from kwhatif.descheduling.framework.plugin import UsageData
 from kwhatif.errors import InputError
+
+T = TypeVar("T")
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    namespace: str | None = None
+
+
+class _NodeMetrics(msgspec.Struct):
+    metadata: _Metadata
+    usage: dict[str, Quantity] | None = None
+
+
+class _Container(msgspec.Struct):
+    usage: dict[str, Quantity] | None = None
+
+
+class _PodMetrics(msgspec.Struct):
+    metadata: _Metadata
+    containers: list[_Container] | None = None
+
+
+class _Sample(msgspec.Struct):
+    value: list[str | float]
+    metric: dict[str, str] | None = None
+
+
+class _Data(msgspec.Struct, rename="camel"):
+    result_type: str = ""
+    result: list[_Sample] | None = None
+
+
+class _Answer(msgspec.Struct):
+    status: str = ""
+    error: str = ""
+    data: _Data | None = None
 
 
 def usage_data(metrics: Mapping[str, Any]) -> UsageData:
     """``nodes`` (NodeMetrics), ``pods`` (PodMetrics) and ``prometheus`` (an answer), each if it is there.
 
-    Raises InputError.
+    Raises InputError with the place.
     """
-    nodes, pods = metrics.get("nodes"), metrics.get("pods")
+    nodes, pods, answer = metrics.get("nodes"), metrics.get("pods"), metrics.get("prometheus")
     return UsageData(
-        nodes=None if nodes is None else node_usages(nodes),
-        pods=None if pods is None else pod_usages(pods),
-        prometheus=metrics.get("prometheus"),
+        nodes=None if nodes is None else dict(_each(nodes, node_usage_of, "$.nodes")),
+        pods=None if pods is None else dict(_each(pods, pod_usage_of, "$.pods")),
+        prometheus=None if answer is None else check_answer(answer),
     )
 
 
-def node_usages(items: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Node -> resource -> billionths. Raises InputError."""
-    return {_name(item, "NodeMetrics"): _amounts(item.get("usage"), f"NodeMetrics {_name(item, '')}") for item in items}
-
-
-def pod_usages(items: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, int]]]:
-    """Pod -> its containers, each resource -> billionths. Raises InputError."""
-    found: dict[str, list[dict[str, int]]] = {}
-    for item in items:
-        namespace = (item.get("metadata") or {}).get("namespace") or "default"
-        key = f"{namespace}/{_name(item, 'PodMetrics')}"
-        containers = item.get("containers") or ()
-        found[key] = [_amounts(container.get("usage"), f"PodMetrics {key}") for container in containers]
+def _each(items: Iterable[Any], read: Callable[[Any], T], place: str) -> list[T]:
+    found: list[T] = []
+    for number, item in enumerate(convert(items, list[Any])):
+        try:
+            found.append(read(item))
+        except InputError as error:
+            raise InputError(error.problem, place=f"{place}[{number}]{error.place.removeprefix('$')}") from None
     return found
 
 
-def _name(item: Mapping[str, Any], kind: str) -> str:
-    name = (item.get("metadata") or {}).get("name")
-    if not isinstance(name, str):
-        raise InputError(f"{kind} without a name", place="$.metadata.name")
-    return name
+def node_usage_of(item: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
+    """A node and its resources in billionths. Raises InputError with the place."""
+    found = convert(item, _NodeMetrics)
+    return found.metadata.name, _amounts(found.usage)
 
 
-def _amounts(usage: Mapping[str, Any] | None, what: str) -> dict[str, int]:
-    try:
-        return {name: Quantity.from_json(value).nano() for name, value in (usage or {}).items()}
-    except QuantityError as error:
-        raise InputError(f"{what}: {error}", place="$.usage") from None
+def pod_usage_of(item: Mapping[str, Any]) -> tuple[str, list[dict[str, int]]]:
+    """A pod and its containers, each resource in billionths. Raises InputError with the place."""
+    found = convert(item, _PodMetrics)
+    key = f"{found.metadata.namespace or 'default'}/{found.metadata.name}"
+    return key, [_amounts(container.usage) for container in found.containers or ()]
+
+
+def check_answer(answer: Any) -> Any:
+    """The answer to a query, as it is. Raises InputError with the place if Prometheus would not answer so."""
+    found = convert(answer, _Answer)
+    for number, sample in enumerate((found.data.result if found.data else None) or ()):
+        try:
+            _, text = sample.value
+            float(text)
+        except ValueError:
+            place = f"$.data.result[{number}].value"
+            raise InputError("expected a time and a number as text", place=place) from None
+    return answer
+
+
+def _amounts(usage: Mapping[str, Quantity] | None) -> dict[str, int]:
+    return {name: quantity.nano() for name, quantity in (usage or {}).items()}

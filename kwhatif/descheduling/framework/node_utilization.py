@@ -19,6 +19,7 @@ from kwhatif.descheduling.framework.plugin import Handle
 from kwhatif.descheduling.framework.pod_evictor import Outcome
 from kwhatif.descheduling.framework.pod_order import sort_by_priority
 from kwhatif.golang.formatting import go_number
+from kwhatif.golang.strict_json import word_for
 
 BASIC = ("cpu", "memory", "pods")
 
@@ -29,10 +30,15 @@ BASIC = ("cpu", "memory", "pods")
 def read_thresholds(raw: Any) -> dict[str, float]:
     """Thresholds as the policy has them. Raises ValueError for what is no number."""
     found: dict[str, float] = {}
+    if raw is not None and not isinstance(raw, Mapping):
+        raise ValueError(f"json: cannot unmarshal {word_for(raw)} into Go value of type api.ResourceThresholds")
     for name, value in (raw or {}).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"json: cannot unmarshal the threshold of {name} into Go value of type float64")
-        found[str(name)] = float(value)
+        try:
+            found[str(name)] = float(value)
+        except OverflowError:
+            raise ValueError(f"json: cannot unmarshal the threshold of {name} into Go value of type float64") from None
     return found
 
 

@@ -13,6 +13,7 @@ from random import Random
 from msgspec import structs
 
 from kwhatif.api.core import Condition, Node, Pod
+from kwhatif.api.times import parse_time
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroups
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK, NodeTemplate
@@ -60,7 +61,7 @@ def build_autoscaling_context(
 
 def observation_time_of(snapshot: Snapshot, now: datetime | None) -> datetime:
     """The moment that is looked at: the one named, else that of the snapshot, else the present."""
-    return now or (datetime.fromisoformat(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+    return now or (parse_time(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
 
 
 def moment_of(snapshot: Snapshot, now: datetime | None) -> int:

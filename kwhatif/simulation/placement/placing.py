@@ -249,9 +249,11 @@ class PlacementRun:
         self.removed.discard(info.key)
         if evicts:
             self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
+        self.placements.append(placement_of(self._session, asked, attempts))
         if attempts[-1].waiting:
             self._waiting.append((index, asked, attempts))
-        self.placements.append(placement_of(self._session, asked, attempts))
+        elif attempts[-1].is_placed:
+            attempts[-1].forget_nodes()
         self._session.driver.settle()
         self._hear()
         taken = AttemptedPod(asked, info, index, self.placements[index], self.left)

@@ -128,6 +128,13 @@ def _check_owner(about: os.stat_result, path: str) -> None:
         raise PermissionError(errno.EPERM, f"others may write to {path}")
 
 
+def make_directory(path: str) -> None:
+    """Make a directory for files of ours, below one that was named. Raises OSError for a link that has the name."""
+    os.makedirs(path, exist_ok=True)
+    if os.path.islink(path):
+        raise NotADirectoryError(errno.ENOTDIR, f"{path} is a link")
+
+
 @contextmanager
 def draft_of(path: str, *, private: bool = False, private_directory: bool = False) -> Iterator[IO[bytes]]:
     """A file that takes its name when all is written, and leaves nothing behind if that fails. Raises OSError.

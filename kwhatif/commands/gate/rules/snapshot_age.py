@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.api.times import parse_time
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.errors import InputError
@@ -52,7 +52,7 @@ class SnapshotAge(Rule[SnapshotAgeParameters]):
             )
             return
         limit = Duration.parse(self.given.max_age)
-        age = int((context.now - datetime.fromisoformat(taken)).total_seconds())
+        age = int((context.now - parse_time(taken)).total_seconds())
         old = Duration.of_seconds(max(age, 0))
         self.summary = f"it is {old} old" if age >= 0 else f"it is of {taken}, which is still to come"
         if old > limit:
