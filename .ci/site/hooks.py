@@ -33,6 +33,8 @@ REPORTS = {
 }
 """Path on the site -> what it is of, and the command that makes it."""
 
+STYLE = Path(__file__).parent / "site.css"
+
 _pictures: dict[str, Picture] = {}
 
 
@@ -61,6 +63,7 @@ def on_files(files: Files, config: Any) -> Files:
     _pictures.update(taken([command for text in texts.values() for command in commands(text)]))
     for picture in _pictures.values():
         files.append(File.generated(config, picture.name, content=picture.svg()))
+    files.append(File.generated(config, STYLE.name, content=STYLE.read_text("utf-8")))
     for path, (_, command) in REPORTS.items():
         files.append(File.generated(config, path, content=_report(command)))
     return files
