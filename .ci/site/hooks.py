@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from pictures import Picture, commands, illustrated, taken
 from reference import pages
-from repository import DOCS, ROOT, broken_links, linked, outside, relinked, site_path, without_escaped_pipes
+from repository import DOCS, ROOT, find_broken_links, linked, outside, relinked, site_path, unescape_pipes
 
 REPORTS = {
     "reports/gate.html": (
@@ -71,12 +71,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_post_build(config: Any) -> None:
     """Raises RuntimeError for links that lead nowhere when the site is opened from disk."""
-    if broken := broken_links(Path(config.site_dir)):
+    if broken := find_broken_links(Path(config.site_dir)):
         raise RuntimeError("\n".join(["links that lead to no file:", *broken]))
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    markdown = without_escaped_pipes(markdown)
+    markdown = unescape_pipes(markdown)
     uri = page.file.src_uri
     if uri.startswith("reference/"):
         return markdown
