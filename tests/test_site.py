@@ -57,7 +57,7 @@ def test_a_link_of_the_repository_leads_to_the_same_on_the_site(
 
 def test_bars_in_the_code_of_a_table_are_plain_on_the_site(site: dict[str, ModuleType]) -> None:
     page = "| `-o wide\\|json` | a \\| b |\n| --- | --- |\n\nno table: `a\\|b`"
-    assert site["repository"].without_escaped_pipes(page) == page.replace("wide\\|json", "wide|json")
+    assert site["repository"].unescape_pipes(page) == page.replace("wide\\|json", "wide|json")
 
 
 def test_links_of_the_site_lead_to_files(site: dict[str, ModuleType], tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_links_of_the_site_lead_to_files(site: dict[str, ModuleType], tmp_path: 
     (tmp_path / "index.html").write_text('<a href="deep/page.html#part">a</a> <img alt="" src="map.png">', "utf-8")
     links = ("../index.html", "..", "../none.html", "https://kubernetes.io", "#here", "mailto:nobody@example.com")
     (tmp_path / "deep" / "page.html").write_text("".join(f'<a href="{link}">a</a>' for link in links), "utf-8")
-    assert site["repository"].broken_links(tmp_path) == ["deep/page.html: ..", "deep/page.html: ../none.html"]
+    assert site["repository"].find_broken_links(tmp_path) == ["deep/page.html: ..", "deep/page.html: ../none.html"]
 
 
 def test_a_command_goes_on_in_the_next_line(site: dict[str, ModuleType]) -> None:

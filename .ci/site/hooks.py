@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from pictures import Picture, commands, illustrated, taken
 from reference import pages
-from repository import DOCS, ROOT, broken_links, linked, outside, relinked, site_path, without_escaped_pipes
+from repository import DOCS, ROOT, find_broken_links, linked, outside, relinked, site_path, unescape_pipes
 
 REPORTS = {
     "reports/gate.html": (
@@ -32,6 +32,8 @@ REPORTS = {
     ),
 }
 """Path on the site -> what it is of, and the command that makes it."""
+
+STYLE = Path(__file__).parent / "site.css"
 
 _pictures: dict[str, Picture] = {}
 
@@ -61,6 +63,7 @@ def on_files(files: Files, config: Any) -> Files:
     _pictures.update(taken([command for text in texts.values() for command in commands(text)]))
     for picture in _pictures.values():
         files.append(File.generated(config, picture.name, content=picture.svg()))
+    files.append(File.generated(config, STYLE.name, content=STYLE.read_text("utf-8")))
     for path, (_, command) in REPORTS.items():
         files.append(File.generated(config, path, content=_report(command)))
     return files
@@ -68,12 +71,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_post_build(config: Any) -> None:
     """Raises RuntimeError for links that lead nowhere when the site is opened from disk."""
-    if broken := broken_links(Path(config.site_dir)):
+    if broken := find_broken_links(Path(config.site_dir)):
         raise RuntimeError("\n".join(["links that lead to no file:", *broken]))
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    markdown = without_escaped_pipes(markdown)
+    markdown = unescape_pipes(markdown)
     uri = page.file.src_uri
     if uri.startswith("reference/"):
         return markdown

@@ -57,7 +57,7 @@ def relinked(text: str, page: str) -> str:
 _CODE = re.compile(r"(`+)(.+?)\1")
 
 
-def without_escaped_pipes(text: str) -> str:
+def unescape_pipes(text: str) -> str:
     """The page with plain bars in the code of its tables: GitHub wants them escaped there, the site would show that."""
 
     def plain(match: re.Match[str]) -> str:
@@ -69,7 +69,7 @@ def without_escaped_pipes(text: str) -> str:
 _REFERENCE = re.compile(r'<(?:a|img|link|script|source)\b[^>]*?\b(?:href|src)="([^"]*)"')
 
 
-def broken_links(site: Path) -> list[str]:
+def find_broken_links(site: Path) -> list[str]:
     """Links between pages of a site that lead to no file, as ``page: link``; a directory is none, as it opens from disk
     as a list of files.
     """

@@ -52,7 +52,7 @@ def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
     return ClusterObservation(nodes, found)
 
 
-def group_topology_key(snapshot: Snapshot) -> str:
+def topology_key_of_groups(snapshot: Snapshot) -> str:
     """The label whose values are the domains of the snapshot's pod groups, that of most groups; empty without one."""
     keys = Counter(key for group in snapshot.objects.list_all(PodGroup) if (key := group.topology_key))
     return min(keys, key=lambda key: (-keys[key], key), default="")

@@ -188,7 +188,7 @@ def result(inquiry: PipelineState) -> PipelineState:
 def mapping(inquiry: PipelineState) -> PipelineState:
     """The cluster before and after, or that of either side, for those who draw it, and why pods have no node there."""
     if inquiry.question.schedules and inquiry.cases[0].inputs.with_map:
-        from kwhatif.simulation.cluster_map import build_map, group_topology_key, observe_cluster
+        from kwhatif.simulation.cluster_map import build_map, observe_cluster, topology_key_of_groups
 
         assert inquiry.result is not None
         report_start("Mapping the cluster")
@@ -198,7 +198,7 @@ def mapping(inquiry: PipelineState) -> PipelineState:
             looks = {"A": ends[0], "B": ends[1]}
         else:
             looks = {"now": ends[0]} if first is None else {"before": first, "after": ends[0]}
-        inquiry.result.set_cluster_map(build_map(looks, group_topology_key(inquiry.cases[0].snapshot)))
+        inquiry.result.set_cluster_map(build_map(looks, topology_key_of_groups(inquiry.cases[0].snapshot)))
         if inquiry.pending_recorder is not None and inquiry.answer is not None:
             reports = inquiry.pending_recorder.reports({each.pod: each for each in inquiry.answer.placements})
             inquiry.result.set_explanations(reports)

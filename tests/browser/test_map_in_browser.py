@@ -12,7 +12,7 @@ import pytest
 from kwhatif.commands.page import html_page
 from kwhatif.results.base import Result
 from tests.browser.conftest import Open
-from tests.browser.views import CLUSTER, compared, drained_twice, made
+from tests.browser.views import CLUSTER, comparison_of_many_nodes, drain_of_two_nodes, made
 from tests.cli.running import run
 
 TILES = """() => {
@@ -41,18 +41,18 @@ def rows_of(page: Any, part: str) -> list[list[str]]:
 
 
 def test_a_tile_is_as_large_as_its_node(opened: Open, tmp_path: Path) -> None:
-    tiles = page_of(opened, drained_twice(), tmp_path).evaluate(TILES)
+    tiles = page_of(opened, drain_of_two_nodes(), tmp_path).evaluate(TILES)
     assert tiles["n2"]["area"] / tiles["n0"]["area"] == pytest.approx(48 / 8, rel=0.05)
 
 
 def test_a_pod_that_is_evicted_twice_ends_where_its_last_replacement_does(opened: Open, tmp_path: Path) -> None:
-    page = page_of(opened, drained_twice(), tmp_path)
+    page = page_of(opened, drain_of_two_nodes(), tmp_path)
     assert rows_of(page, "Where pods go") == [["z · p", "z · p", "1"]]
 
 
 def test_of_a_comparison_those_nodes_have_a_border_that_differ_most(opened: Open, tmp_path: Path) -> None:
     """All twelve differ, as every pod has gone to the next one; where replicas have swapped nothing is different."""
-    page = page_of(opened, compared(), tmp_path)
+    page = page_of(opened, comparison_of_many_nodes(), tmp_path)
     mark = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--mark').trim()")
     marked = {name for name, tile in page.evaluate(TILES).items() if tile["border"] == mark}
     assert {"n3", "n4", "n7", "n8"} <= marked

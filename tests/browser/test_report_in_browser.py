@@ -23,7 +23,7 @@ OUTLINES = {
     "place": ["The cluster", "Where pods go", "Pods", "Victims", "What it stands on"],
     "pending": ["The cluster", "Why", "Pods", "Why a pod has no node", "What it stands on"],
     "timeline": ["The cluster", "Where pods go", "Over time", "Timeline", "Outcome", "Victims", "What it stands on"],
-    "gang": ["The cluster", "Why", "Pods", "Groups", "Domains of groups that do not run", "What it stands on"],
+    "gang": ["The cluster", "Pods", "Groups", "Domains of groups that do not run", "What it stands on"],
     "explain": ["The cluster", "Why", "What it stands on"],
     "diff": ["The cluster", "From A to B", "What is compared", "Moved", "Why they moved", "The cluster afterwards"],
     "drain": ["The cluster", "Where pods go", "Nodes to drain", "Evictions", "Budgets", "The other nodes"],

@@ -114,7 +114,7 @@ def _map_of(
     )
 
 
-def drained_twice() -> DrainResult:
+def drain_of_two_nodes() -> DrainResult:
     """Two nodes are drained: the pod of the first lands on the second one, and goes from there to the third."""
     moves = [("shop/web-1", "n0", "shop/web-1-r1", "n1"), ("shop/web-1-r1", "n1", "shop/web-1-r1-r1", "n2")]
     result = DrainResult(
@@ -132,7 +132,7 @@ def drained_twice() -> DrainResult:
     return result
 
 
-def compared() -> DecisionDiff:
+def comparison_of_many_nodes() -> DecisionDiff:
     """Twelve nodes on which a pod goes to the next one in B, of ten of them a small one; on two, replicas swap."""
     outcome, fidelity = Outcome(good=True, verdict="13 of 13 pods placed"), Fidelity(rules="1.36")
     side = Side(label="policy a", outcome=outcome, placed=13, unplaced=0, fidelity=fidelity)

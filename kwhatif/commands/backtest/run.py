@@ -103,7 +103,7 @@ class AgreementCounts:
             states=self.states,
             reach=sum(searches.reach) / len(searches.reach) if searches.reach else None,
             need=need,
-            over_time=tuple(_over_time(self.times)),
+            over_time=tuple(_agreement_by_time(self.times)),
             fidelity=fidelity,
         )
 
@@ -111,7 +111,7 @@ class AgreementCounts:
 MOST_SPANS = 48
 
 
-def _over_time(times: Sequence[tuple[float, bool]]) -> Iterator[AgreementMoment]:
+def _agreement_by_time(times: Sequence[tuple[float, bool]]) -> Iterator[AgreementMoment]:
     """So many spans at most, of a second at least; times are in seconds since 1970."""
     if not times:
         return

@@ -152,6 +152,7 @@ def failures_data(result: OutageResult) -> list[dict[str, Any]]:
             "name": each.name,
             "title": each.title,
             "words": _words_of_failure(each),
+            "stuck": each.stuck,
             "nodes": packed_column(each.nodes, {}),
             "pods": front_coded([pod for pod, _ in _moves(each)]),
             "to": packed_column([node for _, node in _moves(each)], {}),

@@ -41,28 +41,28 @@ function binaryPower(amount) {
   return power;
 }
 
-function rounded(number, digits) {
+function formatNumber(number, digits) {
   return number.toLocaleString('en', { maximumFractionDigits: digits });
 }
 
 /** What one pod or node has: less than ten cores exactly, in millicores if need be; bytes with a binary suffix. */
 function spelled(resource, amount) {
-  if (resource === 'cpu') return amount % 1000 === 0 || Math.abs(amount) >= MANY_MILLICORES ? rounded(amount / 1000, 1) : `${amount}m`;
-  if (!isBytes(resource)) return rounded(amount, 0);
+  if (resource === 'cpu') return amount % 1000 === 0 || Math.abs(amount) >= MANY_MILLICORES ? formatNumber(amount / 1000, 1) : `${amount}m`;
+  if (!isBytes(resource)) return formatNumber(amount, 0);
   const power = binaryPower(amount);
-  return rounded(amount / 1024 ** power, 1) + BINARY[power];
+  return formatNumber(amount / 1024 ** power, 1) + BINARY[power];
 }
 
 /** A part of an amount, both in one unit: cores, and of bytes the unit that the part is told in, if the whole is not too many of it. */
 function spelledOf(resource, part, whole) {
   if (resource === 'cpu') {
     const digits = whole < MANY_MILLICORES ? 2 : 1;
-    return `${rounded(part / 1000, digits)} of ${rounded(whole / 1000, digits)} ${whole === 1000 ? 'core' : 'cores'}`;
+    return `${formatNumber(part / 1000, digits)} of ${formatNumber(whole / 1000, digits)} ${whole === 1000 ? 'core' : 'cores'}`;
   }
-  if (!isBytes(resource)) return `${rounded(part, 0)} of ${rounded(whole, 0)}`;
+  if (!isBytes(resource)) return `${formatNumber(part, 0)} of ${formatNumber(whole, 0)}`;
   const least = binaryPower(part);
   const power = part && whole / 1024 ** least < MANY_UNITS ? least : binaryPower(whole);
-  return `${rounded(part / 1024 ** power, 1)} of ${rounded(whole / 1024 ** power, 1)}${BINARY[power]}`;
+  return `${formatNumber(part / 1024 ** power, 1)} of ${formatNumber(whole / 1024 ** power, 1)}${BINARY[power]}`;
 }
 
 function counted(number, one, many) {

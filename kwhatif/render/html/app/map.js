@@ -59,7 +59,7 @@ function fillsOf() {
 /** What it comes to if a zone fails, behind its name. */
 function zoneWords(zone) {
   const failure = FAILURES[zoneFailure(zone)];
-  return failure ? ` · if it fails: ${failure.words.split(',', 1)[0]}` : '';
+  return failure ? ` · ${failure.stuck ? '✗' : '✓'} ${failure.words.split(',', 1)[0]}` : '';
 }
 
 /** How many of each group of pods fit in a domain, which is a pool on this map. */
@@ -206,17 +206,18 @@ function clusterMap() {
   if (DRAINED.size) legend.append(element('li', {}, '⊗ drained'));
   if (FAILURES.length) {
     legend.append(element('li', {}, element('span', { class: 'swatch marked' }), 'fails (⊗), or pods come (+) or leave (−)'));
+    if (FAILURES.some(({ kind }) => kind === 'zone')) legend.append(element('li', {}, '✓ ✗ what it comes to if this zone fails'));
   }
 
   const tools = element('div', { class: 'tools' });
   const select = element('select', { id: 'fill', onchange: (event) => { fill = fills[Number(event.target.value)]; changed(); } },
     ...fills.map((each, place) => element('option', { value: String(place), selected: each === fill }, each.name)));
-  tools.append(element('label', { for: 'fill' }, 'Filled by '), select);
+  tools.append(element('span', { class: 'slide' }, element('label', { for: 'fill' }, 'Filled by'), select));
   if (FAILURES.length) {
     const failures = element('select', { id: 'failure', onchange: (event) => { state = event.target.value ? stateAfter(Number(event.target.value)) : CLUSTER.last; changed(); } },
       element('option', { value: '' }, 'no failure'),
       ...FAILURES.map((each, place) => element('option', { value: String(place), selected: state === states.length + place }, `${each.title}: ${each.words}`)));
-    tools.append(element('label', { for: 'failure' }, 'After the failure of '), failures);
+    tools.append(element('span', { class: 'slide' }, element('label', { for: 'failure' }, 'After the failure of'), failures));
   }
   if (states.length > 1) {
     const words = { before: 'Before', after: 'After', A: 'A', B: 'B' };
