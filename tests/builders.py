@@ -341,12 +341,16 @@ def budget(
     allowed: int = 0,
     disrupted: Iterable[str] = (),
     namespace: str = "default",
+    least: int | str | None = None,
 ) -> PodDisruptionBudget:
-    """A disruption budget that allows so many more evictions; ``disrupted`` pods are accounted for already."""
+    """A disruption budget that allows so many more evictions; ``disrupted`` pods are accounted for already.
+
+    ``least`` is its minAvailable.
+    """
     return convert(
         {
             "metadata": {"name": name, "namespace": namespace},
-            "spec": {"selector": selector},
+            "spec": {"selector": selector, **({} if least is None else {"minAvailable": least})},
             "status": {
                 "disruptionsAllowed": allowed,
                 "disruptedPods": dict.fromkeys(disrupted, "2026-01-01T00:00:00Z"),

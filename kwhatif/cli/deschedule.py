@@ -19,7 +19,15 @@ from kwhatif.cli.options import (
     option,
     seconds,
 )
-from kwhatif.cli.output import check_stdin, finish, render_result
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -34,9 +42,9 @@ def deschedule(
             "--policy",
             metavar="FILE",
             help="The DeschedulerPolicy (descheduler/v1alpha2), a ConfigMap with one, or values of the descheduler's "
-            "Helm chart; '-' for stdin.",
+            "Helm chart; '-' for stdin. Default: the cluster's own if the snapshot has it.",
         ),
-    ],
+    ] = "",
     cycles: Annotated[
         int, typer.Option("--cycles", metavar="N", min=1, help="Follow so many cycles; the next one is looked at, too.")
     ] = 1,
@@ -68,6 +76,7 @@ def deschedule(
             help="The configuration of the scheduler that places what is evicted; see --policy of 'place'.",
         ),
     ] = None,
+    report: ReportFiles = None,
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
@@ -90,10 +99,11 @@ def deschedule(
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
 
-    source = cluster.require_source()
+    source, reports = cluster.require_source(), reports_of(report)
     check_stdin(policy, *(metrics or ()), source, *(scaling.autoscale or ()), scheduler_policy, *(edits.edits or ()))
     question = Deschedule(policy, metrics or (), cycles, until_quiet, seconds(interval, "--interval"), dry_run)
-    asked = Inputs(source, (), "default", edits or None, reading, **scaling.inputs)
+    asked = Inputs(source, (), "default", edits or None, reading, with_map=is_mapped(reports), **scaling.inputs)
     result = ask(question, Scenario(asked, replace(engine, policy=scheduler_policy)))
+    write_result_reports(reports, result, lambda: deschedule_blocks(result))
     text = render_result(result, output, lambda: deschedule_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)

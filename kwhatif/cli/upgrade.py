@@ -11,8 +11,24 @@ import typer
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import Everything, ManifestFlags, Tables, TablesOutput, option, seconds
-from kwhatif.cli.output import check_stdin, finish, render_result
+from kwhatif.cli.options import (
+    AutoscalingFlags,
+    Everything,
+    ManifestFlags,
+    Tables,
+    TablesOutput,
+    option,
+    seconds,
+)
+from kwhatif.cli.output import (
+    ReportFiles,
+    check_stdin,
+    finish,
+    is_mapped,
+    render_result,
+    reports_of,
+    write_result_reports,
+)
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -32,6 +48,14 @@ class Strategy(StrEnum):
     aks = "aks"
     capi = "capi"
     karpenter = "karpenter"
+
+
+class DeletePolicy(StrEnum):
+    """Which machines Cluster API deletes first."""
+
+    random = "Random"
+    newest = "Newest"
+    oldest = "Oldest"
 
 
 class AfterTimeout(StrEnum):
@@ -70,6 +94,10 @@ def upgrade(
         AfterTimeout | None,
         option("--after-timeout", help="Whether a drain that takes longer is forced, or the upgrade fails."),
     ] = None,
+    delete_policy: Annotated[
+        DeletePolicy | None,
+        option("--delete-policy", help="Of 'capi': which nodes go first, after those that are not ready."),
+    ] = None,
     node_soak: Annotated[
         Text, option("--node-soak", metavar="DURATION", help="How long an empty node stays before it is deleted.")
     ] = None,
@@ -87,10 +115,11 @@ def upgrade(
             help="How long a pod takes to become ready, of all workloads or of one (repeatable). Default: 30s.",
         ),
     ] = None,
-    provision_time: Annotated[
-        str, typer.Option("--provision-time", metavar="DURATION", help="How long a new node takes to become ready.")
-    ] = "2m",
     within: Annotated[Text, option("--within", metavar="DURATION", help="How long all of it may take.")] = None,
+    prices: Annotated[
+        Text,
+        option("--prices", metavar="FILE", help="An InstanceTypes catalogue, or a table of instance types' prices."),
+    ] = None,
     new_version: Annotated[
         Text, option("--new-version", metavar="VERSION", help="The kubelet's version on new nodes, such as v1.35.2.")
     ] = None,
@@ -103,6 +132,7 @@ def upgrade(
     new_size: Annotated[
         Texts, option("--new-size", metavar="RESOURCE=AMOUNT", help="What new nodes have instead (repeatable).")
     ] = None,
+    report: ReportFiles = None,
     everything: Everything = False,
     output: TablesOutput = Tables.table,
     *,
@@ -110,6 +140,7 @@ def upgrade(
     reading: ManifestFlags,
     engine: SchedulerOptions,
     edits: EditOptions,
+    scaling: AutoscalingFlags,
 ) -> None:
     """Replace the nodes of a pool in simulated time, as the service that runs it would.
 
@@ -119,14 +150,15 @@ def upgrade(
     Exit codes: 0 the answer is good, 1 it is not: a node is not replaced, not in time or by force, or a pod has no
     node, 2 usage or input error.
     """
+    from kwhatif.commands.sweep.measures import read_prices
     from kwhatif.commands.upgrade.evictions import EvictionTimes
     from kwhatif.commands.upgrade.run import PlanOptions, Upgrade
     from kwhatif.commands.upgrade.text import upgrade_blocks
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
 
-    source = cluster.require_source()
-    check_stdin(source, engine.policy, *(edits.edits or ()))
+    source, reports = cluster.require_source(), reports_of(report)
+    check_stdin(source, prices, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
     question = Upgrade(
         pool,
         strategy.value,
@@ -138,13 +170,21 @@ def upgrade(
             None if after_timeout is None else after_timeout.value,
             _seconds(node_soak, "--node-soak"),
             _seconds(pool_soak, "--pool-soak"),
+            None if delete_policy is None else delete_policy.value,
         ),
         EvictionTimes(_seconds(grace, "--grace"), dict(_readiness(ready_after or ()))),
         _changes(new_version, new_label or (), new_taint or (), new_size or ()),
-        seconds(provision_time, "--provision-time"),
+        seconds(scaling.provision_time, "--provision-time"),
         _seconds(within, "--within"),
+        None if prices is None else read_prices(prices),
     )
-    result = ask(question, Scenario(Inputs(source, (), "default", edits or None, reading), engine))
+    result = ask(
+        question,
+        Scenario(
+            Inputs(source, (), "default", edits or None, reading, with_map=is_mapped(reports), **scaling.inputs), engine
+        ),
+    )
+    write_result_reports(reports, result, lambda: upgrade_blocks(result))
     text = render_result(result, output, lambda: upgrade_blocks(result), everything=everything)
     finish(text, result.exit_code, result.notes)
 

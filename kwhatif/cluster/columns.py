@@ -145,6 +145,14 @@ class NodeColumns:
         wider._lay_out([*self.nodes, *nodes], self._resources, known, as_given=True)
         return wider
 
+    def with_changed_nodes(self, nodes: Sequence[Node]) -> NodeColumns:
+        """The columns of the same nodes, some of which have changed, in the rows in which they are."""
+        changed = {node.name: node for node in nodes}
+        others = object.__new__(NodeColumns)
+        given = [changed.get(node.name, node) for node in (self.nodes if self._as_given else self.given)]
+        others._lay_out(given, self._resources, {}, as_given=self._as_given)
+        return others
+
     def _lay_out(
         self,
         nodes: Sequence[Node],

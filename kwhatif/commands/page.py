@@ -16,7 +16,6 @@ from typing import Any
 from kwhatif.commands.spec import all_specs, load
 from kwhatif.render.blocks import Block, Commands, Facts, Gaps, Heading, Lines, Table, Verdict, flatten_blocks
 from kwhatif.render.html.drawings import (
-    drained_nodes,
     groups_data,
     json_in_page,
     map_data,
@@ -42,6 +41,7 @@ APP = (
     "matrix",
     "story",
     "curves",
+    "pool",
     "flows",
     "findings",
     "sizing",
@@ -103,12 +103,13 @@ def page_data(result: Result) -> dict[str, Any]:
         "sections": told,
         "tables": tables,
         "map": map_data(found) if found is not None else None,
-        "pods": pods_data(result, nodes),
-        "drained": drained_nodes(result),
+        "pods": pods_data(question.pods(result), nodes),
+        "drained": [],
         "groups": groups_data(result),
         "matrices": matrices_of(result),
         "findings": None,
         "story": story_data(result),
+        "pool": None,
         "sizing": None,
     } | question.data(result)
 

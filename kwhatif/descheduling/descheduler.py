@@ -169,9 +169,6 @@ class Descheduler:
 
     def _handle(self, profile: Profile, utilization: list[Utilization]) -> tuple[Handle, DefaultEvictor]:
         world = self._world
-        budgets: dict[str, list[PodDisruptionBudget]] = {}
-        for budget in world.budgets:
-            budgets.setdefault(budget.namespace, []).append(budget)
         claims = {f"{claim.namespace}/{claim.name}": claim for claim in world.claims}
         evictor = DefaultEvictor(
             profile.evictor,
@@ -179,7 +176,7 @@ class Descheduler:
                 pods=self._pods,
                 fit=self._fit,
                 namespaces={namespace.name: namespace for namespace in world.namespaces},
-                objects=ProtectedObjects(claims, budgets),
+                objects=ProtectedObjects(claims, world.budgets),
                 now=world.now,
                 threshold=profile.threshold,
             ),

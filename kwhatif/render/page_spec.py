@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.render.blocks import Block
 from kwhatif.results.base import Result
+from kwhatif.results.place import Placement
 
 PageVerdict = tuple[str, str]
 """A tone, which a colour and a sign stand for, and a few words."""
@@ -24,9 +25,32 @@ def answer_by_outcome(good: str = "good", bad: str = "bad") -> Callable[[Any], P
 
 
 @dataclass(frozen=True)
+class PodOutcomes:
+    """What became of pods: all that were tried, what is made ``again`` in whose place, and who is ``kept`` and why."""
+
+    placements: Sequence[Placement] = ()
+    again: Mapping[str, str] = field(default_factory=dict)
+    kept: Sequence[tuple[str, str]] = ()
+
+
+def follow_replacements(again: Mapping[str, str]) -> dict[str, str]:
+    """Pod -> the last that is made in its place, where replacements are evicted and made again in turn.
+
+    Pods that come back by their own name are left out: those have moved.
+    """
+    last: dict[str, str] = {}
+    for pod in reversed(list(again)):
+        made = again[pod]
+        if made != pod:
+            last[pod] = last.get(made, made)
+    return last
+
+
+@dataclass(frozen=True)
 class PageSpec:
     """How a result is shown: the name of the question, the answer at a glance, the blocks, and a title for the first of
-    them; a ``verdict`` where no block is one. ``data`` are parts of the page that this question alone has.
+    them; a ``verdict`` where no block is one. ``pods`` is what became of them, as far as a map cannot tell it; ``data``
+    are parts of the page that this question alone has.
     """
 
     name: str
@@ -34,4 +58,5 @@ class PageSpec:
     blocks: Callable[[Any], list[Block]]
     title: str
     verdict: Callable[[Any], str] = lambda result: ""
+    pods: Callable[[Any], PodOutcomes] = lambda result: PodOutcomes()
     data: Callable[[Any], dict[str, Any]] = lambda result: {}

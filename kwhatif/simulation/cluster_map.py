@@ -30,13 +30,16 @@ class ClusterObservation:
 
 
 def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
-    """A cluster as it is now, with the pods of the snapshot that wait for a node."""
+    """A cluster as it is now, without nodes that have left, and with the pods of the snapshot that wait for a node."""
     columns, shapes = cluster.columns, cluster.shapes
     resources = shapes.resources.names
     rows = columns.allocatable.tolist()
     nodes = [
         (node, {**dict(zip(resources, row, strict=False)), PODS: most})
-        for node, row, most in zip(columns.nodes, rows, columns.allowed_pods.tolist(), strict=True)
+        for node, row, most, there in zip(
+            columns.nodes, rows, columns.allowed_pods.tolist(), cluster.active.tolist(), strict=True
+        )
+        if there
     ]
     asks: dict[int, Amounts] = {}
     found: dict[str, tuple[str, Amounts]] = {

@@ -22,6 +22,7 @@ from kwhatif.snapshot.foreign.exports import (
     simulator_export,
 )
 from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, ConfigMap, with_config_map
+from kwhatif.snapshot.format.descheduler_info import is_named_like_policy, with_descheduler_policy
 from kwhatif.snapshot.format.model import SchedulerInfo, Snapshot, is_snapshot, read_envelope
 from kwhatif.snapshot.read.files import Text, display_path
 from kwhatif.snapshot.read.objects import (
@@ -133,6 +134,7 @@ class SnapshotCollector:
         mine, told = self.snapshot, recorded.about.cluster
         mine.kubernetes_version = mine.kubernetes_version or told.kubernetes_version
         mine.scheduler, mine.autoscaler = mine.scheduler or told.scheduler, mine.autoscaler or told.autoscaler
+        mine.descheduler = mine.descheduler or told.descheduler
         mine.unreadable |= {kind: why for kind, why in (told.unreadable or {}).items() if kind not in mine.unreadable}
         mine.dropped = sorted({*mine.dropped, *(told.dropped or ())})
         mine.redacted = mine.redacted or bool(told.redacted)
@@ -237,6 +239,7 @@ class SnapshotCollector:
         mine.edits += other.edits
         mine.scheduler = mine.scheduler or other.scheduler
         mine.autoscaler = mine.autoscaler or other.autoscaler
+        mine.descheduler = mine.descheduler or other.descheduler
         for kind, count in other.ignored.items():
             self._ignore(kind, count)
         for kind, listed in other.objects.by_kind().items():
@@ -256,9 +259,11 @@ class SnapshotCollector:
             return
         obj = resource_of(item, struct or Resource)
         if not whole and struct is None:
+            mine = self.snapshot
             if item.kind == "ConfigMap" and obj.name in CONFIG_MAPS:
-                mine = self.snapshot
                 mine.autoscaler = with_config_map(mine.autoscaler, decode(item.value, ConfigMap))
+            elif item.kind == "ConfigMap" and is_named_like_policy(obj.namespace, obj.name):
+                mine.descheduler = with_descheduler_policy(mine.descheduler, decode(item.value, ConfigMap))
             self._ignore(item.kind)
             return
         if struct is not None:

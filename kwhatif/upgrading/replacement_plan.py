@@ -9,6 +9,7 @@ from typing import Literal
 from kwhatif.errors import UsageError
 
 AfterTimeout = Literal["force", "fail"]
+DeletePolicy = Literal["Random", "Newest", "Oldest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class ReplacementPlan:
     What a budget forbids is asked for again every ``retry`` seconds. A drained node stays for ``node_soak`` seconds,
     then it is deleted; with ``keeps_old`` all stay until ``pool_soak`` seconds after the last one was drained.
 
-    ``avoids_blocked``: a node is not begun while a budget, or a pod's annotation, forbids an eviction there.
+    ``avoids_blocked``: a node is not begun while a budget, or a pod's annotation, forbids an eviction there. Nodes go
+    in the order of ``delete_policy``, Cluster API's; without one in that in which they are named.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ReplacementPlan:
     keeps_old: bool = False
     pool_soak: float = 0.0
     avoids_blocked: bool = False
+    delete_policy: DeletePolicy | None = None
     remarks: tuple[str, ...] = ()
 
     def check(self) -> None:

@@ -45,6 +45,8 @@ OUTLINES = {
     "backtest": ["Charts", "Decisions", "Disagreements", "What it stands on"],
     "day": ["Charts", "The day", "Waiting for a node", "Changes by workload", "What this stands on"],
     "rightsize": ["The cluster", "Requests and use", "How requests follow", "Before and after", "Requests"],
+    "upgrade": ["The cluster", "Where pods go", "The pool over time", "Ready replicas", "Nodes", "Timeline"],
+    "deschedule": ["The cluster", "Where pods go", "Evicted", "Moved for ever", "Plugins", "What it stands on"],
     "info": ["The cluster", "The snapshot", "Nodes: 6", "Resources", "Pods: 39", "Pending", "Priorities", "Missing"],
 }
 """The parts of each report; some have more between them."""

@@ -41,6 +41,8 @@ COMMANDS = {
     "day": f"backtest data/recorded-day.jsonl.gz --policy {SAMPLES}/policies/most-allocated.yaml",
     "rightsize": f"rightsize --snapshot {SAMPLES}/usage/saves-40/cluster.json "
     f"--usage {SAMPLES}/usage/saves-40/usage.json --autoscale {SAMPLES}/usage/saves-40/groups.yaml --steps",
+    "upgrade": f"upgrade --pool pool=batch --snapshot {SAMPLES}/upgrade/hangs.yaml --strategy gke-surge",
+    "deschedule": f"deschedule --policy {SAMPLES}/deschedule/policy.yaml {CLUSTER} --until-quiet",
     "info": f"snapshot info {SAMPLES}/cluster",
 }
 

@@ -31,12 +31,10 @@ BY_ANOTHER_NAME = {"live", "load_snapshot"}
 
 WITHOUT_A_PAGE = {
     "conformance-result": "replays recordings: there is no cluster to draw",
-    "deschedule-result": "a table and JSON so far",
     "expand-result": "its answer are objects",
     "snapshot-diff": "compares two files",
     "snapshot-trim": "describes a file",
     "snapshot-validation": "describes a file",
-    "upgrade-result": "a table and JSON so far",
 }
 """Results that ``--report html=`` is not offered for, and why."""
 

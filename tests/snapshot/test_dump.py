@@ -14,6 +14,8 @@ import zstandard
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, READ_KINDS
 from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, AutoscalerInfo, GroupStatus
+from kwhatif.snapshot.format.descheduler_info import CONFIG_MAPS as DESCHEDULER_CONFIG_MAPS
+from kwhatif.snapshot.format.descheduler_info import DeschedulerInfo
 from kwhatif.snapshot.live.control_plane import LABEL
 from kwhatif.snapshot.load import load_snapshot
 from tests.cli.running import refused, run
@@ -119,7 +121,7 @@ def test_secrets_are_never_asked_for_nor_config_maps_that_nobody_named(server: A
         *("version", "apis", "configmaps"),
     }
     assert {asked.params.get("fieldSelector") for asked in server.requests if "configmaps" in asked.path} == {
-        f"metadata.name={name}" for name in CONFIG_MAPS
+        f"metadata.name={name}" for name in (*CONFIG_MAPS, *DESCHEDULER_CONFIG_MAPS)
     }
 
 
@@ -134,6 +136,20 @@ def test_a_dump_holds_what_the_autoscaler_says_of_itself(server: ApiServer, tmp_
     assert snapshot.autoscaler == AutoscalerInfo(
         groups=[GroupStatus(name="web", min=1, max=9, target=2)],
         groups_source="ConfigMap tools/cluster-autoscaler-status",
+    )
+    assert "hunter3" not in (tmp_path / "cluster.json").read_text()
+
+
+def test_a_dump_holds_the_policy_of_the_descheduler(server: ApiServer, tmp_path: Path) -> None:
+    policy = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "profiles": []}
+    data = {"policy.yaml": json.dumps(policy), "other": "hunter3"}
+    item = {"metadata": {"name": "descheduler", "namespace": "kube-system"}, "data": data}
+    server.put(
+        "/api/v1/configmaps?fieldSelector=metadata.name%3Ddescheduler", {"kind": "ConfigMapList", "items": [item]}
+    )
+    snapshot = dumped(server, tmp_path)
+    assert snapshot.descheduler == DeschedulerInfo(
+        policy=policy, source="ConfigMap kube-system/descheduler, policy.yaml"
     )
     assert "hunter3" not in (tmp_path / "cluster.json").read_text()
 

@@ -33,7 +33,10 @@ def test_the_role_allows_to_list_the_kinds_of_the_catalogue_and_nothing_else() -
     assert not any("resourceNames" in rule for rule in kinds)
     assert "secrets" not in str(role)
     assert "configmaps" not in str(kinds)
-    assert maps["resourceNames"] == ["cluster-autoscaler-status", "cluster-autoscaler-priority-expander"]
+    assert maps["resourceNames"] == [
+        *("cluster-autoscaler-status", "cluster-autoscaler-priority-expander"),
+        *("descheduler", "descheduler-policy-configmap"),
+    ]
     assert allowed([maps]) == {("", "configmaps", "list")}
 
 

@@ -102,7 +102,11 @@ class AutoscalingContext:
 
     @property
     def nodes(self) -> list[Node]:
-        return self.cluster.columns.given
+        columns, active = self.cluster.columns, self.cluster.active
+        if active.all():
+            return columns.given
+        there = {name for name, known in zip(columns.names, active.tolist(), strict=True) if known}
+        return [node for node in columns.given if node.name in there]
 
     @property
     def objects(self) -> Objects:

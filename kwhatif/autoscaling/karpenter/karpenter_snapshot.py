@@ -35,6 +35,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.selectors import is_label_key, is_label_value
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
 from kwhatif.autoscaling.karpenter.map_order import MapOrder
 from kwhatif.autoscaling.karpenter.node_pool import by_weight, pool_requirements
@@ -175,7 +176,7 @@ class Offer:
 @dataclass(frozen=True)
 class KarpenterSnapshot:
     """A moment of a cluster. ``pending`` are pods without a node; ``offered`` names the types of NodePools that are not
-    offered the whole catalogue. DaemonSets and PodDisruptionBudgets are plain values; ``now`` counts nanoseconds."""
+    offered the whole catalogue. DaemonSets are plain values; ``now`` counts nanoseconds."""
 
     now: int
     objects: Objects
@@ -185,7 +186,7 @@ class KarpenterSnapshot:
     offered: Mapping[str, Sequence[str]]
     settings: Settings
     daemon_sets: Sequence[Mapping[str, Any]] = ()
-    budgets: Sequence[Mapping[str, Any]] = ()
+    budgets: Sequence[PodDisruptionBudget] = ()
     order: MapOrder = field(default_factory=MapOrder)
 
     def with_map_order(self, order: MapOrder) -> KarpenterSnapshot:

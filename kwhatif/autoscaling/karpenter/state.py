@@ -19,12 +19,10 @@ from functools import cached_property
 from typing import Any
 
 from kwhatif.api.core import Node, Pod, Taint, Toleration
-from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
-from kwhatif.api.meta import LabelSelector
 from kwhatif.api.node_provisioning import NodeClaim
 from kwhatif.api.selectors import Selector, SelectorError, TolerationIndex
-from kwhatif.api.workloads_and_storage import CSINode
+from kwhatif.api.workloads_and_storage import CSINode, PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.pod_data import Amounts, HostPorts, PodData, amounts, subtract, total
 from kwhatif.autoscaling.karpenter.requirements import (
     DO_NOT_DISRUPT,
@@ -41,6 +39,7 @@ from kwhatif.autoscaling.karpenter.volume_topology import Volumes, VolumeUsage
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import Duration
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
 
 _EPHEMERAL = frozenset(
     {
@@ -315,21 +314,29 @@ def is_reschedulable(pod: Pod) -> bool:
 
 @dataclass(frozen=True)
 class _Budget:
-    namespace: str
-    name: str
-    selector: Selector
+    key: str
     allowed: int
     never: bool
     unhealthy_may_go: bool
 
 
 class PodBudgets:
-    """The PodDisruptionBudgets, by namespace and name."""
+    """The PodDisruptionBudgets, by namespace and name.
 
-    def __init__(self, budgets: Iterable[Mapping[str, Any]], now: int) -> None:
+    Other than the eviction API, Karpenter asks none of them about pods that tolerate its own taint or that ask to stay,
+    takes only pods whose condition says that they are not ready for unhealthy, and counts nothing: each node is
+    looked at by itself. Raises InputError for a selector that cannot be compiled, at which Karpenter gives up, too.
+    """
+
+    def __init__(self, budgets: Iterable[PodDisruptionBudget], now: int) -> None:
         self._now = now
-        ordered = sorted(budgets, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
-        self._budgets = [_budget(each) for each in ordered]
+        ordered = sorted(budgets, key=lambda each: (each.namespace, each.name))
+        for budget in ordered:
+            try:
+                Selector.from_label_selector(budget.spec.selector)
+            except SelectorError as error:
+                raise InputError(f"PodDisruptionBudget {budget.namespace}/{budget.name}: {error}") from None
+        self._selected: SelectedBudgets[_Budget] = SelectedBudgets(ordered, _budget)
 
     def blocking(self, pods: Iterable[Pod]) -> list[str] | None:
         """The budgets of the first pod that may not be evicted now; None if all may."""
@@ -347,34 +354,23 @@ class PodBudgets:
     def _blockers(self, pod: Pod, blocks: Any) -> list[str] | None:
         if not is_evictable(pod, self._now):
             return None
-        matching = [
-            each
-            for each in self._budgets
-            if each.namespace == pod.namespace and each.selector.matches(pod.metadata.labels or {})
-        ]
+        matching = self._selected.of(pod.namespace, pod.metadata.labels or {})
         if len(matching) > 1:
-            return [f"{each.namespace}/{each.name}" for each in matching]
+            return [each.key for each in matching]
         for each in matching:
             unready = any(c.type == "Ready" and c.status == "False" for c in pod.status.conditions or ())
             if each.unhealthy_may_go and unready:
                 return None
             if blocks(each):
-                return [f"{each.namespace}/{each.name}"]
+                return [each.key]
         return None
 
 
-def _budget(budget: Mapping[str, Any]) -> _Budget:
-    spec, status, metadata = budget.get("spec") or {}, budget.get("status") or {}, budget["metadata"]
-    namespace, name, selector = metadata.get("namespace", ""), metadata["name"], spec.get("selector")
-    try:
-        compiled = Selector.from_label_selector(None if selector is None else convert(selector, LabelSelector))
-    except SelectorError as error:
-        raise InputError(f"PodDisruptionBudget {namespace}/{name}: {error}") from None
+def _budget(budget: PodDisruptionBudget) -> _Budget:
+    spec = budget.spec
     return _Budget(
-        namespace,
-        name,
-        compiled,
-        status.get("disruptionsAllowed", 0),
-        spec.get("maxUnavailable") in (0, "0%") or spec.get("minAvailable") == "100%",
-        spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow",
+        key=f"{budget.namespace}/{budget.name}",
+        allowed=budget.status.disruptions_allowed or 0,
+        never=spec.max_unavailable in (0, "0%") or spec.min_available == "100%",
+        unhealthy_may_go=spec.unhealthy_pod_eviction_policy == "AlwaysAllow",
     )

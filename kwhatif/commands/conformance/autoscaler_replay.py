@@ -20,6 +20,7 @@ import msgspec
 from kwhatif.api.core import Node, Pod, Taint
 from kwhatif.api.document_numbers import Count, Measure, Number
 from kwhatif.api.node_provisioning import NodePool
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, flags_of, group_settings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, NodeGroups, Prices
 from kwhatif.autoscaling.cluster_autoscaler.eligibility import Utilization
@@ -289,7 +290,7 @@ def snapshot_of_scenario(scenario: KarpenterScenario) -> KarpenterSnapshot:
         # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
         scenario.options.as_settings(volume_places_known=False),
         plain.get("DaemonSet", ()),
-        plain.get("PodDisruptionBudget", ()),
+        objects.list_all(PodDisruptionBudget),
     )
 
 

@@ -15,12 +15,13 @@ from datetime import UTC, datetime, timedelta
 from kwhatif.api.core import Namespace
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
 from kwhatif.cluster.shapes import start_time
-from kwhatif.commands.deschedule.moves import Move, Moves, owner_of
+from kwhatif.commands.deschedule.moves import Move, Moves
 from kwhatif.descheduling.descheduler import ClusterObjects, Cycle, Descheduler
 from kwhatif.descheduling.framework.plugin import UsageData
 from kwhatif.descheduling.framework.pod_evictor import Eviction
 from kwhatif.descheduling.policy_reading import RunnablePolicy
 from kwhatif.progress import report_progress
+from kwhatif.simulation.placement.recreated_pods import owner_of
 
 MOST_CYCLES = 100
 

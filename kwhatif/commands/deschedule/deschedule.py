@@ -8,8 +8,10 @@ from functools import partial
 from kwhatif.api.core import Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.commands.deschedule.balance import compare_balance, observe_balance
 from kwhatif.commands.deschedule.cycles import Cycles, FollowedCycle
-from kwhatif.commands.deschedule.moves import Move, owner_of
+from kwhatif.commands.deschedule.moves import Move
+from kwhatif.commands.deschedule.removals import Removals
 from kwhatif.commands.deschedule.result import (
     DescheduledPod,
     DescheduleResult,
@@ -17,21 +19,26 @@ from kwhatif.commands.deschedule.result import (
     PluginOutcome,
     ProtectedPods,
     RefusedEviction,
+    RemovedNode,
     Thrash,
 )
 from kwhatif.descheduling.descheduler import Cycle
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.placement.recreated_pods import owner_of
 from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.session import Session
 
 _SHARES = ("cpu", "memory")
 
 
-def follow_cycles(cycles: Cycles, policy: str, at_most: int) -> PendingResult[DescheduleResult]:
-    """Run the cycles, and tell. ``policy`` is what messages call the policy."""
+def follow_cycles(
+    cycles: Cycles, policy: str, at_most: int, removals: Removals | None = None
+) -> tuple[PendingResult[DescheduleResult], Session]:
+    """Run the cycles, and tell: the answer, and the cluster in the end. ``policy`` is what messages call the policy."""
     session, moves = cycles.moves.session, cycles.moves
-    before = _balances(session.cluster)
+    before, observed = _shares_by_node(session.cluster), observe_balance(session.cluster)
     following = cycles.run(at_most)
     first = cycles.followed[0].cycle if cycles.followed else following
     placements = tuple(moves.run.placements)
@@ -40,6 +47,12 @@ def follow_cycles(cycles: Cycles, policy: str, at_most: int) -> PendingResult[De
         told, scale_up = apply_scale_up(moves.scaler, session, placements)
         placements = tuple(told)
     every = [each.cycle for each in cycles.followed]
+    after, balance = _shares_by_node(session.cluster), compare_balance(observed, observe_balance(session.cluster))
+    empty = _empty(session.cluster, moves.pods)
+    removed, left = tuple[RemovedNode, ...](), session
+    if removals is not None and moves.scaler is not None:
+        waiting = [pod for pod in moves.pods.values() if not pod.spec.node_name and not _is_finished(pod)]
+        removed, left = removals.after(session, moves.scaler, waiting, empty)
     result = partial(
         DescheduleResult,
         policy=policy,
@@ -50,19 +63,21 @@ def follow_cycles(cycles: Cycles, policy: str, at_most: int) -> PendingResult[De
         refused=tuple(_refusals(every or [following], moves.budgets.names_of)),
         plugins=tuple(_plugins(every or [following])),
         protected=tuple(_protections(first)),
-        nodes=tuple(_nodes(before, _balances(session.cluster), first, following)),
-        empty_nodes=tuple(_empty(session.cluster, moves.pods)),
+        nodes=tuple(_nodes(before, after, first, following)),
+        empty_nodes=tuple(empty),
         placements=tuple(each for each in placements if each.pod not in moves.pending),
         helped=tuple(each.pod for each in placements if each.pod in moves.pending and each.good),
         budgets=moves.budgets.uses(),
         quiet=not following.evictions,
         next_evictions=tuple(each.pod.key for each in following.evictions),
         thrash=tuple(_thrash(cycles)),
+        balance=balance if every else None,
+        removed_nodes=removed,
         scale_up=scale_up,
     )
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
     basis = RunRecord(session, moves.asked, placements, evicted=evicted)
-    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements)
+    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements), left
 
 
 # --- pods
@@ -166,14 +181,14 @@ def _thrash(cycles: Cycles) -> Iterator[Thrash]:
 # --- nodes
 
 
-Balance = tuple[int, float, float]
+_NodeShares = tuple[int, float, float]
 """Pods, and percent of cpu and of memory that they request."""
 
 
-def _balances(cluster: Cluster) -> dict[str, Balance]:
+def _shares_by_node(cluster: Cluster) -> dict[str, _NodeShares]:
     columns, names = cluster.columns, cluster.shapes.resources.names
     rows = {name: index for index, name in enumerate(names)}
-    found: dict[str, Balance] = {}
+    found: dict[str, _NodeShares] = {}
     for row, node in enumerate(columns.names):
         shares = []
         for resource in _SHARES:
@@ -186,9 +201,9 @@ def _balances(cluster: Cluster) -> dict[str, Balance]:
 
 
 def _nodes(
-    before: Mapping[str, Balance], after: Mapping[str, Balance], first: Cycle, last: Cycle
+    before: Mapping[str, _NodeShares], after: Mapping[str, _NodeShares], first: Cycle, last: Cycle
 ) -> Iterator[NodeBalance]:
-    nothing: Balance = (0, 0.0, 0.0)
+    nothing: _NodeShares = (0, 0.0, 0.0)
     earlier, later = _categories(first), _categories(last)
     for node in sorted(after):
         was, now = before.get(node, nothing), after[node]
@@ -216,6 +231,10 @@ def _empty(cluster: Cluster, pods: Mapping[str, Pod]) -> list[str]:
     busy = {
         pod.spec.node_name
         for pod in pods.values()
-        if not pod.is_mirror and not is_of_daemon_set(pod) and (pod.status.phase or "") not in FINISHED
+        if not pod.is_mirror and not is_of_daemon_set(pod) and not _is_finished(pod)
     }
     return sorted(name for name in cluster.columns.names if name not in busy)
+
+
+def _is_finished(pod: Pod) -> bool:
+    return (pod.status.phase or "") in FINISHED

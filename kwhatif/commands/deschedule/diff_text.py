@@ -5,6 +5,7 @@ from __future__ import annotations
 from kwhatif.commands.deschedule.diff_result import DescheduleDiff
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.render.blocks import Block, Grouping, Verdict, build_table
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.results.amounts import format_count
 
@@ -39,3 +40,8 @@ def _rest(side: DescheduleResult) -> str:
 
 def _way(plugin: str, lands_on: str) -> str:
     return f"{plugin} -> {lands_on}" if plugin else "stays"
+
+
+PAGE = PageSpec(
+    "diff", answer_in_words("No difference", "They differ", "differs"), deschedule_diff_blocks, "What is compared"
+)

@@ -12,12 +12,12 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.deschedule.cycles import Cycles
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled, PodVerdict
 from kwhatif.commands.deschedule.moves import Moves
-from kwhatif.commands.deschedule.policy_document import load_descheduler_policy
-from kwhatif.commands.deschedule.run import moment_of, priorities_of
+from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
+from kwhatif.commands.deschedule.run import moment_of
 from kwhatif.commands.deschedule.usage_files import read_usage
-from kwhatif.commands.drain.eviction import EvictionBudgets
 from kwhatif.descheduling.descheduler import Descheduler
 from kwhatif.errors import UsageError
+from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.edits.selection import chosen_pods
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
@@ -44,7 +44,7 @@ class ExplainDescheduling(Question[DescheduleExplained]):
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DescheduleExplained]:
         (case,) = cases
         snapshot = case.snapshot
-        policy, source = load_descheduler_policy(self.policy, priorities_of(snapshot))
+        policy, source = require_descheduler_policy(self.policy, snapshot)
         session = case.session = case.new_session()
         moves = Moves(session, EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget)))
         world = Cycles(policy, moves, moment_of(snapshot, notes), 0.0, read_usage(self.metrics)).world()

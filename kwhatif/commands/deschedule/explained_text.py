@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled
 from kwhatif.render.blocks import Block, Heading, Lines, Verdict, build_table
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 
 _WORDS = {
@@ -31,3 +32,11 @@ def _pod_blocks(pod: PodDescheduled) -> list[Block]:
         return [Heading(title), Lines((f"No plugin looks at it: {pod.outside}.",))]
     rows = [(each.profile, each.plugin, _WORDS[each.verdict], each.reason) for each in pod.verdicts]
     return build_table(title, ("profile", "plugin", "what it does", "why"), rows)
+
+
+PAGE = PageSpec(
+    "explain",
+    answer_in_words("No pod is evicted", "A pod is evicted"),
+    deschedule_explained_blocks,
+    "What is explained",
+)

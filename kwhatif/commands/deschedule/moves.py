@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
-from kwhatif.cluster.cluster import FINISHED
-from kwhatif.commands.drain.eviction import EvictionBudgets
-from kwhatif.scheduling.controllers import GRACE_PERIOD, REPLACED_ON_EVICTION, Replacements
+from kwhatif.scheduling.controllers import GRACE_PERIOD
+from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once
 from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 
 
@@ -41,12 +41,11 @@ class Moves:
     budgets: EvictionBudgets
     scaler: Scaler | None = None
     pods: dict[str, Pod] = field(init=False)
-    asked: list[PodToSchedule] = field(init=False, default_factory=list)
     roots: dict[str, str] = field(init=False, default_factory=dict)
     pending: list[str] = field(init=False, default_factory=list)
     run: PlacementRun = field(init=False)
     _waiting: list[AttemptedPod] = field(init=False, default_factory=list)
-    _replacements: Replacements = field(init=False)
+    _recreated: RecreatedPods = field(init=False)
     _victims: int = field(init=False, default=0)
     _pending_tried: bool = field(init=False, default=False)
 
@@ -55,19 +54,24 @@ class Moves:
         self.pods = {}
         for pod in self.session.snapshot.objects.list_all(Pod):
             self.pods[pod.key] = pod
-        self._replacements = Replacements(taken=self.pods.__contains__)
+        self._recreated = RecreatedPods(self.session, self.run, self.pods.__contains__)
+
+    @property
+    def asked(self) -> list[PodToSchedule]:
+        """The pods that were made again."""
+        return self._recreated.asked
 
     def follow(self, evicted: Sequence[Pod], now: str) -> list[Move]:
         """Evict pods together; afterwards everybody who can be placed is. ``now`` is an RFC 3339 time."""
         moves = [Move(pod, self.roots.get(pod.key, pod.key)) for pod in evicted]
         lingering = [move.pod for move in moves if self._terminate(move.pod)]
         for move in moves:
-            if _is_made_at_once(move.pod):
+            if is_made_at_once(move.pod):
                 self._make_again(move)
         for pod in lingering:
             self.run.remove(pod.key)
         for move in moves:
-            if not _is_made_at_once(move.pod):
+            if not is_made_at_once(move.pod):
                 self._make_again(move)
         self._try_pending()
         self.run.retry_all(self._waiting)
@@ -91,19 +95,15 @@ class Moves:
         return True
 
     def _make_again(self, move: Move) -> None:
-        if (move.pod.status.phase or "") in FINISHED:
-            return
-        again = self._replacements.replacement_of(move.pod)
-        if again is None:
-            return
-        self.roots[again.key] = move.root
-        move.taken = self._take(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(move.pod)))
+        move.taken = self._replace(move.pod, move.root)
 
-    def _take(self, asked: PodToSchedule) -> AttemptedPod:
-        self.asked.append(asked)
-        taken = self.run.take(asked, told_later=True)
-        self.pods[asked.pod.key] = asked.pod
-        self._waiting.append(taken)
+    def _replace(self, pod: Pod, root: str) -> AttemptedPod | None:
+        """The pod made in the place of another of the line that began with ``root``."""
+        taken = self._recreated.make_again(pod)
+        if taken is not None:
+            self.roots[taken.asked.pod.key] = root
+            self.pods[taken.asked.pod.key] = taken.asked.pod
+            self._waiting.append(taken)
         return taken
 
     def _try_pending(self) -> None:
@@ -122,10 +122,7 @@ class Moves:
             self._victims = len(self.run.evicted)
             for victim in victims:
                 self.pods.pop(victim.key, None)
-                again = self._replacements.replacement_of(victim.pod)
-                if again is not None:
-                    self.roots[again.key] = self.roots.get(victim.key, victim.key)
-                    self._take(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(victim.pod)))
+                self._replace(victim.pod, self.roots.get(victim.key, victim.key))
 
     def _settle(self, now: str) -> None:
         """Pods that found a node run and are ready there from now on."""
@@ -141,13 +138,3 @@ class Moves:
             self.pods[pod.key] = running
             self.budgets.ready(running)
         self._waiting = waiting
-
-
-def owner_of(pod: Pod) -> str:
-    """``ReplicaSet shop/web-7``; nothing for a pod without a controller."""
-    owner = pod.controller
-    return f"{owner.kind} {pod.namespace}/{owner.name}" if owner is not None else ""
-
-
-def _is_made_at_once(pod: Pod) -> bool:
-    return pod.controller is not None and pod.controller.kind in REPLACED_ON_EVICTION

@@ -1,4 +1,6 @@
-"""The file that holds a DeschedulerPolicy: as such, in a ConfigMap, or in the values of the Helm chart."""
+"""The DeschedulerPolicy of a question: that of a file (as such, in a ConfigMap, in values of the Helm chart), or the
+snapshot's own.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +9,57 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kwhatif import bounds
+from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.descheduling.framework.descheduler_policy import API_VERSION, KIND
 from kwhatif.descheduling.policy_reading import DeschedulerPolicyError, RunnablePolicy, read_policy
 from kwhatif.errors import InputError
 from kwhatif.simulation.policy_file import plain_document
-from kwhatif.snapshot.read.files import Text, read_paths
+from kwhatif.snapshot.format.descheduler_info import policies_in
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.read.files import read_paths
 from kwhatif.snapshot.read.objects import read_documents
 
 _CHART, _CHART_VERSION = "deschedulerPolicy", "deschedulerPolicyAPIVersion"
+_SUBCHART = "descheduler"
+
+PolicySource = str | Mapping[str, Any]
+"""A file (``-``: standard input), a policy as plain values, or ``""`` for the one that the snapshot has."""
 
 
-def load_descheduler_policy(
-    given: str | Mapping[str, Any], priority_classes: Mapping[str, int]
-) -> tuple[RunnablePolicy, str]:
-    """The policy of a file (``-``: standard input) or of plain values, and what messages call it. Raises InputError."""
-    document, source = (given, "policy") if isinstance(given, Mapping) else _document(given)
+def load_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str] | None:
+    """The policy, and what messages call it; None if the snapshot is to have it, and has none. Raises InputError."""
+    found = _find_policy(given, snapshot)
+    if found is None:
+        return None
+    document, source = found
+    priorities = {each.name: each.value for each in snapshot.objects.list_all(PriorityClass)}
     try:
-        return read_policy(document, priority_classes), source
+        return read_policy(document, priorities), source
     except DeschedulerPolicyError as error:
         place = f"$.{error.place}" if error.place else ""
         raise InputError(error.problem, source=source, place=place) from None
 
 
-def _document(file: str) -> tuple[Any, str]:
+def require_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str]:
+    """``load_descheduler_policy``; InputError says what to do where there is no policy at all."""
+    found = load_descheduler_policy(given, snapshot)
+    if found is None:
+        raise InputError(
+            f"expected a ConfigMap with the {KIND}, found none: give the policy in a file", source=snapshot.source
+        )
+    return found
+
+
+def _find_policy(given: PolicySource, snapshot: Snapshot) -> tuple[Any, str] | None:
+    if isinstance(given, Mapping):
+        return given, "policy"
+    if given:
+        return _read_file(given)
+    known = snapshot.descheduler
+    return None if known is None else (known.policy, known.source)
+
+
+def _read_file(file: str) -> tuple[Any, str]:
     if os.path.isdir(file):
         raise InputError("expected a file, found a directory", source=file)
     (text,) = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
@@ -52,12 +82,18 @@ def _policies(value: Any, source: str) -> Iterator[tuple[Any, str]]:
     if value.get("kind") == KIND or str(value.get("apiVersion", "")).startswith("descheduler/"):
         yield value, source
     elif value.get("kind") == "ConfigMap":
-        for key, text in (value.get("data") or {}).items():
-            if isinstance(text, str) and KIND in text:
-                where = f"{source} (ConfigMap {(value.get('metadata') or {}).get('name')}, {key})"
-                for document in read_documents(Text(where, text.encode())):
-                    yield from _policies(plain_document(document.value, where), where)
+        data = {key: text for key, text in (value.get("data") or {}).items() if isinstance(text, str)}
+        name = (value.get("metadata") or {}).get("name")
+        for policy, where in policies_in(data, f"ConfigMap {name}"):
+            yield policy, f"{source} ({where})"
+    elif value.get("kind") == "List" or str(value.get("kind", "")).endswith("ConfigMapList"):
+        for item in value.get("items") or ():
+            yield from _policies(item, source)
     elif isinstance(value.get(_CHART), dict):
         # The chart's template puts kind and version before what the values say.
         version = value.get(_CHART_VERSION, API_VERSION)
         yield {"apiVersion": version, "kind": KIND, **value[_CHART]}, f"{source} ({_CHART})"
+    elif isinstance(value.get(_SUBCHART), dict) and "kind" not in value:
+        # Values of a chart that has the descheduler's as a part of it.
+        for policy, where in _policies(value[_SUBCHART], source):
+            yield policy, where.replace(f"({_CHART}", f"({_SUBCHART}.{_CHART}")

@@ -83,6 +83,41 @@ class NodeBalance(ResultStruct, frozen=True, kw_only=True):
         return before != (self.pods_after, self.cpu_after, self.memory_after)
 
 
+class Measure(ResultStruct, frozen=True, kw_only=True):
+    """A number by which the cluster is judged, before the first cycle and after the last one."""
+
+    name: str
+    before: float
+    after: float
+    unit: str = ""
+
+
+class Balance(ResultStruct, frozen=True, kw_only=True):
+    """Whether evictions help: of each of the ``measures`` less is better, whichever of them a policy is after."""
+
+    measures: tuple[Measure, ...]
+
+    @property
+    def better(self) -> tuple[Measure, ...]:
+        return tuple(each for each in self.measures if each.after < each.before)
+
+    @property
+    def worse(self) -> tuple[Measure, ...]:
+        return tuple(each for each in self.measures if each.after > each.before)
+
+
+class RemovedNode(ResultStruct, frozen=True, kw_only=True):
+    """A node that an autoscaler takes away in the end. ``empty``: no pods were left there but those of daemon sets and
+    static ones; else they move. ``anyway``: it would go without the descheduler, too. ``cost`` is by month.
+    """
+
+    node: str
+    group: str = ""
+    empty: bool = False
+    anyway: bool = False
+    cost: float | None = None
+
+
 class Thrash(ResultStruct, frozen=True, kw_only=True):
     """A pod that is moved for ever: ``nodes`` in the order of its way, which begins anew after ``period`` cycles."""
 
@@ -98,7 +133,8 @@ class DescheduleResult(Result, frozen=True, kw_only=True):
 
     ``cycles`` were run and followed; ``quiet`` tells whether the cycle after them evicts nobody. ``next_evictions`` are
     those of that cycle. ``empty_nodes`` have no pods left but those of daemon sets and static ones. ``helped`` are
-    pods that waited for a node before, and have one now.
+    pods that waited for a node before, and have one now. ``balance`` is there if anybody was evicted, and
+    ``removed_nodes`` if autoscalers were asked.
     """
 
     rows: ClassVar[str] = "pods"
@@ -120,6 +156,8 @@ class DescheduleResult(Result, frozen=True, kw_only=True):
     quiet: bool = True
     next_evictions: tuple[str, ...] = ()
     thrash: tuple[Thrash, ...] = ()
+    balance: Balance | None = None
+    removed_nodes: tuple[RemovedNode, ...] = ()
     scale_up: ScaleUp | None = None
     fidelity: Fidelity
 

@@ -9,20 +9,22 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Unpack
 
 from kwhatif.api.times import parse_time
-from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PriorityClass
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
 from kwhatif.commands.deschedule.deschedule import follow_cycles
 from kwhatif.commands.deschedule.moves import Moves
 from kwhatif.commands.deschedule.placement_before import add_placement_before
-from kwhatif.commands.deschedule.policy_document import load_descheduler_policy
+from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
+from kwhatif.commands.deschedule.removals import Removals
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.commands.deschedule.usage_files import read_usage
-from kwhatif.commands.drain.eviction import EvictionBudgets
 from kwhatif.errors import UsageError
+from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_scenario
 from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.session import pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
 INTERVAL = 300.0
@@ -31,7 +33,7 @@ INTERVAL = 300.0
 
 @dataclass(frozen=True)
 class Deschedule(Question[DescheduleResult]):
-    """What would the descheduler evict by a ``policy``, a file or plain values, and what follows?
+    """What would the descheduler evict by a ``policy`` (a file, plain values, or the snapshot's), and what follows?
 
     ``cycles`` are followed, or as many as it takes with ``until_quiet``. ``metrics`` are files with what was measured.
     With ``dry_run`` budgets are not asked, as ``descheduler --dry-run`` does not.
@@ -50,8 +52,6 @@ class Deschedule(Question[DescheduleResult]):
         return False
 
     def check(self, case: Scenario) -> None:
-        if not self.policy:
-            raise UsageError("name the descheduler's policy: with --policy FILE")
         if case.inputs.manifests:
             raise UsageError("deschedule asks about pods that run: it takes no manifests")
 
@@ -60,21 +60,25 @@ class Deschedule(Question[DescheduleResult]):
         scaler = case.scaler
         before = place_scenario(case, scaler)
         snapshot = case.snapshot
-        policy, source = load_descheduler_policy(self.policy, priorities_of(snapshot))
+        policy, source = require_descheduler_policy(self.policy, snapshot)
         session = case.session = case.new_session()
         now = moment_of(snapshot, notes)
         budgets = EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget))
         moves = Moves(session, budgets, scaler)
         usage = read_usage(self.metrics)
         found = Cycles(policy, moves, now, self.interval, usage, reviews=not self.dry_run)
-        return add_placement_before(
-            before, follow_cycles(found, source, MOST_CYCLES if self.until_quiet else self.cycles)
-        )
+        removals = self._removals(case)
+        cycles = MOST_CYCLES if self.until_quiet else self.cycles
+        answer, case.session_after = follow_cycles(found, source, cycles, removals)
+        return add_placement_before(before, answer)
 
-
-def priorities_of(snapshot: Snapshot) -> dict[str, int]:
-    """The values of the priority classes, by name."""
-    return {each.name: each.value for each in snapshot.objects.list_all(PriorityClass)}
+    @staticmethod
+    def _removals(case: Scenario) -> Removals | None:
+        """What autoscalers, if there are any, would take away without the descheduler."""
+        scaler = case.scaler
+        if scaler is None:
+            return None
+        return Removals(case.new_session(), scaler, [asked.pod for asked in pending_pods(case.snapshot)])
 
 
 def moment_of(snapshot: Snapshot, notes: Notes) -> datetime:
@@ -86,7 +90,7 @@ def moment_of(snapshot: Snapshot, notes: Notes) -> datetime:
 
 
 def deschedule(
-    descheduler_policy: Path | Mapping[str, Any],
+    descheduler_policy: Path | Mapping[str, Any] = "",
     *,
     snapshot: ClusterSource,
     cycles: int = 1,
@@ -98,8 +102,9 @@ def deschedule(
 ) -> DescheduleResult:
     """What would the descheduler evict by a policy, and what follows?
 
-    ``cycles`` are followed, or as many as it takes until nobody is evicted. ``metrics`` are files with what was
-    measured. With ``dry_run`` budgets are not asked. The other ``policy`` is the scheduler's.
+    Without a policy it is the one that the snapshot has. ``cycles`` are followed, or as many as it takes until nobody
+    is evicted. ``metrics`` are files with what was measured. With ``dry_run`` budgets are not asked.
+    The other ``policy`` is the scheduler's.
     """
 
     given = descheduler_policy if isinstance(descheduler_policy, Mapping) else os.fspath(descheduler_policy)

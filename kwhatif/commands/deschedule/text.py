@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult, NodeBalance, PluginOutcome, Thrash
+from kwhatif.commands.deschedule.result import (
+    DescheduledPod,
+    DescheduleResult,
+    Measure,
+    NodeBalance,
+    PluginOutcome,
+    Thrash,
+)
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Verdict, build_table, join_texts
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_in_words, follow_replacements
 from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
 from kwhatif.results.amounts import format_count, format_some
 
@@ -33,6 +41,19 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     plugins = [(p.cycle, p.profile, p.plugin, p.evicted, _stop_reason(p)) for p in result.plugins]
     blocks += build_table("PLUGINS", ("cycle", "profile", "plugin", "evicted", "remarks"), plugins)
     blocks += _node_blocks(result)
+    blocks += _balance_blocks(result)
+    headers = ("node", "group", "empty", "without the descheduler", "saves a month")
+    removed = [
+        (
+            each.node,
+            each.group or NONE,
+            "yes" if each.empty else "its pods move",
+            "goes, too" if each.anyway else "stays",
+            NONE if each.cost is None else f"{each.cost:,.2f}",
+        )
+        for each in result.removed_nodes
+    ]
+    blocks += build_table("NODES THAT GO", headers, removed, None, Grouping("node", (1, 2, 3)), (0,))
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
     blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which"), protected, None, None, (), (3,))
     blocks.append(Verdict(_summary(result), not result.exit_code))
@@ -86,6 +107,26 @@ def _node_blocks(result: DescheduleResult) -> list[Block]:
     return blocks
 
 
+def _balance_blocks(result: DescheduleResult) -> list[Block]:
+    if result.balance is None:
+        return []
+    rows = [
+        (each.name, _format_measure(each, each.before), _format_measure(each, each.after), _judge(each))
+        for each in result.balance.measures
+    ]
+    return build_table("WHETHER IT HELPS", ("", "before", "after", ""), rows)
+
+
+def _format_measure(measure: Measure, value: float) -> str:
+    return f"{value:.1f}{measure.unit}" if measure.unit else f"{value:g}"
+
+
+def _judge(measure: Measure) -> str:
+    if measure.after == measure.before:
+        return "as before"
+    return "less" if measure.after < measure.before else "more"
+
+
 def _node_row(node: NodeBalance) -> tuple[str, ...]:
     return (
         node.node,
@@ -116,6 +157,11 @@ def _summary(result: DescheduleResult) -> str:
         text += f", {count} {words}" if count else ""
     if result.scale_up is not None and result.scale_up.nodes:
         text += f", {describe_scale_up(result.scale_up)}"
+    gone = [node for node in result.removed_nodes if not node.anyway]
+    if gone:
+        text += f", {format_count(len(gone), 'node')} more to go"
+    if result.balance is not None and not result.balance.better:
+        text += ", nothing better for it"
     if result.thrash:
         return f"{text}; {format_count(len(result.thrash), 'pod')} moved for ever"
     if result.quiet:
@@ -123,3 +169,18 @@ def _summary(result: DescheduleResult) -> str:
     again = len(result.evicted_again)
     text += f"; the next cycle evicts {format_count(len(result.next_evictions), 'pod')}"
     return f"{text}, {again} of them again" if again else text
+
+
+def _outcomes(result: DescheduleResult) -> PodOutcomes:
+    again = follow_replacements({pod.pod: pod.replacement for pod in result.pods if pod.replacement})
+    kept = [(each.pod, each.message or f"the limit by {each.limit} is reached") for each in result.refused]
+    return PodOutcomes(result.placements, again, kept)
+
+
+PAGE = PageSpec(
+    "deschedule",
+    answer_in_words("The descheduler leaves a cluster at rest", "The descheduler leaves something behind"),
+    deschedule_blocks,
+    "Evictions",
+    pods=_outcomes,
+)

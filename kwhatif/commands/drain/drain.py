@@ -21,17 +21,18 @@ from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.drain.eviction import EvictionBudgets, Filters
+from kwhatif.commands.drain.filters import Filters
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.results.place import ScaleUp
-from kwhatif.scheduling.controllers import Replacements
+from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of_never_made
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
 from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.settled_cluster import settle_cluster
@@ -144,11 +145,10 @@ class _Drain:
         for pod in session.snapshot.objects.list_all(Pod):
             self._pods.setdefault(pod.spec.node_name or "", []).append(pod)
         taken = {pod.key for pods in self._pods.values() for pod in pods}
-        self._replacements = Replacements(taken=taken.__contains__)
         self._waiting: list[AttemptedPod] = []
         self.budgets = EvictionBudgets(session.snapshot.objects.list_all(PodDisruptionBudget))
         self.placed = PlacementRun(session, scaler)
-        self.asked: list[PodToSchedule] = []
+        self._recreated = RecreatedPods(session, self.placed, taken.__contains__)
         self.emptied: list[PodInfo] = []
         self._told: list[tuple[DrainedPod, AttemptedPod | None]] = []
         self.warnings: dict[str, list[str]] = {}
@@ -214,7 +214,7 @@ class _Drain:
             self.emptied += [found[0]] if found is not None else []
             self.placed.remove(pod.key)
         for pod in going:
-            taken = self._replace(pod)
+            taken = self._recreated.make_again(pod)
             reason = "" if taken is not None else _why_not_again(pod)
             told = _report_pod(pod, node, "evicted", reason, turn=turn, budget=self.budgets.names_of(pod))
             self._told.append((told, taken))
@@ -248,16 +248,10 @@ class _Drain:
             for told, taken in self._told
         )
 
-    def _replace(self, pod: Pod) -> AttemptedPod | None:
-        """The pod that its controller makes, placed if there is a place."""
-        if (pod.status.phase or "") in FINISHED:
-            return None
-        again = self._replacements.replacement_of(pod)
-        if again is None:
-            return None
-        asked = PodToSchedule(again, self._session.snapshot.source, owner=_owner(pod))
-        self.asked.append(asked)
-        return self.placed.take(asked, told_later=True)
+    @property
+    def asked(self) -> list[PodToSchedule]:
+        """The pods that were made again."""
+        return self._recreated.asked
 
     def requested_beside(self, names: Sequence[str]) -> Amounts:
         """Allocatable and requested amounts on the other nodes that take pods."""
@@ -275,13 +269,8 @@ class _Drain:
 
 def _report_pod(pod: Pod, node: str, outcome: str, reason: str = "", *, turn: int = 0, budget: str = "") -> DrainedPod:
     return DrainedPod(
-        pod=pod.key, node=node, outcome=outcome, reason=reason, turn=turn, budget=budget, owner=_owner(pod)
+        pod=pod.key, node=node, outcome=outcome, reason=reason, turn=turn, budget=budget, owner=owner_of(pod)
     )
-
-
-def _owner(pod: Pod) -> str:
-    owner = pod.controller
-    return f"{owner.kind} {pod.namespace}/{owner.name}" if owner is not None else ""
 
 
 def _why_not_again(pod: Pod) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar, Unpack
 from kwhatif.api.core import Node
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, ask, build_scenario
 from kwhatif.commands.drain.drain import drain_nodes
-from kwhatif.commands.drain.eviction import Filters
+from kwhatif.commands.drain.filters import Filters
 from kwhatif.commands.drain.options import DrainOptions
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.edits.cordon import cordon_node

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, build_table
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_some
 from kwhatif.results.disruption import DrainedPod, DrainResult, Remaining
@@ -99,4 +99,10 @@ PAGE = PageSpec(
     answer_by_outcome(),
     drain_blocks,
     "Nodes to drain",
+    pods=lambda result: PodOutcomes(
+        (*result.before, *result.placements),
+        {each.pod: each.replacement for each in result.pods if each.replacement},
+        [(each.pod, each.reason) for each in result.pods if each.outcome in ("blocked", "refused")],
+    ),
+    data=lambda result: {"drained": [(node.node, node.drained) for node in result.nodes]},
 )

@@ -16,7 +16,7 @@ from kwhatif.render.explain_nodes import (
     rejected_blocks,
     score_table,
 )
-from kwhatif.render.page_spec import PageSpec, answer_in_words
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.render.tie_choice import choice_of
 from kwhatif.results.amounts import format_count, format_ordinal, format_some
@@ -355,4 +355,5 @@ PAGE = PageSpec(
     lambda result: refusal_blocks(result.refusals, result.failed),
     "Refused",
     lambda result: f"{format_count(len(result.pods), 'pod')} explained, {format_count(result.nodes, 'node')}",
+    lambda result: PodOutcomes([report.placement for report in result.pods]),
 )

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.api.core import Pod
+from kwhatif.api.core import Node, Pod, PodStatus
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
@@ -41,12 +42,12 @@ from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Subject
 from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.scheduling.budget_status import drop_stale_statuses
 from kwhatif.scheduling.controllers import with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
 from kwhatif.simulation.edits.document import apply_edits
-from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.ownership import Owners
@@ -155,6 +156,25 @@ class Context:
         """The workload of each pod that runs in the end and belongs to one of the change, by pod."""
         return {info.key: unit for unit in self.units for info, _ in self.running(unit)}
 
+    @cached_property
+    def snapshot_after(self) -> Snapshot:
+        """The cluster as the change leaves it: pods that have a node run and are ready there, and no other is there.
+
+        Disruption budgets of pods that came, went or moved have no status: that of the snapshot is about what was.
+        """
+        snapshot = self.snapshot.copy()
+        names = self.cluster.columns.names
+        created = self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        before = {pod.key: pod for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name}
+        pods = [_running_pod(info.pod, names[row], created) for info, row in self.cluster.pods()]
+        snapshot.objects.put(Pod, pods)
+        snapshot.objects.put(Node, list(self.cluster.columns.given))
+        stayed = {pod.key for pod in pods if pod.key in before and before[pod.key].spec.node_name == pod.spec.node_name}
+        changed = [pod for pod in (*pods, *before.values()) if pod.key not in stayed]
+        budgets = list(snapshot.objects.list_all(PodDisruptionBudget))
+        snapshot.objects.put(PodDisruptionBudget, list(drop_stale_statuses(budgets, changed)))
+        return snapshot
+
     def outcomes(self, topology_key: str, trials: int) -> Sequence[Outcome]:
         """What so many trials of the change come to, with the skew over places that a label tells apart."""
         key = topology_key, trials
@@ -189,6 +209,15 @@ class Context:
     @cached_property
     def _outages_before(self) -> OutageSimulator:
         return OutageSimulator(self.before, self.setup)
+
+
+def _running_pod(pod: Pod, node: str, created: str) -> Pod:
+    """A pod as its node has it by and by."""
+    if pod.spec.node_name == node and pod.status.phase == "Running":
+        return pod
+    metadata = replace(pod.metadata, creation_timestamp=pod.metadata.creation_timestamp or created)
+    status = pod.status if pod.status.phase == "Running" else PodStatus(phase="Running", start_time=created)
+    return replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=node), status=status)
 
 
 class EmptyCluster:
@@ -247,7 +276,7 @@ class GrownCluster:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._after = _snapshot_after(context)
+        self._after = context.snapshot_after
 
     def nodes(self, pods: Sequence[PodInfo], like: str) -> int | None:
         """How many nodes like this one it takes for all the pods; None if that many do not help."""
@@ -288,14 +317,3 @@ class GrownCluster:
                 spec = replace(pod.pod.spec, preemption_policy="Never")
                 placed += session.driver.attempt(session.info(PodToSchedule(replace(pod.pod, spec=spec)))).is_placed
         return placed
-
-
-def _snapshot_after(context: Context) -> Snapshot:
-    """The snapshot with the pods where the change leaves them."""
-    draft = Draft(context.snapshot)
-    names = context.cluster.columns.names
-    draft.change(Pod, lambda pod: None)
-    draft.add_pods(
-        replace(info.pod, spec=replace(info.pod.spec, node_name=names[row])) for info, row in context.cluster.pods()
-    )
-    return draft.snapshot

@@ -29,7 +29,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
 from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.render.tie_choice import choice_lines
@@ -235,7 +235,13 @@ def names_of(result: PlaceResult) -> str:
     return in_text("".join(f"{clean(line)}\n" for line in lines))
 
 
-PAGE = PageSpec("place", answer_by_outcome(), place_blocks, "Pods")
+PAGE = PageSpec(
+    "place",
+    answer_by_outcome(),
+    place_blocks,
+    "Pods",
+    pods=lambda result: PodOutcomes((*result.placements, *result.replacements)),
+)
 
 
 def _format_feasible(placement: Placement, nodes: str) -> str:

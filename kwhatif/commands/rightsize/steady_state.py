@@ -64,8 +64,8 @@ def reach_steady_state(case: Scenario, snapshot: Snapshot, asked: Sequence[PodTo
     state.waiting = _unscheduled_pods(session, run, asked)
     if scaler is not None:
         state.added, state.removed = [], []
-        state.groups = _groups_of(scaler, session)
-        _remove_nodes(state, scaler)
+        state.groups = groups_of_nodes(scaler, session)
+        remove_unneeded_nodes(state, scaler)
         names = set(state.session.cluster.columns.names)
         state.added = sorted(names - before)
         state.removed = sorted(before - names)
@@ -85,7 +85,7 @@ def _unscheduled_pods(session: Session, run: PlacementRun, asked: Sequence[PodTo
     return [*left, *(victim.pod for victim in run.evicted if session.cluster.find(victim.uid) is None)]
 
 
-def _groups_of(scaler: Scaler, session: Session) -> dict[str, str]:
+def groups_of_nodes(scaler: Scaler, session: Session) -> dict[str, str]:
     """Node -> its node group or NodePool."""
     found: dict[str, str] = {}
     for each in scaler.autoscalers:
@@ -97,7 +97,7 @@ def _groups_of(scaler: Scaler, session: Session) -> dict[str, str]:
     return found
 
 
-def _remove_nodes(state: SteadyState, scaler: Scaler) -> None:
+def remove_unneeded_nodes(state: SteadyState, scaler: Scaler) -> None:
     """Rounds of each autoscaler, as long as one of them takes nodes away."""
     scale_downs = [found for each in scaler.autoscalers if (found := _scale_down_of(each, scaler)) is not None]
     for done in range(MOST_ROUNDS):

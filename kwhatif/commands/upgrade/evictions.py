@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Pod, PodStatus
+from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.deschedule.moves import owner_of
-from kwhatif.commands.drain.eviction import EvictionBudgets
 from kwhatif.commands.upgrade.clock import Clock
 from kwhatif.commands.upgrade.ready_replicas import Workloads
-from kwhatif.scheduling.controllers import REPLACED_ON_EVICTION, Replacements, grace_of
+from kwhatif.commands.upgrade.scaling import ScalingOverTime
+from kwhatif.scheduling.controllers import grace_of
+from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once, owner_of
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -53,20 +55,27 @@ class Evictions:
     clock: Clock
     times: EvictionTimes
     changed: Callable[[], None]
-    asked: list[PodToSchedule] = field(default_factory=list)
+    scaling: ScalingOverTime | None = None
+    on_new_nodes: Callable[[Sequence[UpcomingNode]], None] = lambda nodes: None
     evicted: list[str] = field(default_factory=list)
     not_made_again: list[str] = field(default_factory=list)
+    replacements: dict[str, str] = field(default_factory=dict)
     run: PlacementRun = field(init=False)
     _waiting: list[AttemptedPod] = field(default_factory=list)
     _made_again: set[str] = field(default_factory=set)
     _ready: set[str] = field(default_factory=set)
     _victims: int = 0
-    _replacements: Replacements = field(init=False)
+    _recreated: RecreatedPods = field(init=False)
 
     def __post_init__(self) -> None:
         self.run = PlacementRun(self.session)
         taken = {pod.key for pod in self.session.snapshot.objects.list_all(Pod)}
-        self._replacements = Replacements(taken=taken.__contains__)
+        self._recreated = RecreatedPods(self.session, self.run, taken.__contains__)
+
+    @property
+    def asked(self) -> list[PodToSchedule]:
+        """The pods that were made again."""
+        return self._recreated.asked
 
     @property
     def waiting(self) -> list[Pod]:
@@ -100,14 +109,14 @@ class Evictions:
             self.workloads.loses(pod, self.clock.now)
         if cluster.find(info.uid) is not None:
             cluster.mark_terminating(info.uid, preempted=False)
-        if _is_made_at_once(pod):
+        if is_made_at_once(pod):
             self._make_again(pod)
 
         def leave() -> None:
             if cluster.find(info.uid) is not None:
                 cluster.remove_pod(info.uid)
                 self.run.left += 1
-            if not _is_made_at_once(pod):
+            if not is_made_at_once(pod):
                 self._make_again(pod)
             gone()
             self.try_again()
@@ -117,21 +126,28 @@ class Evictions:
     def _make_again(self, pod: Pod) -> None:
         if (pod.status.phase or "") in FINISHED:
             return
-        again = self._replacements.replacement_of(pod)
-        if again is None:
+        taken = self._recreated.make_again(pod)
+        if taken is None:
             self.not_made_again.append(pod.key)
             return
-        self._place(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(pod)))
-
-    def _place(self, asked: PodToSchedule) -> None:
-        self.asked.append(asked)
-        self._made_again.add(asked.pod.identity)
-        taken = self.run.take(asked, told_later=True)
+        again = taken.asked.pod
+        self.replacements[pod.key] = again.key
+        self._made_again.add(again.identity)
         self._after_attempt(taken)
         if not taken.placement.good:
-            self.workloads.waits(asked.pod, self.clock.now)
+            self.workloads.waits(again, self.clock.now)
             self._waiting.append(taken)
         self._replace_victims()
+        self._ask_for_nodes()
+
+    def _ask_for_nodes(self) -> None:
+        """Autoscalers hear of the pods that have no node."""
+        if self.scaling is not None:
+            self.scaling.ask(self.waiting, self._join)
+
+    def _join(self, nodes: Sequence[UpcomingNode]) -> None:
+        self.on_new_nodes(nodes)
+        self.try_again()
 
     def try_again(self) -> None:
         """Pods without a node are tried once more, since room came."""
@@ -142,6 +158,7 @@ class Evictions:
             self.workloads.finds(taken.asked.pod, self.clock.now)
             self._after_attempt(taken)
         self._replace_victims()
+        self._ask_for_nodes()
 
     def _after_attempt(self, taken: AttemptedPod) -> None:
         """A pod that has a node becomes ready after a while, unless it is deleted before."""
@@ -169,7 +186,3 @@ class Evictions:
                 self.workloads.loses(victim.pod, self.clock.now)
                 self.budgets.lose(victim.pod)
             self._make_again(victim.pod)
-
-
-def _is_made_at_once(pod: Pod) -> bool:
-    return pod.controller is not None and pod.controller.kind in REPLACED_ON_EVICTION

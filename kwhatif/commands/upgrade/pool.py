@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kwhatif.api.core import Node
-from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.simulation.edits.cordon import cordon_node
 from kwhatif.simulation.session import Session
@@ -48,10 +46,9 @@ class Pool:
         """These nodes take no new pods from now on."""
         cluster = self._session.cluster
         changing = set(names)
-        nodes: list[Node] = [cordon_node(node) if node.name in changing else node for node in cluster.columns.given]
-        before = cluster.columns
-        cluster.columns = NodeColumns(nodes, cluster.shapes.resources)
-        assert cluster.columns.names == before.names
+        cluster.columns = cluster.columns.with_changed_nodes(
+            [cordon_node(node) for node in cluster.columns.given if node.name in changing]
+        )
         cluster.journal.extend(self._row(name) for name in changing)
         # What was worked out of taints is of the nodes as they were.
         cluster.memory = {}

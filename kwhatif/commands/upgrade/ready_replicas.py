@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
-from kwhatif.commands.deschedule.moves import owner_of
-from kwhatif.commands.drain.eviction import EvictionBudgets
 from kwhatif.commands.upgrade.result import PendingSpan, WorkloadReadiness
+from kwhatif.scheduling.eviction_budgets import EvictionBudgets
+from kwhatif.simulation.placement.recreated_pods import owner_of
 
 
 @dataclass

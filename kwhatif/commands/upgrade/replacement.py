@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
+from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.deschedule.moves import owner_of
 from kwhatif.commands.upgrade.clock import Clock
 from kwhatif.commands.upgrade.evictions import Evictions
 from kwhatif.commands.upgrade.pool import Pool
 from kwhatif.commands.upgrade.result import Obstacle, PoolMoment, UpgradedNode
 from kwhatif.results.place import TimelineEntry
+from kwhatif.simulation.placement.recreated_pods import owner_of
 from kwhatif.upgrading.replacement_plan import ReplacementPlan
 
 _DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
@@ -57,7 +58,8 @@ class Replacement:
     failed: bool = False
     ended: float | None = None
     more_node_seconds: float = 0.0
-    _made: int = 0
+    made: dict[str, float] = field(default_factory=dict)
+    _counted_until: float = 0.0
     _ready: int = 0
     _deleted: int = 0
 
@@ -79,8 +81,8 @@ class Replacement:
         if self.failed:
             return
         names = list(self.pool.names)
-        while self._made < self.size and self._made - self._deleted < self.plan.surge:
-            self._make(self.pool.names[names[self._made]])
+        while len(self.made) < self.size and len(self.made) - self._deleted < self.plan.surge:
+            self._make(self.pool.names[names[len(self.made)]])
         if self.plan.cordons_all and not self.cordoned and self._may_begin():
             self._cordon(names)
         for name in names:
@@ -122,7 +124,8 @@ class Replacement:
     # --- nodes
 
     def _make(self, name: str) -> None:
-        self._made += 1
+        self._count_node_time()
+        self.made[name] = self.clock.now
         self._tell("a node is made", node=name)
 
         def be_ready() -> None:
@@ -204,6 +207,7 @@ class Replacement:
         if drain.drained is not None or self.failed:
             return
         if self.plan.after_timeout == "fail":
+            self._tell_moment()
             self.failed = True
             self.ended = self.clock.now
             self._tell("the drain took too long: the upgrade fails", node=drain.node)
@@ -234,6 +238,7 @@ class Replacement:
             self._delete(drain)
 
     def _delete(self, drain: _Drain) -> None:
+        self._count_node_time()
         drain.deleted = self.clock.now
         self._deleted += 1
         self.pool.leave(drain.node)
@@ -249,20 +254,30 @@ class Replacement:
     # --- what is told
 
     @property
+    def end(self) -> float:
+        """When it was over, or when nothing happened any more."""
+        return self.clock.now if self.ended is None else self.ended
+
+    @property
     def outcome(self) -> str:
         if self.failed:
             return "failed"
         return "hangs" if self.ended is None else "done"
 
+    def tell_new_nodes(self, nodes: Sequence[UpcomingNode]) -> None:
+        """Nodes of autoscalers have joined, which are none of the pool."""
+        for each in nodes:
+            self._tell("a node of an autoscaler is ready", node=each.node.name, why=f"of {each.group}")
+
     def _tell(self, what: str, *, pod: str = "", node: str = "", why: str = "") -> None:
         self.timeline.append(TimelineEntry(time=self.clock.now, pod=pod, what=what, why=why, node=node))
 
     def _tell_moment(self) -> None:
-        """How many nodes there are from now on; those beyond the pool's size are paid for besides."""
+        """How many nodes there are from now on, up to the end."""
         now = self.clock.now
-        if self.moments:
-            last = self.moments[-1]
-            self.more_node_seconds += (now - last.time) * max(last.old + last.new - self.size, 0)
+        if self.ended is not None:
+            return
+        self._count_node_time()
         moment = PoolMoment(
             time=now,
             old=self.size - self._deleted,
@@ -272,6 +287,12 @@ class Replacement:
         if self.moments and self.moments[-1].time == now:
             self.moments.pop()
         self.moments.append(moment)
+
+    def _count_node_time(self) -> None:
+        """Add up for how long there have been more machines than the pool's size, from when they are asked for."""
+        if self.ended is None:
+            self.more_node_seconds += (self.clock.now - self._counted_until) * (len(self.made) - self._deleted)
+            self._counted_until = self.clock.now
 
     def nodes(self) -> list[UpgradedNode]:
         found = []

@@ -12,6 +12,8 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.simulation.edits.add_nodes import equip, new_node
 from kwhatif.simulation.edits.daemon_pods import start_daemons
 from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.node_pools import is_ready
+from kwhatif.upgrading.replacement_plan import DeletePolicy
 
 ORIGIN = "upgrade"
 
@@ -24,6 +26,21 @@ class NodeChanges:
     taints: Sequence[Taint] = ()
     amounts: Mapping[str, Quantity] = field(default_factory=dict)
     kubelet_version: str = ""
+
+
+def in_delete_order(nodes: Sequence[Node], policy: DeletePolicy | None) -> list[Node]:
+    """The nodes in the order in which a MachineSet of Cluster API deletes its machines; without a policy as they are.
+
+    Those that are not ready go first, then by age, equals by name. ``Random`` prefers none of the others, so it comes
+    to the order of names: here that of nodes, as machines are not known. Upstream:
+    internal/controllers/machineset/machineset_delete_policy.go.
+    """
+    if policy is None:
+        return list(nodes)
+    by_name = sorted(nodes, key=lambda node: node.name)
+    if policy != "Random":
+        by_name.sort(key=lambda node: node.metadata.creation_timestamp or "", reverse=policy == "Newest")
+    return sorted(by_name, key=is_ready)
 
 
 def add_new_nodes(draft: Draft, old: Sequence[Node], changes: NodeChanges) -> dict[str, str]:

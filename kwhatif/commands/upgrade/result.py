@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from kwhatif.results.base import Fidelity, Result, ResultStruct
 from kwhatif.results.disruption import BudgetUse
-from kwhatif.results.place import Placement, TimelineEntry
+from kwhatif.results.place import Placement, ScaleUp, TimelineEntry
 
 
 class UpgradedNode(ResultStruct, frozen=True, kw_only=True):
@@ -72,11 +74,24 @@ class PoolMoment(ResultStruct, frozen=True, kw_only=True):
     pending: int
 
 
+class UpgradeCost(ResultStruct, frozen=True, kw_only=True):
+    """What the pool costs an hour, usually and at its peak, and how much ``more`` the upgrade takes until its end.
+
+    If prices of instance types are ``unknown``, there are no sums.
+    """
+
+    usual: float | None = None
+    peak: float | None = None
+    more: float | None = None
+    unknown: tuple[str, ...] = ()
+
+
 class UpgradeResult(Result, frozen=True, kw_only=True):
     """An upgrade of a pool, or how far it came.
 
     ``outcome``: ``done``, ``hangs`` (nothing will happen any more), or ``failed`` (a drain took too long, and the
-    strategy gives up). ``time`` is how long it took, or came; ``within`` what it may take.
+    strategy gives up). ``time`` is how long it took, or came; ``within`` what it may take. ``replacements`` are the
+    evicted pods with what was made in the place of each.
     """
 
     rows: ClassVar[str] = "nodes"
@@ -94,6 +109,7 @@ class UpgradeResult(Result, frozen=True, kw_only=True):
     obstacles: tuple[Obstacle, ...] = ()
     forced: tuple[str, ...] = ()
     not_made_again: tuple[str, ...] = ()
+    replacements: dict[str, str] = msgspec.field(default_factory=dict)
     pending: tuple[PendingSpan, ...] = ()
     workloads: tuple[WorkloadReadiness, ...] = ()
     budgets: tuple[BudgetUse, ...] = ()
@@ -102,6 +118,8 @@ class UpgradeResult(Result, frozen=True, kw_only=True):
     timeline: tuple[TimelineEntry, ...] = ()
     peak_nodes: int = 0
     more_node_hours: float = 0.0
+    cost: UpgradeCost | None = None
+    scale_up: ScaleUp | None = None
     remarks: tuple[str, ...] = ()
     fidelity: Fidelity
 

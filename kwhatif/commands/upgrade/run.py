@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Unpack
 
 from kwhatif.api.core import Node
-from kwhatif.commands.api_options import ClusterSource, ScenarioKeywords, ask, build_scenario
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, ask, build_scenario
 from kwhatif.commands.deschedule.placement_before import add_placement_before
+from kwhatif.commands.sweep.measures import Prices, read_prices
+from kwhatif.commands.upgrade.cost import cost_of
 from kwhatif.commands.upgrade.evictions import EvictionTimes
-from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
-from kwhatif.commands.upgrade.result import UpgradeResult
+from kwhatif.commands.upgrade.replacement import Replacement
+from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes, in_delete_order
+from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.commands.upgrade.simulation import PROVISION, replace_pool
 from kwhatif.errors import UsageError
+from kwhatif.results.place import ScaleUp
+from kwhatif.simulation.autoscalers.scaler import apply_scale_up
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_scenario
 from kwhatif.simulation.question import PendingResult, Question, Scenario
-from kwhatif.upgrading.replacement_plan import AfterTimeout, ReplacementPlan, nodes_of
+from kwhatif.simulation.session import Session
+from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy, ReplacementPlan, nodes_of
 from kwhatif.upgrading.strategies import plan_of
 
 _ZONE = "topology.kubernetes.io/zone"
@@ -38,6 +44,7 @@ class PlanOptions:
     after_timeout: AfterTimeout | None = None
     node_soak: float | None = None
     pool_soak: float | None = None
+    delete_policy: DeletePolicy | None = None
 
     def plan(self, strategy: str, size: int, zones: int) -> ReplacementPlan:
         """Raises UsageError."""
@@ -50,6 +57,7 @@ class PlanOptions:
             after_timeout=self.after_timeout,
             node_soak=self.node_soak,
             pool_soak=self.pool_soak,
+            delete_policy=self.delete_policy,
         )
         if strategy == "eks" and unavailable is not None:
             # What EKS calls maxUnavailable is how many are drained at a time; as many more nodes are there.
@@ -57,6 +65,8 @@ class PlanOptions:
             plan = replace(plan, parallel=parallel, surge=max(plan.surge, parallel), unavailable=0)
         if plan.keeps_old and not (surge is unavailable is None):
             raise UsageError(f"{strategy} makes a whole new pool first: --surge and --unavailable are not for it")
+        if self.delete_policy is not None and strategy != "capi":
+            raise UsageError(f"--delete-policy is Cluster API's, and not for {strategy}")
         plan.check()
         return plan
 
@@ -65,7 +75,7 @@ class PlanOptions:
 class Upgrade(Question[UpgradeResult]):
     """What would replacing the nodes of a ``pool`` do? They are named by a label selector, or one by its name.
 
-    ``within`` is how many seconds it may take, ``provision`` how many a new node takes.
+    ``within`` is how many seconds it may take, ``provision`` how many a new node takes. ``prices`` are of nodes.
     """
 
     several_runs: ClassVar[bool] = True
@@ -77,6 +87,7 @@ class Upgrade(Question[UpgradeResult]):
     changes: NodeChanges = field(default_factory=NodeChanges)
     provision: float = PROVISION
     within: float | None = None
+    prices: Prices | None = None
 
     def needs_pods(self, case: Scenario) -> bool:
         return False
@@ -87,18 +98,25 @@ class Upgrade(Question[UpgradeResult]):
 
     def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[UpgradeResult]:
         (case,) = cases
-        before = place_scenario(case)
+        scaler = case.scaler
+        before = place_scenario(case, scaler)
         old = chosen_nodes(self.pool, case.snapshot.objects.list_all(Node))
         zones = len({(node.metadata.labels or {}).get(_ZONE) for node in old})
         plan = self.plan_options.plan(self.strategy, len(old), zones)
+        if case.inputs.with_map and case.initial_state is None:
+            # The map begins with the pool as it is, without the nodes that are yet to come.
+            case.new_session()
         draft = Draft(case.snapshot)
-        names = add_new_nodes(draft, old, self.changes)
+        names = add_new_nodes(draft, in_delete_order(old, plan.delete_policy), self.changes)
         case.edited = replace(case.edited, snapshot=draft.snapshot)
         session = case.session = case.new_session()
-        found = replace_pool(session, names, plan, self.times, self.provision)
-        evictions, clock = found.evictions, found.clock
+        found = replace_pool(session, names, plan, self.times, self.provision, scaler)
+        evictions = found.evictions
         budgets, workloads = evictions.budgets, evictions.workloads
         placements = tuple(evictions.run.placements)
+        scale_up: ScaleUp | None = None
+        if evictions.scaling is not None:
+            placements, scale_up = apply_scale_up(evictions.scaling.scaler, session, placements)
         messages = {each.pod: each.reason for each in placements}
         result = partial(
             UpgradeResult,
@@ -108,12 +126,13 @@ class Upgrade(Question[UpgradeResult]):
             unavailable=plan.unavailable,
             drain_timeout=plan.drain_timeout,
             outcome=found.outcome,
-            time=clock.now if found.ended is None else found.ended,
+            time=found.end,
             within=self.within,
             nodes=tuple(found.nodes()),
             obstacles=tuple(found.obstacles()),
             forced=tuple(found.forced),
             not_made_again=tuple(evictions.not_made_again),
+            replacements=evictions.replacements,
             pending=tuple(workloads.spans(messages)),
             workloads=tuple(workloads.readiness(budgets)),
             budgets=budgets.uses(),
@@ -122,6 +141,8 @@ class Upgrade(Question[UpgradeResult]):
             timeline=tuple(found.timeline),
             peak_nodes=max(moment.old + moment.new for moment in found.moments),
             more_node_hours=round(found.more_node_seconds / 3600, 2),
+            cost=None if self.prices is None else self._cost(found, names, session, self.prices),
+            scale_up=scale_up,
             remarks=plan.remarks,
         )
         evicted = list(evictions.evicted)
@@ -129,6 +150,13 @@ class Upgrade(Question[UpgradeResult]):
         return add_placement_before(
             before, PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements)
         )
+
+    @staticmethod
+    def _cost(found: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:
+        mine = {*names, *found.made}
+        nodes = [node for node in session.cluster.columns.given if node.name in mine]
+        deleted = {node.node: node.deleted for node in found.nodes() if node.deleted is not None}
+        return cost_of(nodes, found.made, deleted, found.end, prices)
 
 
 def upgrade(
@@ -143,11 +171,14 @@ def upgrade(
     ready_after_seconds: float = 30.0,
     provision_seconds: float = 120.0,
     within_seconds: float | None = None,
-    **options: Unpack[ScenarioKeywords],
+    delete_policy: DeletePolicy | None = None,
+    prices: str | None = None,
+    **options: Unpack[AutoscaledKeywords],
 ) -> UpgradeResult:
     """What would replacing the nodes of a pool do, and would it end?
 
-    The pool is a label selector, or the name of a node. ``strategy`` is one of those of the command, with its defaults.
+    The pool is a label selector, or the name of a node. ``strategy`` is one of those of the command, with its defaults;
+    ``prices`` is a file as ``sweep`` and ``rightsize`` read it.
     """
     from kwhatif.commands.upgrade.evictions import EvictionTimes
 
@@ -155,7 +186,9 @@ def upgrade(
         None if surge is None else str(surge),
         None if unavailable is None else str(unavailable),
         drain_timeout=drain_timeout_seconds,
+        delete_policy=delete_policy,
     )
+    known = None if prices is None else read_prices(prices)
     times = EvictionTimes(grace_seconds, {"": ready_after_seconds})
-    question = Upgrade(pool, strategy, plan, times, provision=provision_seconds, within=within_seconds)
+    question = Upgrade(pool, strategy, plan, times, provision=provision_seconds, within=within_seconds, prices=known)
     return ask(question, build_scenario((), snapshot, options))

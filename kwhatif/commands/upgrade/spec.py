@@ -19,7 +19,10 @@ SPECS = (
         ),
         results=(
             ResultSpec(
-                "result:UpgradeResult", "upgrade-result", "How the nodes of a pool are replaced, by kwhatif upgrade"
+                "result:UpgradeResult",
+                "upgrade-result",
+                "How the nodes of a pool are replaced, by kwhatif upgrade",
+                page="text:PAGE",
             ),
         ),
         package=__package__,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kwhatif.commands.upgrade.result import Obstacle, UpgradeResult, WorkloadReadiness
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Verdict, build_table
-from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_in_words, follow_replacements
+from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
 from kwhatif.results.amounts import format_count, format_some
 
 
@@ -29,12 +32,16 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     ]
     headers = ("node", "cordoned", "drained", "deleted", "evicted", "forced")
     blocks += build_table("NODES", headers, nodes, None, Grouping("node"), (0,), (5,))
+    blocks += scale_up_blocks(result.scale_up)
     timeline = [(clock(t.time), t.what, t.pod or t.node, t.why or NONE) for t in result.timeline]
     blocks += build_table("TIMELINE", ("time", "what", "which", "why"), timeline, None, Grouping("event"))
     blocks.append(Verdict(_summary(result), not result.exit_code))
-    remarks = [f"Not modelled: {remark}" for remark in result.remarks]
+    remarks = [f"Not modelled: {remark}." for remark in result.remarks]
+    remarks += _tie_remarks(result)
+    if result.cost is not None and result.cost.unknown:
+        remarks.append(f"What it costs is unknown, without prices of {format_some(result.cost.unknown)}.")
     if result.not_made_again:
-        remarks.append(f"Nobody makes these pods again: {format_some(result.not_made_again)}")
+        remarks.append(f"Nobody makes these pods again: {format_some(result.not_made_again)}.")
     if remarks:
         blocks.append(Lines(tuple(remarks)))
     return [*blocks, *fidelity_blocks(result.fidelity)]
@@ -84,4 +91,47 @@ def _summary(result: UpgradeResult) -> str:
         text += f"; {format_count(len(result.forced), 'pod')} deleted by force"
     if result.homeless:
         text += f"; {format_count(len(result.homeless), 'pod')} without a node in the end"
-    return f"{text}; {result.peak_nodes} nodes at most, {result.more_node_hours:g} node hours more than usual"
+    if result.scale_up is not None and result.scale_up.nodes:
+        text += f"; {describe_scale_up(result.scale_up)}"
+    text = f"{text}; {result.peak_nodes} nodes at most, {result.more_node_hours:g} node hours more than usual"
+    cost = result.cost
+    if cost is None or cost.usual is None or cost.peak is None or cost.more is None:
+        return text
+    return f"{text}; {cost.more:,.2f} more to pay, {cost.peak:,.2f} an hour at most in place of {cost.usual:,.2f}"
+
+
+def _tie_remarks(result: UpgradeResult) -> list[str]:
+    """Where a pod goes decides which drains it is in the way of; so equal nodes are worth a word."""
+    tied = [each.pod for each in result.placements if each.good and each.ties > 1]
+    if not tied:
+        return []
+    those = f"{format_count(len(tied), 'pod')} found several nodes equally good ({format_some(tied)})"
+    return [f"Left to chance: {those}; on another of them, it may be in the way of another drain."]
+
+
+def _pool_data(result: UpgradeResult) -> dict[str, Any]:
+    """The pool over time: a row a moment, and a row an old node with its times in seconds."""
+    moments = result.moments
+    return {
+        "size": len(result.nodes),
+        "end": max(result.time, 1.0),
+        "time": [moment.time for moment in moments],
+        "old": [moment.old for moment in moments],
+        "new": [moment.new for moment in moments],
+        "pending": [moment.pending for moment in moments],
+        "nodes": [[node.node, node.cordoned, node.drained, node.deleted] for node in result.nodes],
+    }
+
+
+PAGE = PageSpec(
+    "upgrade",
+    answer_in_words("The pool is replaced", "The pool is not replaced as it should be"),
+    upgrade_blocks,
+    "What is in the way",
+    pods=lambda result: PodOutcomes(
+        result.placements,
+        follow_replacements(result.replacements),
+        [(each.pod, each.reason) for each in result.obstacles],
+    ),
+    data=lambda result: {"pool": _pool_data(result)},
+)

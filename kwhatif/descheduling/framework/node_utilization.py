@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, ClassVar, TypeVar
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.descheduling.framework.assigned_pods import NANO, milli_value, unit_value
 from kwhatif.descheduling.framework.classified_nodes import Thresholds, Utilization
-from kwhatif.descheduling.framework.descheduler_policy import Namespaces
+from kwhatif.descheduling.framework.descheduler_policy import Namespaces, PluginArgs
 from kwhatif.descheduling.framework.node_fit import tolerates_some_node
 from kwhatif.descheduling.framework.node_usage import METRIC_RESOURCE, UsageClient
-from kwhatif.descheduling.framework.plugin import Handle
+from kwhatif.descheduling.framework.plugin import Handle, Plugin
 from kwhatif.descheduling.framework.pod_evictor import Outcome
 from kwhatif.descheduling.framework.pod_order import sort_by_priority
 from kwhatif.golang.formatting import go_number
 from kwhatif.golang.strict_json import word_for
 
 BASIC = ("cpu", "memory", "pods")
+
+A = TypeVar("A", bound=PluginArgs)
 
 
 # --- arguments
@@ -199,6 +202,45 @@ class Balancing:
             if not self.goes_on(info, room):
                 return None
         return None
+
+
+def stop_reason(under: int, nodes: int, at_most: int, missing: str) -> str:
+    """Why nothing happens, in the order in which it is tested; nothing if something may.
+
+    ``missing`` is what is said where there are no nodes of the other class, which is tested last.
+    """
+    if not under:
+        return "noneUnderutilized"
+    if under <= at_most:
+        return "numberOfNodes"
+    return "allUnderutilized" if under == nodes else missing
+
+
+class UtilizationPlugin(Plugin[A]):
+    """A plugin that balances nodes by how much they are used; it evicts from nodes of the class ``source``."""
+
+    point: ClassVar[str] = "balance"
+    source: ClassVar[str]
+
+    @classmethod
+    def problems(cls, args: A) -> Iterator[str]:
+        """Upstream stops at the first."""
+        yield from islice(cls.problems_in_order(args), 1)
+
+    @classmethod
+    def problems_in_order(cls, args: A) -> Iterator[str]:
+        raise NotImplementedError
+
+    def why_not(self, pod: Pod) -> str:
+        return reason_to_stay(self.handle.utilization, self.name, pod, self.source)
+
+    def node_infos(
+        self, usage: Mapping[str, dict[str, int]], target: Thresholds, resources: Sequence[str]
+    ) -> Iterator[NodeInfo]:
+        """The nodes of the cycle with what is used there, and the room up to the target."""
+        for node in self.handle.nodes:
+            room = room_up_to(node, target, resources)
+            yield NodeInfo(node, usage[node.name], room, self.handle.pods.running(node.name))
 
 
 def reason_to_stay(runs: Sequence[Utilization], plugin: str, pod: Pod, source: str) -> str:

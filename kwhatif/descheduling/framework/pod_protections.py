@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
-from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
 from kwhatif.golang.formatting import go_quote
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 LOCAL_STORAGE, DAEMON_SET, CRITICAL, BARE = (
@@ -27,10 +27,10 @@ Protection = Callable[[Pod], str]
 
 @dataclass(frozen=True)
 class ProtectedObjects:
-    """What protections look up: claims by ``namespace/name``, budgets by namespace."""
+    """What protections look up: claims by ``namespace/name``, and budgets."""
 
     claims: Mapping[str, PersistentVolumeClaim] = field(default_factory=dict)
-    budgets: Mapping[str, Sequence[PodDisruptionBudget]] = field(default_factory=dict)
+    budgets: Sequence[PodDisruptionBudget] = ()
 
 
 def protections(
@@ -48,7 +48,8 @@ def protections(
     if CLAIMS in enabled:
         yield (lambda pod: _storage_class(pod, storage_classes, objects.claims)) if storage_classes else _claim
     if WITHOUT_BUDGET in enabled:
-        yield _WithoutBudget(objects.budgets)
+        budgets = SelectedBudgets(objects.budgets, lambda budget: budget.name)
+        yield lambda pod: _without_budget(pod, budgets)
     if RESOURCE_CLAIMS in enabled:
         yield _resource_claims
 
@@ -114,21 +115,7 @@ def _resource_claims(pod: Pod) -> str:
     return "pod has ResourceClaims and descheduler is configured to protect ResourceClaims pods"
 
 
-class _WithoutBudget:
-    """An empty selector selects all pods of the namespace, one that cannot be parsed none."""
-
-    def __init__(self, budgets: Mapping[str, Sequence[PodDisruptionBudget]]) -> None:
-        self._selectors: dict[str, list[Selector]] = {}
-        for namespace, those in budgets.items():
-            for budget in those:
-                try:
-                    selector = Selector.from_label_selector(budget.spec.selector)
-                except SelectorError:
-                    continue
-                self._selectors.setdefault(namespace, []).append(selector)
-
-    def __call__(self, pod: Pod) -> str:
-        labels = pod.metadata.labels or {}
-        if any(selector.matches(labels) for selector in self._selectors.get(pod.namespace, ())):
-            return ""
-        return "pod does not have a PodDisruptionBudget and is protected against eviction"
+def _without_budget(pod: Pod, budgets: SelectedBudgets[str]) -> str:
+    if budgets.of(pod.namespace, pod.metadata.labels or {}):
+        return ""
+    return "pod does not have a PodDisruptionBudget and is protected against eviction"

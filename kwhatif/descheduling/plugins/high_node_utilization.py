@@ -16,6 +16,7 @@ from kwhatif.descheduling.framework.node_utilization import (
     BASIC,
     Balancing,
     NodeInfo,
+    UtilizationPlugin,
     all_above_zero,
     capacity_of,
     in_upstream_units,
@@ -23,12 +24,10 @@ from kwhatif.descheduling.framework.node_utilization import (
     namespace_problems,
     percentages,
     read_thresholds,
-    reason_to_stay,
-    room_up_to,
+    stop_reason,
     threshold_problems,
     total_usage,
 )
-from kwhatif.descheduling.framework.plugin import Plugin
 from kwhatif.golang.formatting import go_number
 
 _ONLY_THRESHOLDING = "OnlyThresholdingResources"
@@ -41,34 +40,30 @@ class HighNodeUtilizationArgs(PluginArgs):
     evictable_namespaces: Namespaces | None = None
 
 
-class HighNodeUtilization(Plugin[HighNodeUtilizationArgs]):
+class HighNodeUtilization(UtilizationPlugin[HighNodeUtilizationArgs]):
     name = "HighNodeUtilization"
     args_type = HighNodeUtilizationArgs
-    point: ClassVar[str] = "balance"
+    source: ClassVar[str] = "underutilized"
 
     @classmethod
-    def problems(cls, args: HighNodeUtilizationArgs) -> Iterator[str]:
-        found = next(_problems(args), None)
-        if found is not None:
-            yield found
+    def problems_in_order(cls, args: HighNodeUtilizationArgs) -> Iterator[str]:
+        return _problems(args)
 
     def run(self) -> None:
         args, nodes = self.args, self.handle.nodes
         thresholds = read_thresholds(args.thresholds)
         resources = [*thresholds, *(name for name in BASIC if name not in thresholds)]
         client = RequestedUsage(resources, self.handle.pods)
-        usage = client.node_usage(nodes)
         told = Utilization(self.handle.profile, self.name)
         self.handle.utilization.append(told)
         full = dict.fromkeys(thresholds, 100.0)
-        percent = {node.name: percentages(usage[node.name], capacity_of(node)) for node in nodes}
+        infos = list(self.node_infos(client.node_usage(nodes), full, resources))
+        percent = {info.node.name: percentages(info.usage, capacity_of(info.node)) for info in infos}
         under: list[NodeInfo] = []
         schedulable: list[NodeInfo] = []
         uses: dict[str, NodeUse] = {}
-        for node in nodes:
-            own = percent[node.name]
-            room = room_up_to(node, full, resources)
-            info = NodeInfo(node, usage[node.name], room, self.handle.pods.running(node.name))
+        for info in infos:
+            node, own = info.node, percent[info.node.name]
             if is_below(own, thresholds):
                 uses[node.name] = NodeUse("underutilized", in_upstream_units(info.usage), own)
                 under.append(info)
@@ -76,16 +71,14 @@ class HighNodeUtilization(Plugin[HighNodeUtilizationArgs]):
                 uses[node.name] = NodeUse("schedulable", in_upstream_units(info.usage), own)
                 schedulable.append(info)
         told.nodes = uses
-        told.stopped = _stop(len(under), len(schedulable), len(nodes), args.number_of_nodes)
+        missing = "" if schedulable else "noneSchedulable"
+        told.stopped = stop_reason(len(under), len(nodes), args.number_of_nodes, missing)
         if told.stopped:
             return
         balancing = self._balancing(client, schedulable, thresholds, percent)
         left = balancing.room()
         told.to_move = in_upstream_units(left)
         balancing.evict_from(sorted(under, key=lambda info: total_usage(info.usage)), left)
-
-    def why_not(self, pod: Pod) -> str:
-        return reason_to_stay(self.handle.utilization, self.name, pod, "underutilized")
 
     def _balancing(
         self,
@@ -120,17 +113,6 @@ class HighNodeUtilization(Plugin[HighNodeUtilizationArgs]):
         )
 
 
-def _stop(under: int, schedulable: int, nodes: int, at_most: int) -> str:
-    """Why nothing happens, in the order in which it is tested; nothing if something may."""
-    if not under:
-        return "noneUnderutilized"
-    if under <= at_most:
-        return "numberOfNodes"
-    if under == nodes:
-        return "allUnderutilized"
-    return "" if schedulable else "noneSchedulable"
-
-
 def _requests_any(pod: Pod, resources: Thresholds) -> bool:
     """Whether some container asks for one of these resources, be it for nothing."""
     return any(
@@ -141,7 +123,7 @@ def _requests_any(pod: Pod, resources: Thresholds) -> bool:
 
 
 def _problems(args: HighNodeUtilizationArgs) -> Iterator[str]:
-    """What is wrong with the arguments; upstream stops at the first."""
+    """What is wrong with the arguments."""
     yield from namespace_problems(args.evictable_namespaces)
     try:
         yield from threshold_problems(read_thresholds(args.thresholds))

@@ -29,6 +29,7 @@ from kwhatif.descheduling.framework.node_utilization import (
     BASIC,
     Balancing,
     NodeInfo,
+    UtilizationPlugin,
     all_above_zero,
     capacity_of,
     comparison,
@@ -38,12 +39,11 @@ from kwhatif.descheduling.framework.node_utilization import (
     namespace_problems,
     percentages,
     read_thresholds,
-    reason_to_stay,
-    room_up_to,
+    stop_reason,
     threshold_problems,
     total_usage,
 )
-from kwhatif.descheduling.framework.plugin import Plugin, PluginFailure
+from kwhatif.descheduling.framework.plugin import PluginFailure
 from kwhatif.golang.formatting import go_quote
 
 
@@ -67,16 +67,14 @@ class LowNodeUtilizationArgs(PluginArgs):
     eviction_limits: EvictionLimits | None = None
 
 
-class LowNodeUtilization(Plugin[LowNodeUtilizationArgs]):
+class LowNodeUtilization(UtilizationPlugin[LowNodeUtilizationArgs]):
     name = "LowNodeUtilization"
     args_type = LowNodeUtilizationArgs
-    point: ClassVar[str] = "balance"
+    source: ClassVar[str] = "overutilized"
 
     @classmethod
-    def problems(cls, args: LowNodeUtilizationArgs) -> Iterator[str]:
-        found = next(_problems(args), None)
-        if found is not None:
-            yield found
+    def problems_in_order(cls, args: LowNodeUtilizationArgs) -> Iterator[str]:
+        return _problems(args)
 
     @classmethod
     def refusal(cls, args: LowNodeUtilizationArgs) -> str:
@@ -111,10 +109,8 @@ class LowNodeUtilization(Plugin[LowNodeUtilizationArgs]):
         under: list[NodeInfo] = []
         over: list[NodeInfo] = []
         uses: dict[str, NodeUse] = {}
-        for node in nodes:
-            own = percent[node.name]
-            room = room_up_to(node, target, client.resources)
-            info = NodeInfo(node, usage[node.name], room, self.handle.pods.running(node.name))
+        for info in self.node_infos(usage, target, client.resources):
+            node, own = info.node, percent[info.node.name]
             category = "appropriate"
             if not node.spec.unschedulable and is_below(own, low):
                 category = "underutilized"
@@ -124,12 +120,10 @@ class LowNodeUtilization(Plugin[LowNodeUtilizationArgs]):
                 over.append(info)
             uses[node.name] = NodeUse(category, in_upstream_units(usage[node.name]), own)
         told.nodes = uses
-        told.stopped = _stop(len(under), len(over), len(nodes), args.number_of_nodes)
+        missing = "" if over else "noneOverutilized"
+        told.stopped = stop_reason(len(under), len(nodes), args.number_of_nodes, missing)
         if not told.stopped:
             self._evict(client, under, over, told, percent, target)
-
-    def why_not(self, pod: Pod) -> str:
-        return reason_to_stay(self.handle.utilization, self.name, pod, "overutilized")
 
     def _evict(
         self,
@@ -175,17 +169,6 @@ class LowNodeUtilization(Plugin[LowNodeUtilizationArgs]):
         raise PluginFailure("unrecognized metrics source" if metrics.source else "metrics source is empty")
 
 
-def _stop(under: int, over: int, nodes: int, at_most: int) -> str:
-    """Why nothing happens, in the order in which it is tested; nothing if something may."""
-    if not under:
-        return "noneUnderutilized"
-    if under <= at_most:
-        return "numberOfNodes"
-    if under == nodes:
-        return "allUnderutilized"
-    return "" if over else "noneOverutilized"
-
-
 def _deviations(
     usages: Sequence[Thresholds] | Any, low: Thresholds, high: Thresholds
 ) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
@@ -209,7 +192,7 @@ def _clamp(percent: float) -> float:
 
 
 def _problems(args: LowNodeUtilizationArgs) -> Iterator[str]:
-    """What is wrong with the arguments; upstream stops at the first."""
+    """What is wrong with the arguments."""
     yield from namespace_problems(args.evictable_namespaces)
     try:
         low, high = read_thresholds(args.thresholds), read_thresholds(args.target_thresholds)

@@ -12,9 +12,9 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.container_states import waiting_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.plugin import Plugin
 from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.pod_scope import scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
 from kwhatif.golang.parsing import SECOND
 
 _STATES = frozenset(
@@ -34,7 +34,7 @@ class PodLifeTimeArgs(ScopedArgs):
     including_ephemeral_containers: bool = False
 
 
-class PodLifeTime(Plugin[PodLifeTimeArgs]):
+class PodLifeTime(ScopedPlugin[PodLifeTimeArgs]):
     name = "PodLifeTime"
     args_type = PodLifeTimeArgs
     point: ClassVar[str] = "deschedule"
@@ -48,22 +48,21 @@ class PodLifeTime(Plugin[PodLifeTimeArgs]):
             yield f"states must be one of [{' '.join(sorted(_STATES))}]"
 
     def run(self) -> None:
-        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
         old: list[tuple[int, Pod]] = []
         for node in self.handle.nodes:
             old += (
                 (start_time(pod.metadata.creation_timestamp), pod)
                 for pod in self.handle.pods.of(node.name)
-                if scope.holds(pod) and self._is_too_old(pod) and self._is_in_state(pod) and self.handle.may_go(pod)
+                if self.scope.holds(pod)
+                and self._is_too_old(pod)
+                and self._is_in_state(pod)
+                and self.handle.may_go(pod)
             )
         for _, pod in sorted(old, key=lambda entry: entry[0]):
             if self.evict(pod, self._reason(pod)) is Outcome.TOTAL:
                 return
 
-    def why_not(self, pod: Pod) -> str:
-        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
-        if outside:
-            return outside
+    def why_not_within(self, pod: Pod) -> str:
         if not self._is_too_old(pod):
             return f"it is {self._age(pod)} s old, not more than {self.args.max_pod_life_time_seconds} s"
         return f"it is in none of the states {', '.join(self.args.states)}"

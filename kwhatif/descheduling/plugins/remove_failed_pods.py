@@ -12,9 +12,8 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.container_states import exit_codes, failure_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.plugin import Plugin
-from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.pod_scope import scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
 from kwhatif.golang.config_struct import Int32
 from kwhatif.golang.parsing import SECOND
 
@@ -31,7 +30,7 @@ class RemoveFailedPodsArgs(ScopedArgs):
     including_init_containers: bool = False
 
 
-class RemoveFailedPods(Plugin[RemoveFailedPodsArgs]):
+class RemoveFailedPods(ScopedPlugin[RemoveFailedPodsArgs]):
     name = "RemoveFailedPods"
     args_type = RemoveFailedPodsArgs
     point: ClassVar[str] = "deschedule"
@@ -41,27 +40,19 @@ class RemoveFailedPods(Plugin[RemoveFailedPodsArgs]):
         yield from scope_problems(args.namespaces, args.label_selector)
 
     def run(self) -> None:
-        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
         for node in self.handle.nodes:
             failed = [
-                pod
+                (pod, self._reason(pod))
                 for pod in self.handle.pods.of(node.name)
                 if pod.status.phase == "Failed"
-                and scope.holds(pod)
+                and self.scope.holds(pod)
                 and self.handle.may_go(pod)
                 and not self._spares(pod)
             ]
-            for pod in failed:
-                outcome = self.evict(pod, self._reason(pod))
-                if outcome is Outcome.TOTAL:
-                    return
-                if outcome is Outcome.NODE:
-                    break
+            if not self.evict_from_node(failed):
+                return
 
-    def why_not(self, pod: Pod) -> str:
-        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
-        if outside:
-            return outside
+    def why_not_within(self, pod: Pod) -> str:
         if pod.status.phase != "Failed":
             return f"its phase is {pod.status.phase or 'unknown'}, not Failed"
         return "it is too young, or its owner, reason or exit code is none of those that count"

@@ -11,9 +11,8 @@ from typing import ClassVar
 from kwhatif.api.core import Pod
 from kwhatif.descheduling.framework.container_states import restarts, waiting_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.plugin import Plugin
-from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.pod_scope import scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
 from kwhatif.golang.config_struct import Int32
 
 _STATES = ("CrashLoopBackOff", "Running")
@@ -25,7 +24,7 @@ class RemovePodsHavingTooManyRestartsArgs(ScopedArgs):
     states: tuple[str, ...] = ()
 
 
-class RemovePodsHavingTooManyRestarts(Plugin[RemovePodsHavingTooManyRestartsArgs]):
+class RemovePodsHavingTooManyRestarts(ScopedPlugin[RemovePodsHavingTooManyRestartsArgs]):
     name = "RemovePodsHavingTooManyRestarts"
     args_type = RemovePodsHavingTooManyRestartsArgs
     point: ClassVar[str] = "deschedule"
@@ -39,27 +38,21 @@ class RemovePodsHavingTooManyRestarts(Plugin[RemovePodsHavingTooManyRestartsArgs
             yield f"states must be one of [{' '.join(_STATES)}]"
 
     def run(self) -> None:
-        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
         for node in self.handle.nodes:
             restarted = [
                 (self._restarts(pod), pod)
                 for pod in self.handle.pods.of(node.name)
-                if scope.holds(pod)
+                if self.scope.holds(pod)
                 and self.handle.may_go(pod)
                 and self._restarts(pod) >= self.args.pod_restart_threshold
                 and self._is_in_state(pod)
             ]
-            for count, pod in sorted(restarted, key=lambda entry: -entry[0]):
-                outcome = self.evict(pod, f"{count} restarts, at least {self.args.pod_restart_threshold}")
-                if outcome is Outcome.TOTAL:
-                    return
-                if outcome is Outcome.NODE:
-                    break
+            least = f"at least {self.args.pod_restart_threshold}"
+            in_order = sorted(restarted, key=lambda entry: -entry[0])
+            if not self.evict_from_node((pod, f"{count} restarts, {least}") for count, pod in in_order):
+                return
 
-    def why_not(self, pod: Pod) -> str:
-        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
-        if outside:
-            return outside
+    def why_not_within(self, pod: Pod) -> str:
         if self._restarts(pod) < self.args.pod_restart_threshold:
             return f"{self._restarts(pod)} restarts, fewer than {self.args.pod_restart_threshold}"
         return f"it is in none of the states {', '.join(self.args.states)}"

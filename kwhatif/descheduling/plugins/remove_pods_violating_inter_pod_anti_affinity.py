@@ -14,17 +14,17 @@ from kwhatif.api.core import Node, Pod, PodAffinityTerm
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.node_fit import anti_affinity_terms, namespaces_of
-from kwhatif.descheduling.framework.plugin import Plugin
 from kwhatif.descheduling.framework.pod_evictor import Outcome
 from kwhatif.descheduling.framework.pod_order import sort_by_priority
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.pod_scope import scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
 
 
 class RemovePodsViolatingInterPodAntiAffinityArgs(ScopedArgs):
     pass
 
 
-class RemovePodsViolatingInterPodAntiAffinity(Plugin[RemovePodsViolatingInterPodAntiAffinityArgs]):
+class RemovePodsViolatingInterPodAntiAffinity(ScopedPlugin[RemovePodsViolatingInterPodAntiAffinityArgs]):
     name = "RemovePodsViolatingInterPodAntiAffinity"
     args_type = RemovePodsViolatingInterPodAntiAffinityArgs
     point: ClassVar[str] = "deschedule"
@@ -34,9 +34,8 @@ class RemovePodsViolatingInterPodAntiAffinity(Plugin[RemovePodsViolatingInterPod
         yield from scope_problems(args.namespaces, args.label_selector)
 
     def run(self) -> None:
-        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
         on_node = {
-            node.name: [pod for pod in self.handle.pods.running(node.name) if scope.holds(pod)]
+            node.name: [pod for pod in self.handle.pods.running(node.name) if self.scope.holds(pod)]
             for node in self.handle.nodes
         }
         present = _Present({node.name: node for node in self.handle.nodes}, on_node)
@@ -53,10 +52,7 @@ class RemovePodsViolatingInterPodAntiAffinity(Plugin[RemovePodsViolatingInterPod
                 if outcome is Outcome.EVICTED:
                     present.forget(pod)
 
-    def why_not(self, pod: Pod) -> str:
-        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
-        if outside:
-            return outside
+    def why_not_within(self, pod: Pod) -> str:
         if not anti_affinity_terms(pod):
             return "it has no required anti-affinity of its own"
         return "no pod that its anti-affinity selects is left close by"

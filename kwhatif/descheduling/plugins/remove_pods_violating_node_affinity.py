@@ -12,9 +12,8 @@ from kwhatif.api.core import Node, NodeAffinity, Pod
 from kwhatif.api.selectors import NodeTerm, RequiredNodeAffinity
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.node_fit import required_affinity_matches
-from kwhatif.descheduling.framework.plugin import Plugin
-from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.pod_scope import scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -24,7 +23,7 @@ class RemovePodsViolatingNodeAffinityArgs(ScopedArgs):
     node_affinity_type: tuple[str, ...] = ()
 
 
-class RemovePodsViolatingNodeAffinity(Plugin[RemovePodsViolatingNodeAffinityArgs]):
+class RemovePodsViolatingNodeAffinity(ScopedPlugin[RemovePodsViolatingNodeAffinityArgs]):
     name = "RemovePodsViolatingNodeAffinity"
     args_type = RemovePodsViolatingNodeAffinityArgs
     point: ClassVar[str] = "deschedule"
@@ -43,10 +42,7 @@ class RemovePodsViolatingNodeAffinity(Plugin[RemovePodsViolatingNodeAffinityArgs
             elif kind == _PREFERRED:
                 self._process(self._violates_preferred)
 
-    def why_not(self, pod: Pod) -> str:
-        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
-        if outside:
-            return outside
+    def why_not_within(self, pod: Pod) -> str:
         if pod.spec.affinity is None or pod.spec.affinity.node_affinity is None:
             return "it has no node affinity"
         if not self.handle.fit.fits_any(pod, self.handle.fit.rows(self.handle.nodes)):
@@ -54,23 +50,18 @@ class RemovePodsViolatingNodeAffinity(Plugin[RemovePodsViolatingNodeAffinityArgs
         return f"its node affinity has nothing against {pod.spec.node_name}"
 
     def _process(self, violation: Callable[[Pod, Node], str]) -> None:
-        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
         among = self.handle.fit.rows(self.handle.nodes)
         for node in self.handle.nodes:
             going: list[tuple[Pod, str]] = []
             for pod in self.handle.pods.running(node.name):
                 affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-                if affinity is None or not scope.holds(pod):
+                if affinity is None or not self.scope.holds(pod):
                     continue
                 reason = violation(pod, node)
                 if reason and self.handle.may_go(pod) and self.handle.fit.fits_any(pod, among):
                     going.append((pod, reason))
-            for pod, reason in going:
-                outcome = self.evict(pod, reason)
-                if outcome is Outcome.TOTAL:
-                    return
-                if outcome is Outcome.NODE:
-                    break
+            if not self.evict_from_node(going):
+                return
 
     def _violates_required(self, pod: Pod, node: Node) -> str:
         if _affinity_of(pod).required_during_scheduling_ignored_during_execution is None:

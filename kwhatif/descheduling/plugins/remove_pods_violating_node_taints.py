@@ -11,9 +11,8 @@ from typing import ClassVar
 from kwhatif.api.core import Pod, Taint
 from kwhatif.api.selectors import tolerates
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.plugin import Plugin
-from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.pod_scope import scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
 
 
 class RemovePodsViolatingNodeTaintsArgs(ScopedArgs):
@@ -24,7 +23,7 @@ class RemovePodsViolatingNodeTaintsArgs(ScopedArgs):
     included_taints: tuple[str, ...] | None = None
 
 
-class RemovePodsViolatingNodeTaints(Plugin[RemovePodsViolatingNodeTaintsArgs]):
+class RemovePodsViolatingNodeTaints(ScopedPlugin[RemovePodsViolatingNodeTaintsArgs]):
     name = "RemovePodsViolatingNodeTaints"
     args_type = RemovePodsViolatingNodeTaintsArgs
     point: ClassVar[str] = "deschedule"
@@ -36,26 +35,22 @@ class RemovePodsViolatingNodeTaints(Plugin[RemovePodsViolatingNodeTaintsArgs]):
             yield "either includedTaints or excludedTaints can be set, but not both"
 
     def run(self) -> None:
-        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
         for node in self.handle.nodes:
             taints = [taint for taint in node.spec.taints or () if self._counts(taint)]
             if not taints:
                 continue
-            pods = [pod for pod in self.handle.pods.running(node.name) if scope.holds(pod) and self.handle.may_go(pod)]
-            for pod in pods:
-                taint = _find_untolerated(pod, taints)
-                if taint is None:
-                    continue
-                outcome = self.evict(pod, f"it does not tolerate the taint {taint.text} of {node.name}")
-                if outcome is Outcome.TOTAL:
-                    return
-                if outcome is Outcome.NODE:
-                    break
+            pods = [
+                pod for pod in self.handle.pods.running(node.name) if self.scope.holds(pod) and self.handle.may_go(pod)
+            ]
+            going = (
+                (pod, f"it does not tolerate the taint {taint.text} of {node.name}")
+                for pod in pods
+                if (taint := _find_untolerated(pod, taints)) is not None
+            )
+            if not self.evict_from_node(going):
+                return
 
-    def why_not(self, pod: Pod) -> str:
-        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
-        if outside:
-            return outside
+    def why_not_within(self, pod: Pod) -> str:
         node = self.handle.pods.by_name[pod.spec.node_name or ""]
         if not any(self._counts(taint) for taint in node.spec.taints or ()):
             return f"{node.name} has no taint that counts"

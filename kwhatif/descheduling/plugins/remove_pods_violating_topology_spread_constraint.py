@@ -16,9 +16,9 @@ from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, Selector, S
 from kwhatif.cluster.types import BoolArray
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.node_fit import NO_SCHEDULE
-from kwhatif.descheduling.framework.plugin import Plugin
 from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.pod_scope import scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
 from kwhatif.golang.config_struct import Text
 
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
@@ -107,7 +107,7 @@ class _PodsByLabel:
         return found
 
 
-class RemovePodsViolatingTopologySpreadConstraint(Plugin[RemovePodsViolatingTopologySpreadConstraintArgs]):
+class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolatingTopologySpreadConstraintArgs]):
     name = "RemovePodsViolatingTopologySpreadConstraint"
     args_type = RemovePodsViolatingTopologySpreadConstraintArgs
     point: ClassVar[str] = "balance"
@@ -120,13 +120,12 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin[RemovePodsViolatingTopo
                 yield f"constraint {constraint} is not one of map[{' '.join(f'{name}:{{}}' for name in _ACTIONS)}]"
 
     def run(self) -> None:
-        scope = PodScope.of(self.args.namespaces, self.args.label_selector)
         self._eligible_nodes: dict[tuple[RequiredNodeAffinity | None, tuple[Toleration, ...] | None], list[Node]] = {}
         evictor = self.handle.evictor
         by_namespace: dict[str, list[Pod]] = {}
         for node in self.handle.nodes:
             for pod in self.handle.pods.running(node.name):
-                if scope.holds(pod) and evictor.is_evictable(pod):
+                if self.scope.holds(pod) and evictor.is_evictable(pod):
                     by_namespace.setdefault(pod.namespace, []).append(pod)
         going: dict[str, tuple[Pod, str]] = {}
         for namespace in sorted(by_namespace):
@@ -136,9 +135,8 @@ class RemovePodsViolatingTopologySpreadConstraint(Plugin[RemovePodsViolatingTopo
                     going.setdefault(pod.key, (pod, reason))
         self._evict_all(sorted(going.values(), key=lambda entry: (entry[0].namespace, entry[0].name)))
 
-    def why_not(self, pod: Pod) -> str:
-        outside = PodScope.of(self.args.namespaces, self.args.label_selector).refusal(pod)
-        return outside or "no constraint that selects it is broken, or other pods of its domain go"
+    def why_not_within(self, pod: Pod) -> str:
+        return "no constraint that selects it is broken, or other pods of its domain go"
 
     def _evict_all(self, going: Sequence[tuple[Pod, str]]) -> None:
         full: set[str] = set()

@@ -16,10 +16,10 @@ import msgspec
 
 from kwhatif.render.escape import clean
 from kwhatif.render.explain_nodes import describe_victims_of_fix, distance
+from kwhatif.render.page_spec import PodOutcomes
 from kwhatif.results.base import ClusterMap, Result
-from kwhatif.results.disruption import DrainResult
 from kwhatif.results.explain import ExplainResult, NodeReport, PodReport
-from kwhatif.results.place import Placement, PlaceResult, Score
+from kwhatif.results.place import PlaceResult, Score
 
 _LENGTHS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _IN_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -110,42 +110,21 @@ def map_data(found: ClusterMap) -> dict[str, Any]:
     }
 
 
-def placements_of(result: Result) -> tuple[Placement, ...]:
-    """Everything that was tried for this answer."""
-    match result:
-        case PlaceResult():
-            return (*result.placements, *result.replacements)
-        case DrainResult():
-            return (*result.before, *result.placements)
-        case ExplainResult():
-            return tuple(report.placement for report in result.pods)
-    return ()
-
-
-def pods_data(result: Result, nodes: Mapping[str, int]) -> dict[str, Any]:
+def pods_data(outcomes: PodOutcomes, nodes: Mapping[str, int]) -> dict[str, Any]:
     """What became of pods, as far as a map cannot tell it: why they wait, who made room for whom, and scores."""
-    placements = placements_of(result)
+    placements = outcomes.placements
     waiting = [each for each in placements if not each.good]
     victims = [(victim, each) for each in placements for victim in each.victims]
-    again = {victim.pod: victim.replacement for victim, _ in victims if victim.replacement}
-    kept: Sequence[Any] = ()
-    if isinstance(result, DrainResult):
-        again |= {each.pod: each.replacement for each in result.pods if each.replacement}
-        kept = [each for each in result.pods if each.outcome in ("blocked", "refused")]
+    again = {victim.pod: victim.replacement for victim, _ in victims if victim.replacement} | dict(outcomes.again)
     scored = [each for each in placements if each.scores][:MOST_SCORED]
     return {
         "waiting": _pairs([(each.pod, each.reason) for each in waiting]),
         "again": _pairs(list(again.items())),
         "victims": _pairs([(victim.pod, each.pod) for victim, each in victims]),
-        "kept": _pairs([(each.pod, each.reason) for each in kept]),
+        "kept": _pairs(outcomes.kept),
         "scores": {each.pod: {"node": nodes.get(each.node, -1), "scores": _scores(each.scores)} for each in scored},
         "left": max(sum(1 for each in placements if each.scores) - len(scored), 0),
     }
-
-
-def drained_nodes(result: Result) -> list[tuple[str, bool]]:
-    """The nodes that were to be emptied, and whether they are."""
-    return [(node.node, node.drained) for node in result.nodes] if isinstance(result, DrainResult) else []
 
 
 def groups_data(result: Result) -> list[dict[str, Any]]:

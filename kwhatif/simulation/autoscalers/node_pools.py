@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, NodeSpec, NodeStatus, Pod
@@ -194,7 +193,7 @@ def build_karpenter_snapshot(
         known.offered,
         known.settings,
         later.whole.get("DaemonSet", ()),
-        [to_builtins(each) for each in later.objects.list_all(PodDisruptionBudget)],
+        later.objects.list_all(PodDisruptionBudget),
     )
 
 

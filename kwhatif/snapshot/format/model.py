@@ -30,6 +30,7 @@ from kwhatif.api.times import check_times, parse_time
 from kwhatif.errors import InputError, UnreadError
 from kwhatif.snapshot.format.atomic_files import compress_file, draft_of
 from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo
+from kwhatif.snapshot.format.descheduler_info import DeschedulerInfo
 from kwhatif.snapshot.read.files import STDIN
 from kwhatif.snapshot.read.objects import Document, check_name, decoded_list, inside
 
@@ -62,9 +63,9 @@ class Snapshot:
 
     ``resource_versions`` maps a kind to the version of the list it was read from, ``inconsistencies`` says what changed
     while the lists were read, ``dropped`` names the fields of pod templates that were left out ("env"), ``redacted``
-    tells whether the names are made up, ``edits`` what was changed by what-if edits, in words. ``scheduler`` and
-    ``autoscaler`` are what is known of the cluster's own. ``age`` is only that of one of a live cluster, in seconds,
-    when a question was asked.
+    tells whether the names are made up, ``edits`` what was changed by what-if edits, in words. ``scheduler``,
+    ``autoscaler`` and ``descheduler`` are what is known of the cluster's own. ``age`` is only that of one of a live
+    cluster, in seconds, when a question was asked.
     """
 
     objects: Objects = field(default_factory=Objects)
@@ -82,6 +83,7 @@ class Snapshot:
     edits: list[str] = field(default_factory=list)
     scheduler: SchedulerInfo | None = None
     autoscaler: AutoscalerInfo | None = None
+    descheduler: DeschedulerInfo | None = None
     age: int | None = None
 
     def copy(self) -> Snapshot:
@@ -119,6 +121,7 @@ class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
     edits: list[str] | None = None
     scheduler: SchedulerInfo | None = None
     autoscaler: AutoscalerInfo | None = None
+    descheduler: DeschedulerInfo | None = None
 
 
 class _JsonEnvelope(msgspec.Struct):

@@ -3,12 +3,13 @@
 kubeadm runs kube-scheduler as a static pod whose command line tells its image and feature gates; its configuration is a
 file on the node, which cannot be read from here. Managed control planes show nothing at all.
 
-The two ConfigMaps of cluster-autoscaler, wherever it runs: asked for by name, so that no other is seen.
+The two ConfigMaps of cluster-autoscaler, and that of the descheduler, wherever they run: asked for by name, so that no
+other is seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +17,8 @@ import msgspec
 from kwhatif.api.decode import decode_json
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, AutoscalerInfo, ConfigMap, with_config_map
+from kwhatif.snapshot.format.descheduler_info import CONFIG_MAPS as POLICIES
+from kwhatif.snapshot.format.descheduler_info import DeschedulerInfo, with_descheduler_policy
 from kwhatif.snapshot.format.model import SchedulerInfo
 from kwhatif.snapshot.live.requests import RequestRefused, RetryingClient
 from kwhatif.snapshot.read.files import Text
@@ -148,13 +151,26 @@ class _ConfigMaps(msgspec.Struct):
 def read_autoscaler(asker: RetryingClient) -> AutoscalerInfo | None:
     """What they say; None if there are none, or if they may not be read. Raises ClusterError."""
     info: AutoscalerInfo | None = None
-    for name in CONFIG_MAPS:
+    for each in _config_maps_of(asker, CONFIG_MAPS):
+        info = with_config_map(info, each)
+    return info
+
+
+def read_descheduler(asker: RetryingClient) -> DeschedulerInfo | None:
+    """The descheduler's policy; None if there is none, or if it may not be read. Raises ClusterError."""
+    info: DeschedulerInfo | None = None
+    for each in _config_maps_of(asker, POLICIES):
+        info = with_descheduler_policy(info, each)
+    return info
+
+
+def _config_maps_of(asker: RetryingClient, names: Sequence[str]) -> Iterator[ConfigMap]:
+    """The ConfigMaps of these names in all namespaces, as far as they may be read."""
+    for name in names:
         params = {"fieldSelector": f"metadata.name={name}"}
         try:
             body = asker.get("/api/v1/configmaps", params, what=f"ConfigMap {name}")
             found = decode_json(body, _ConfigMaps).items or []
         except (InputError, RequestRefused):
             continue
-        for each in sorted(found, key=lambda each: each.metadata.namespace or ""):
-            info = with_config_map(info, each)
-    return info
+        yield from sorted(found, key=lambda each: each.metadata.namespace or "")

@@ -25,7 +25,7 @@ from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolume
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.results.amounts import format_some
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.live.control_plane import read_autoscaler, read_scheduler
+from kwhatif.snapshot.live.control_plane import read_autoscaler, read_descheduler, read_scheduler
 from kwhatif.snapshot.live.listing import Listing, ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
 from kwhatif.snapshot.live.requests import Discovery, RequestRefused, RetryingClient
@@ -175,6 +175,7 @@ def read_cluster(
     snapshot.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     snapshot.inconsistencies = [one.text for one in found]
     snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
+    snapshot.descheduler = read_descheduler(asker)
     refused = sorted(kind for kind, listing in listings.items() if listing.unreadable and not listing.missing)
     return DumpResult(snapshot, notes, refused)
 

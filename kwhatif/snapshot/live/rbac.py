@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.api.kinds import LASTING, READ_KINDS
-from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS
+from kwhatif.snapshot.format import autoscaler_info, descheduler_info
 
 _GROUP = "rbac.authorization.k8s.io"
 
@@ -21,7 +21,8 @@ def rights(
     watch: bool = False,
     usage: bool = False,
 ) -> list[dict[str, Any]]:
-    """A ClusterRole that lets every kind that is read be listed, the autoscaler's own ConfigMaps, and nothing else.
+    """A ClusterRole that lets every kind that is read be listed, the ConfigMaps of autoscaler and descheduler, and
+    nothing else.
 
     To ``watch``, as a recording does, takes another verb, and Events as another kind; ``usage`` is that of pods.
     With a ``service_account`` (NAMESPACE/NAME) also what binds them together, with a ``config_map``
@@ -37,7 +38,8 @@ def rights(
         for group, names in sorted(plurals.items())
     ]
     # A list that is restricted to one name needs the right for that name alone.
-    rules.append({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [*CONFIG_MAPS], "verbs": ["list"]})
+    names = [*autoscaler_info.CONFIG_MAPS, *descheduler_info.CONFIG_MAPS]
+    rules.append({"apiGroups": [""], "resources": ["configmaps"], "resourceNames": names, "verbs": ["list"]})
     made = [_object("ClusterRole", name, rules=rules)]
     if service_account:
         made.append(_binding("ClusterRole", name, service_account))

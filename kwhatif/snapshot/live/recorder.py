@@ -19,7 +19,7 @@ import msgspec
 from kwhatif.api.kinds import LASTING, Kind, kind_named
 from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import KIND, Metadata
-from kwhatif.snapshot.live.control_plane import read_autoscaler, read_scheduler
+from kwhatif.snapshot.live.control_plane import read_autoscaler, read_descheduler, read_scheduler
 from kwhatif.snapshot.live.dump import AT_A_TIME, DumpOptions, version_of
 from kwhatif.snapshot.live.listing import ListReader, Progress
 from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
@@ -170,6 +170,7 @@ class Recorder:
             kubernetes_version=version,
             scheduler=scheduler,
             autoscaler=read_autoscaler(asker),
+            descheduler=read_descheduler(asker),
         )
         tape.cluster(head)
         served = Discovery(asker)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kwhatif.api.core import Node, Pod
+import kwhatif
+from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.deschedule.compare_policies import ComparePolicies
@@ -18,6 +21,7 @@ from kwhatif.commands.deschedule.explain_pods import ExplainDescheduling
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.commands.deschedule.run import Deschedule
+from kwhatif.commands.page import html_page
 from kwhatif.errors import InputError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
@@ -25,6 +29,7 @@ from kwhatif.simulation.question import Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import node
 from tests.commands.drain.test_drain import budget, web
+from tests.render.html.html_reading import Page, column
 
 HEAD = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
 
@@ -40,7 +45,7 @@ LOW = policy("LowNodeUtilization", thresholds={"cpu": 20}, targetThresholds={"cp
 def descheduled(
     nodes: Sequence[Node],
     pods: Sequence[Pod],
-    chosen: dict[str, Any],
+    chosen: dict[str, Any] | str,
     budgets: Sequence[PodDisruptionBudget] = (),
     **options: Any,
 ) -> DescheduleResult:
@@ -259,3 +264,114 @@ def test_cycles_come_to_rest_or_the_pods_that_move_for_ever_are_named(
     for pod in found.pods:
         assert pod.outcome in ("moved", "returned", "pending")
         assert pod.replacement
+
+
+def config_map(name: str, text: str, namespace: str = "kube-system") -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"policy.yaml": text}}
+
+
+CLUSTER_POLICIES = {
+    "the chart's ConfigMap": config_map("descheduler", json.dumps(LOW)),
+    "one named by its release": config_map("nightly-descheduler", json.dumps(LOW), "tools"),
+    "that of the manifests": config_map("descheduler-policy-configmap", json.dumps(LOW)),
+    "that of OpenShift's operator": config_map("cluster", json.dumps(LOW), "openshift-kube-descheduler-operator"),
+}
+
+
+@pytest.mark.parametrize("name", CLUSTER_POLICIES)
+def test_without_a_file_the_policy_is_that_of_the_snapshot(name: str, tmp_path: Path) -> None:
+    found = CLUSTER_POLICIES[name]
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": each}} for each in ("a", "b")]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, found]}))
+    result = kwhatif.deschedule(snapshot=str(file), policy="default")
+    meta = found["metadata"]
+    assert result.policy == f"ConfigMap {meta['namespace']}/{meta['name']}, policy.yaml"
+
+
+def test_without_any_policy_it_is_said_what_to_do() -> None:
+    with pytest.raises(InputError, match="expected a ConfigMap with the DeschedulerPolicy, found none"):
+        descheduled([node("n1")], [], "")
+
+
+POLICY_FILES = {
+    "values of the chart": {"deschedulerPolicy": {"profiles": LOW["profiles"]}, "kind": "Deployment"},
+    "values of a chart that has the descheduler's in it": {
+        "descheduler": {"deschedulerPolicy": {"profiles": LOW["profiles"]}},
+        "replicaCount": 1,
+    },
+    "a list of ConfigMaps as kubectl prints it": {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [config_map("other", "a: 1"), config_map("descheduler", json.dumps(LOW))],
+    },
+}
+
+
+@pytest.mark.parametrize("name", POLICY_FILES)
+def test_policies_are_read_as_they_are_kept(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(json.dumps(POLICY_FILES[name]))
+    found = descheduled([node("a"), node("b")], [web("web-1-a", "a", cpu="3")], str(file))
+    assert [pod.plugin for pod in found.pods] == ["LowNodeUtilization"]
+
+
+def test_the_page_follows_a_pod_to_the_last_that_is_made_in_its_place() -> None:
+    found = descheduled([node("a"), node("b")], [web("web-1-a", "a", cpu="3")], LOW, until_quiet=True)
+    data = Page(html_page(found)).data
+    assert data["question"] == "deschedule"
+    assert data["verdict"]["tone"] == "bad"
+    again = data["pods"]["again"]
+    assert dict(zip(column(again["pod"]), column(again["of"]), strict=True)) == {
+        "default/web-1-a": "default/web-1-r2",
+        "default/web-1-r1": "default/web-1-r2",
+    }
+
+
+def test_it_is_told_whether_evictions_help() -> None:
+    pods = [web("web-1-a", "n1"), web("web-1-b", "n1")]
+    found = descheduled([node("n1"), node("n2")], pods, policy(), until_quiet=True)
+    assert found.balance is not None
+    measures = {each.name: (each.before, each.after) for each in found.balance.measures}
+    assert measures["duplicates"] == (1, 0)
+    assert measures["nodes in use"] == (1, 2)
+    assert measures["cpu requested, deviation over nodes"][1] == 0.0
+    assert "duplicates" in {each.name for each in found.balance.better}
+
+
+def test_a_pod_that_moves_for_ever_leaves_nothing_better() -> None:
+    found = descheduled([node("a"), node("b")], [web("web-1-a", "a", cpu="3")], LOW, until_quiet=True)
+    assert found.balance is not None
+    assert (found.balance.better, found.balance.worse) == ((), ())
+
+
+def test_without_evictions_nothing_is_compared() -> None:
+    assert descheduled([node("a"), node("b")], [], LOW).balance is None
+
+
+GROUPS = """
+apiVersion: kwhatif.dev/v1
+kind: NodeGroups
+groups:
+- {name: web, min: 1, max: 3, nodes: {labels: {pool: web}}, price: 0.1}
+"""
+
+
+def test_with_autoscalers_the_node_that_was_emptied_goes_and_it_is_told_if_it_would_go_anyway(tmp_path: Path) -> None:
+    file = tmp_path / "groups.yaml"
+    file.write_text(GROUPS)
+    objects = Objects()
+    old = "2026-10-01T00:00:00Z"
+    for name in ("a", "b"):
+        made = node(name, labels={"pool": "web"}, taints=["old:NoSchedule"] if name == "b" else ())
+        status = replace(made.status, conditions=[Condition(type="Ready", status="True")])
+        objects.add(replace(made, metadata=replace(made.metadata, creation_timestamp=old), status=status))
+    objects.add(web("web-1-b", "b", cpu="2500m"))
+    objects.put_if_any(PodDisruptionBudget, ())
+    snapshot = Snapshot(objects=objects, taken_at="2026-11-01T00:00:00Z", kubernetes_version="1.35")
+    case = Scenario(Inputs(snapshot, autoscale=[str(file)]), SchedulerOptions(policy="default"))
+    found = ask(Deschedule(policy("RemovePodsViolatingNodeTaints", "deschedule")), case)
+    assert [(pod.pod, pod.lands_on) for pod in found.pods] == [("default/web-1-b", "a")]
+    (gone,) = found.removed_nodes
+    assert (gone.node, gone.group, gone.empty, gone.anyway, gone.cost) == ("b", "web", True, False, 73.0)

@@ -24,7 +24,8 @@ from tests.builders import node
 from tests.commands.gate.judging import NOON, Given, manifests, new, snapshot_of
 
 RULES = {
-    *("fidelity", "fits-at-max", "fits-without", "headroom", "limits", "new-nodes", "pinned", "pool-upgrade"),
+    *("evicted-again", "fidelity", "fits-at-max", "fits-without", "headroom", "limits", "new-nodes", "pinned"),
+    "pool-upgrade",
     *("preempts", "quota", "request-vs-usage", "rollout-deadlock", "scale-up", "score-margin", "single-node"),
     *("snapshot-age", "spread", "unschedulable"),
 }

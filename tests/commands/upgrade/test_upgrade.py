@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.drain.run import Drain
+from kwhatif.commands.page import page_data
 from kwhatif.commands.upgrade.result import UpgradeResult
 from kwhatif.commands.upgrade.run import PlanOptions, Upgrade
 from kwhatif.errors import UsageError
@@ -195,3 +197,96 @@ def test_one_node_without_surge_is_a_drain_and_a_new_node() -> None:
     assert found.nodes[0].evicted == drained.nodes[0].evicted
     assert {p.pod: p.node for p in found.placements} == {p.pod: p.node for p in drained.placements}
     assert found.time == (found.nodes[0].deleted or 0.0) + 120
+
+
+def test_the_page_shows_the_pool_over_time_and_the_map_without_nodes_that_have_left() -> None:
+    snapshot = snapshot_of(pool(2), replicas(2, 2))
+    question = Upgrade("pool=old", "surge")
+    found = ask(question, Scenario(Inputs(snapshot, with_map=True), SchedulerOptions(policy="default")))
+    data = page_data(found)["pool"]
+    assert (data["size"], data["end"]) == (2, 300)
+    assert list(zip(data["time"], data["old"], data["new"], strict=True)) == [
+        *((0, 2, 0), (120, 2, 1), (150, 1, 1), (270, 1, 2), (300, 0, 2)),
+    ]
+    assert data["nodes"] == [["old-0", 120, 150, 150], ["old-1", 270, 300, 300]]
+    mapped = found.cluster_map
+    assert mapped is not None
+    where = {pod.pod: [mapped.nodes[at].node if at >= 0 else "" for at in pod.at] for pod in mapped.pods}
+    assert where["default/web-1-0"] == ["old-0", ""]
+    assert where[found.replacements["default/web-1-0"]][0] == ""
+
+
+def test_an_upgrade_that_fails_is_told_until_it_fails() -> None:
+    found = upgraded(snapshot_of(pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]), "eks")
+    assert found.moments[-1].time == found.time
+
+
+DELETE_POLICIES = {
+    "Random prefers no node, which comes to the order of names": ("Random", ["old-0", "old-1", "old-2"]),
+    "Newest": ("Newest", ["old-2", "old-0", "old-1"]),
+    "Oldest": ("Oldest", ["old-1", "old-0", "old-2"]),
+}
+
+
+@pytest.mark.parametrize("name", DELETE_POLICIES)
+def test_cluster_api_deletes_machines_in_the_order_of_its_policy(name: str) -> None:
+    policy, order = DELETE_POLICIES[name]
+    days = {"old-0": 5, "old-1": 1, "old-2": 9}
+    nodes = [
+        replace(each, metadata=replace(each.metadata, creation_timestamp=f"2026-10-0{days[each.name]}T00:00:00Z"))
+        for each in pool(3)
+    ]
+    found = upgraded(snapshot_of(nodes), "capi", delete_policy=policy)
+    assert sorted((each.deleted, each.node) for each in found.nodes) == [
+        (found.nodes[place].deleted, name) for place, name in enumerate(order)
+    ]
+
+
+def test_a_delete_policy_is_cluster_apis_alone() -> None:
+    with pytest.raises(UsageError, match="--delete-policy is Cluster API's, and not for eks"):
+        upgraded(snapshot_of(pool(1)), "eks", delete_policy="Oldest")
+
+
+def test_the_peak_of_money_and_what_is_paid_more_are_told_if_prices_are() -> None:
+    machine = "node.kubernetes.io/instance-type"
+    nodes = [node(f"old-{i}", labels={**POOL, machine: "m.large"}) for i in range(2)]
+    found = upgraded(snapshot_of(nodes, replicas(2, 2)), prices=lambda each: 0.6)
+    assert found.cost is not None
+    # A machine more for 150 s, twice: from when it is asked for until an old one goes.
+    assert (found.cost.usual, found.cost.peak, found.cost.more) == (1.2, 1.8, round(300 * 0.6 / 3600, 4))
+
+
+def test_without_a_price_there_is_no_sum() -> None:
+    found = upgraded(snapshot_of(pool(1)), prices=lambda each: None)
+    assert found.cost is not None
+    assert (found.cost.more, found.cost.unknown) == (None, ("none",))
+
+
+GROUPS = """
+apiVersion: kwhatif.dev/v1
+kind: NodeGroups
+groups:
+- name: extra
+  min: 0
+  max: 2
+  price: 0.1
+  template:
+    capacity: {cpu: 4, memory: 8Gi, pods: 30}
+    labels: {pool: extra}
+"""
+
+
+def test_autoscalers_bring_nodes_for_pods_that_a_drain_leaves_without_one(tmp_path: Path) -> None:
+    file = tmp_path / "groups.yaml"
+    file.write_text(GROUPS)
+    snapshot = snapshot_of(pool(2), replicas(2, 2, cpu="3"))
+    question = Upgrade("pool=old", "surge", PlanOptions(surge="0", unavailable="1"), provision=600.0)
+    case = Scenario(Inputs(snapshot, autoscale=[str(file)], provision=60.0), SchedulerOptions(policy="default"))
+    found = ask(question, case)
+    assert (found.outcome, found.homeless) == ("done", ())
+    assert found.scale_up is not None
+    (added,) = found.scale_up.nodes
+    # The node that replaces the first is ten minutes away, that of the group a minute.
+    assert (added.group, added.time) == ("extra", 60)
+    assert (found.pending[0].since, found.pending[0].until) == (0, 60)
+    assert [entry.time for entry in found.timeline if entry.what == "a node of an autoscaler is ready"] == [60]

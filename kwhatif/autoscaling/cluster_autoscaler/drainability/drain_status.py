@@ -9,39 +9,39 @@ Upstream: cluster-autoscaler/core/scaledown/pdb/basic.go.
 
 from __future__ import annotations
 
-import contextlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import count
 
-from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
 from kwhatif.cluster.shapes import PodInfo, PodShape
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
 
 
 class RemainingBudgets:
-    """How many more pods each budget lets go."""
+    """How many more pods each budget lets go.
+
+    Other than the eviction API, cluster-autoscaler lets a pod of several budgets go if all of them do, counts unready
+    pods like ready ones, and gives nothing back: its removals are planned, and nobody becomes ready meanwhile.
+    """
 
     def __init__(self, budgets: Sequence[PodDisruptionBudget]) -> None:
-        self._budgets: list[tuple[str, Selector]] = []
-        self._left: list[int] = []
-        for budget in budgets:
-            # One with a selector that no API server stores selects no pod.
-            with contextlib.suppress(SelectorError):
-                self._budgets.append((budget.namespace, Selector.from_label_selector(budget.spec.selector)))
-                self._left.append(budget.status.disruptions_allowed or 0)
+        numbers = count()
+        self._selected = SelectedBudgets(
+            budgets, lambda budget: (next(numbers), budget.status.disruptions_allowed or 0)
+        )
+        self._left = [allowed for _, allowed in self._selected.values]
         self._about: dict[int, list[int]] = {}
 
     def budgets_of(self, shape: PodShape) -> list[int]:
         """The numbers of the budgets that select pods of this shape."""
         found = self._about.get(shape.index)
         if found is None:
-            found = self._about[shape.index] = [
-                number
-                for number, (namespace, selector) in enumerate(self._budgets)
-                if namespace == shape.namespace and selector.matches(shape.labels)
-            ]
+            selected = self._selected.of(shape.namespace, shape.labels)
+            found = self._about[shape.index] = [number for number, _ in selected]
         return found
 
     def allows(self, shape: PodShape) -> bool:
@@ -50,11 +50,8 @@ class RemainingBudgets:
 
     def allows_all(self, pods: Sequence[PodInfo]) -> bool:
         """Whether they let all these pods go at the same time."""
-        counts: dict[int, int] = {}
-        for pod in pods:
-            for number in self.budgets_of(pod.shape):
-                counts[number] = counts.get(number, 0) + 1
-        return all(count <= self._left[number] for number, count in counts.items())
+        taken: Counter[int] = Counter(number for pod in pods for number in self.budgets_of(pod.shape))
+        return all(much <= self._left[number] for number, much in taken.items())
 
     def take(self, pods: Sequence[PodInfo]) -> None:
         """These pods go."""

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import replace
 
-from kwhatif.api.core import Node, Pod, PodStatus
+from kwhatif.api.core import Node
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.upgrade.replacement import Replacement
@@ -46,7 +45,7 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         units = list(self.units(context))
         self.checked = 0
-        snapshot = _as_left(context)
+        snapshot = context.snapshot_after
         pools: dict[str, list[Node]] = {}
         for node in context.cluster.columns.given:
             pools.setdefault(pool_of(node, self.given.pool_label), []).append(node)
@@ -80,21 +79,3 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
         names = add_new_nodes(draft, nodes, NodeChanges())
         plan = plan_of(self.given.strategy, len(nodes), zones)
         return replace_pool(context.session.with_snapshot(draft.snapshot), names, plan)
-
-
-def _as_left(context: Context) -> Snapshot:
-    """The cluster as the change leaves it."""
-    snapshot = context.snapshot.copy()
-    names = context.cluster.columns.names
-    # Pods that have a node run there by the time that the pool is upgraded.
-    bound = [
-        replace(
-            info.pod,
-            spec=replace(info.pod.spec, node_name=names[row]),
-            status=info.pod.status if info.pod.status.phase == "Running" else PodStatus(phase="Running"),
-        )
-        for info, row in context.cluster.pods()
-    ]
-    snapshot.objects.put(Pod, bound)
-    snapshot.objects.put(Node, list(context.cluster.columns.given))
-    return snapshot

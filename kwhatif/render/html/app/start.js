@@ -12,6 +12,7 @@ main.append(...[
   CLUSTER && CLUSTER.states.length > 1 ? flowsPart : null,
   GIVEN.story.time ? storyPart : null,
   GIVEN.curves ? curvesPart : null,
+  GIVEN.pool ? poolPart : null,
   GIVEN.sizing && GIVEN.sizing.points.length ? sizingPart : null,
   ...GIVEN.sections.map((section) => () => sectionPart(section)),
   standsOnPart,

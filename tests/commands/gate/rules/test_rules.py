@@ -403,11 +403,18 @@ def test_gaps_that_touch_a_pod_of_the_change_are_findings_unless_they_are_accept
 
 def test_a_budget_that_allows_nothing_makes_the_upgrade_of_the_pool_hang() -> None:
     snapshot = three()
-    snapshot.objects.add(budget("web", select(app="web"), namespace="shop"))
+    snapshot.objects.add(budget("web", select(app="web"), namespace="shop", least=2))
     result = ask("pool-upgrade", snapshot, new("Deployment", "web", 2))
     finding = only(result.findings)
     assert finding.title == "the upgrade of pool <none> hangs on it"
     assert "cannot be evicted from" in finding.message
+
+
+def test_a_budget_counts_the_pods_that_the_change_leaves_whatever_its_status_said_before() -> None:
+    snapshot = three()
+    snapshot.objects.add(budget("web", select(app="web"), namespace="shop", allowed=1))
+    result = ask("pool-upgrade", snapshot, new("Deployment", "web", 1))
+    assert only(result.findings).title == "the upgrade of pool <none> hangs on it"
 
 
 def test_a_pool_whose_budgets_allow_it_is_replaced_on_paper() -> None:

@@ -15,10 +15,26 @@ from kwhatif.api.core import Pod
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.scheduling.eviction_budgets import is_ready
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
+
+
+def drop_stale_statuses(
+    budgets: Iterable[PodDisruptionBudget], changed: Iterable[Pod]
+) -> Iterator[PodDisruptionBudget]:
+    """The budgets; those that select one of the pods that came, went or moved lose the status of before."""
+    stale: set[tuple[str, str]] = set()
+    selected = SelectedBudgets(budgets, lambda budget: budget)
+    for pod in changed:
+        stale.update((each.namespace, each.name) for each in selected.of(pod.namespace, pod.metadata.labels or {}))
+    for budget in budgets:
+        yield (
+            replace(budget, status=PodDisruptionBudgetStatus()) if (budget.namespace, budget.name) in stale else budget
+        )
 
 
 def with_statuses(budgets: Iterable[PodDisruptionBudget], pods: Sequence[Pod]) -> Iterator[PodDisruptionBudget]:
-    """The budgets; those without a status get one for these pods, all of which that run count as healthy."""
+    """The budgets; those without a status get one, for which pods on a node are healthy if they are ready."""
     for budget in budgets:
         yield budget if budget.status.disruptions_allowed is not None else _with_status(budget, pods)
 
@@ -35,7 +51,7 @@ def _with_status(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> PodDisrupt
         and (pod.status.phase or "") not in FINISHED
         and selector.matches(pod.metadata.labels or {})
     ]
-    expected, healthy = len(selected), sum(bool(pod.spec.node_name) for pod in selected)
+    expected, healthy = len(selected), sum(bool(pod.spec.node_name) and is_ready(pod) for pod in selected)
     spec = budget.spec
     if spec.max_unavailable is not None:
         desired = max(expected - _resolve_share(spec.max_unavailable, expected), 0)

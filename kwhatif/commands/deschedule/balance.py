@@ -1,0 +1,62 @@
+"""Whether evictions help: how full nodes are, how evenly, and how pods of one owner lie, before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.commands.deschedule.result import Balance, Measure
+from kwhatif.results.diff import ClusterUse, Use
+from kwhatif.simulation.cluster_use import skews_of, use_of
+
+_RESOURCES = ("cpu", "memory")
+
+
+@dataclass(frozen=True)
+class BalanceObservation:
+    """How a cluster lies at one moment. ``duplicates`` are pods beside another one of their owner on the same node,
+    ``skews`` by workload the pods of its fullest zone minus those of its emptiest."""
+
+    use: ClusterUse
+    duplicates: int
+    skews: dict[str, int]
+
+
+def observe_balance(cluster: Cluster) -> BalanceObservation:
+    return BalanceObservation(use_of(cluster), _count_duplicates(cluster), skews_of(cluster))
+
+
+def compare_balance(before: BalanceObservation, after: BalanceObservation) -> Balance:
+    """Both moments side by side; a workload's skew counts if it lies otherwise than before."""
+    return Balance(measures=tuple(_measures(before, after)))
+
+
+def _measures(before: BalanceObservation, after: BalanceObservation) -> Iterator[Measure]:
+    for resource in _RESOURCES:
+        was, now = _use(before.use, resource), _use(after.use, resource)
+        if was is not None and now is not None:
+            maximum, deviation = (f"{resource} requested, {of}" for of in ("fullest node", "deviation over nodes"))
+            yield Measure(name=maximum, before=was.maximum, after=now.maximum, unit="%")
+            yield Measure(name=deviation, before=was.deviation, after=now.deviation, unit="%")
+    yield Measure(name="nodes in use", before=before.use.used, after=after.use.used)
+    yield Measure(name="duplicates", before=before.duplicates, after=after.duplicates)
+    yield Measure(name="skew over zones, all workloads", before=_total_skew(before), after=_total_skew(after))
+
+
+def _use(use: ClusterUse, resource: str) -> Use | None:
+    return next((each for each in use.resources if each.resource == resource), None)
+
+
+def _total_skew(observed: BalanceObservation) -> int:
+    return sum(observed.skews.values())
+
+
+def _count_duplicates(cluster: Cluster) -> int:
+    counts: Counter[tuple[str, str, str, int]] = Counter()
+    for info, row in cluster.pods():
+        owner = info.shape.controller
+        if owner is not None and owner.kind != "DaemonSet":
+            counts[info.shape.namespace, owner.kind, owner.name, row] += 1
+    return sum(count - 1 for count in counts.values())
