@@ -62,9 +62,13 @@ def test_the_pods_of_a_workload_that_wait_are_placed_together_and_the_others_ask
     assert 0 < workload.together < 12
     assert isinstance(result.outcome, Outcome)
     assert len(result.outcome.pending) >= 12 - workload.together
-    assert [report.runs_on for report in result.pods] == ["", "ant-1", "bee-1"]
-    told = run("explain", "replicaset/web", "--snapshot", CLUSTER).lines[0]
-    assert told == "2 pods run; asked today, 1 would stay, 1 would go elsewhere."
+    first, *running = result.pods
+    assert not first.runs_on
+    assert all(report.runs_on for report in running)
+    assert sum(1 + len(report.alike) for report in running) == 2
+    web, report = (run("explain", f"replicaset/{name}", "--snapshot", CLUSTER).lines[0] for name in ("web", "report"))
+    assert web == "2 pods run; asked today, 2 would stay."
+    assert report == "2 pods run; asked today, 2 would go elsewhere."
 
 
 def asked(result: ExplainResult) -> list[str]:

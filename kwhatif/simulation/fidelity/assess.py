@@ -31,7 +31,7 @@ from kwhatif.simulation.fidelity.gaps import (
     unattempted_gaps,
     update_gaps,
 )
-from kwhatif.simulation.fidelity.ungrouped import ungrouped_gaps
+from kwhatif.simulation.fidelity.ungrouped import one_round_gaps, ungrouped_gaps
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.versions import minor_of
 
@@ -104,6 +104,7 @@ class RunRecord:
     ``others`` names unknown kinds of the input, ``evicted`` pods that were sent away on purpose, besides the
     victims of ``placements``. ``more``: the pods come on top of those that their workloads have. If not all pods are
     asked ``about``, what touches others does not count. ``by_group``: members of groups were scheduled together.
+    ``not_retried`` pods (``namespace/name``) might find a node now, and were tried before that.
     """
 
     session: Session
@@ -115,6 +116,7 @@ class RunRecord:
     more: bool = False
     about: Collection[str] | None = None
     by_group: bool = False
+    not_retried: Sequence[str] = ()
 
 
 def assess(basis: RunRecord) -> Fidelity:
@@ -126,6 +128,7 @@ def assess(basis: RunRecord) -> Fidelity:
         *_pod_gaps(session, asked),
         *unattempted_gaps(session, asked),
         *ungrouped_gaps(session, asked, by_group=basis.by_group),
+        *one_round_gaps(basis.not_retried),
         *_budget_gap(session, basis.placements, basis.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),

@@ -1,4 +1,7 @@
-"""Members of groups that an answer takes one by one, though the scheduler takes them up together."""
+"""Members of groups that an answer takes one by one, though the scheduler takes them up together.
+
+And pods that are not tried again, since groups are scheduled in one round.
+"""
 
 from __future__ import annotations
 
@@ -19,4 +22,14 @@ def ungrouped_gaps(session: Session, asked: Sequence[PodToSchedule], *, by_group
             what="pods of groups are taken one by one, each waiting at Permit for the quorum",
             effect="whether a group runs as a whole, and in which domain, is what `kwhatif place` tells",
             pods=members,
+        )
+
+
+def one_round_gaps(pods: Sequence[str]) -> Iterator[Gap]:
+    """A gap for pods without a node that might find one now, where everybody was tried in one round."""
+    if pods:
+        yield Gap(
+            what="where there are groups, everybody is tried in one round",
+            effect="a pod that found no node is not tried again, though things have changed for it since",
+            pods=tuple(pods),
         )

@@ -128,6 +128,13 @@ def _left(run: PlacementRun, asked: Sequence[PodToSchedule]) -> list[Pod]:
     return [pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items()]
 
 
+def _not_retried(session: Session, run: PlacementRun) -> tuple[str, ...]:
+    """The pods that were tried too early, beside groups, which are scheduled in one round."""
+    if not run.groups or not would_move(session, run):
+        return ()
+    return tuple(taken.asked.pod.key for taken in run.tried_too_early())
+
+
 def _step_by_step(
     session: Session,
     asked: Sequence[PodToSchedule],
@@ -147,7 +154,15 @@ def _step_by_step(
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, after.session, placements)
     return Placed(
-        basis=RunRecord(session, asked, placements, others, rollouts, by_group=bool(run.groups)),
+        basis=RunRecord(
+            session,
+            asked,
+            placements,
+            others,
+            rollouts,
+            by_group=bool(run.groups),
+            not_retried=_not_retried(after.session, run),
+        ),
         end=FinalState(after.session, after.left, run.removed),
         groups=tuple(run.groups),
         rollouts=plans,
