@@ -175,6 +175,8 @@ def read_cluster(
     snapshot.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     snapshot.inconsistencies = [one.text for one in found]
     snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
+    if wanted.usage and listings["PodMetrics"].missing:
+        notes.append("the cluster does not serve metrics.k8s.io: what pods use is not in the snapshot")
     refused = sorted(kind for kind, listing in listings.items() if listing.unreadable and not listing.missing)
     return DumpResult(snapshot, notes, refused)
 
