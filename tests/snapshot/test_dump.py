@@ -449,3 +449,44 @@ def test_the_names_are_not_kept_where_the_snapshot_is(tmp_path: Path) -> None:
     out = str(tmp_path / "c.json")
     line = refused("snapshot", "dump", "-o", out, "--redact", "--translation", out)
     assert line == "--translation and -o name the same file: one is private, the other is to be shared"
+
+
+# --- what pods use
+
+
+def pod_metrics(*pods: tuple[str, str]) -> Answer:
+    items = [
+        {
+            "metadata": {"name": name, "namespace": namespace, "labels": {"app": "a"}},
+            "timestamp": "2026-11-20T08:00:00Z",
+            "window": "15s",
+            "containers": [{"name": "main", "usage": {"cpu": "12345678n", "memory": "20480Ki"}}],
+        }
+        for namespace, name in pods
+    ]
+    return Answer(
+        200, {"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items}
+    )
+
+
+def test_what_pods_use_is_read_where_it_is_asked_for(server: ApiServer, tmp_path: Path) -> None:
+    path = "/apis/metrics.k8s.io/v1beta1/pods"
+    bound = [pod for pod in dumped(server, tmp_path).objects.list_all(Pod) if pod.spec.node_name][:2]
+    assert not server.asked(path)
+    # A server that does not say which groups it has is asked for all of them.
+    server.fail("/apis", Answer(403), times=9)
+    server.fail(path, pod_metrics(*((pod.namespace, pod.name) for pod in bound)), times=9)
+    snapshot = dumped(server, tmp_path, "--usage")
+    found = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in snapshot.whole["PodMetrics"]}
+    assert found.keys() == {(pod.namespace, pod.name) for pod in bound}
+    assert all(
+        each["containers"] == [{"name": "main", "usage": {"cpu": "12345678n", "memory": "20480Ki"}}]
+        for each in found.values()
+    )
+
+
+def test_a_cluster_without_metrics_is_dumped_without_what_pods_use(server: ApiServer, tmp_path: Path) -> None:
+    ran = dump(server, tmp_path, "--usage")
+    assert ran.code == 0
+    assert "note: the cluster does not serve metrics.k8s.io: what pods use is not in the snapshot" in ran.err
+    assert not load_snapshot([str(tmp_path / "cluster.json")]).whole.get("PodMetrics")

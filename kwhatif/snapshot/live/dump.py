@@ -176,6 +176,8 @@ def read_cluster(
     snapshot.inconsistencies = [one.text for one in found]
     snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
     snapshot.descheduler = read_descheduler(asker)
+    if wanted.usage and listings["PodMetrics"].missing:
+        notes.append("the cluster does not serve metrics.k8s.io: what pods use is not in the snapshot")
     refused = sorted(kind for kind, listing in listings.items() if listing.unreadable and not listing.missing)
     return DumpResult(snapshot, notes, refused)
 

@@ -52,6 +52,22 @@ def test_what_binds_is_proven_by_asking_again_with_no_end_of_it(story: str, reso
     assert (bound.resource, bound.nodes_freed) == (resource, freed)
 
 
+def test_karpenter_consolidates_by_the_new_requests(tmp_path: Path) -> None:
+    home = SAMPLES.parent / "karpenter"
+    pods = ("web-1", "web-2", "api-1", "api-2", "report-1", "batch-1")
+    usage = tmp_path / "usage.txt"
+    rows = [f"shop {pod} main 50m 100Mi" for pod in pods]
+    usage.write_text("\n".join(["NAMESPACE POD NAME CPU(cores) MEMORY(bytes)", *rows]))
+    catalogue = str(home / "catalogue.yaml")
+    result = kwhatif.rightsize(snapshot=str(home / "cluster.yaml"), usage=usage, autoscale=catalogue)
+    # Today it replaces on-demand nodes by a cheaper spot one; with lower requests all pods fit on what is there.
+    assert (result.today.nodes, result.before.nodes, result.after.nodes) == (5, 2, 1)
+    assert (result.before.nodes_added, result.after.nodes_added) == (1, 0)
+    assert {each.group: each.nodes for each in result.outcome.removed_nodes} == {"spot": 1, "steady": 3}
+    assert result.outcome.cost == -144.83
+    assert result.exit_code == 0
+
+
 def test_without_autoscalers_nobody_is_asked_what_binds() -> None:
     home = SAMPLES / "saves-40"
     result = kwhatif.rightsize(snapshot=str(home / "cluster.json"), usage=home / "usage.json")
