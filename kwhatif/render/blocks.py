@@ -43,7 +43,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to what was asked, in a sentence. Text has it first, and last as well where it is out of sight."""
+    """The answer to what was asked, in a sentence. It comes first, and once more where a terminal is past it."""
 
     text: str
     good: bool

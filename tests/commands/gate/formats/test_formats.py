@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from kwhatif.commands.gate.formats.formats import FORMATS
 from kwhatif.commands.gate.formats.junit import gate_junit
 from kwhatif.commands.gate.formats.markdown import LONGEST, MARKER, gate_markdown
-from kwhatif.commands.gate.formats.table import WIDTH, gate_table
+from kwhatif.commands.gate.formats.table import gate_table
 from kwhatif.commands.schema_files import SCHEMAS
 from kwhatif.render.escape import clean
 from kwhatif.render.screen import Screen
@@ -190,7 +190,7 @@ def test_lines_are_broken_to_fit_the_terminal(width: int) -> None:
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    painted = gate_table(sample(), Screen(WIDTH, colour=True))
+    painted = gate_table(sample(), Screen(colour=True))
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == gate_table(sample())
     assert painted.startswith("\x1b[1;31mFAIL\x1b[0m  1 error, 2 warnings, 1 exempted\n")
     assert "\x1b" not in gate_table(sample())
