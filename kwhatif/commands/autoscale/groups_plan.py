@@ -360,8 +360,7 @@ def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutl
 def _left(pod: str, loop: LoopResult, *, helped: bool) -> PodOutlook:
     """A pod that waits for another loop, or that the autoscaler leaves to others."""
     if pod in loop.ignored:
-        message = "cluster unhealthy" if not loop.healthy else "expendable, of a daemon set, or too new"
-        return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=message)
+        return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=loop.ignored[pod])
     others = (option.group.name for option in loop.scale_up.options if any(pod == each.key for each in option.pods))
     group = next(others, "") if helped else ""
     return PodOutlook(pod=pod, outcome="awaiting", group=group)

@@ -67,9 +67,7 @@ class _Report:
         return self._compose(result, [[*self._list_briefly(result, room)]], details=False)
 
     def _compose(self, result: GateResult, findings: Sequence[Sequence[str]], *, details: bool) -> list[str]:
-        """The report about the findings, parts set apart by empty lines; the verdict of a long one stands at the end of a
-        terminal, too.
-        """
+        """The report about the findings, a long one ends with the verdict on a terminal."""
         verdict = self._verdict(result)
         parts = [
             [*verdict, *self._screen.wrap(describe_change(result))],

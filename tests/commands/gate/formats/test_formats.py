@@ -282,3 +282,8 @@ def test_a_hostile_name_is_shown_as_it_is(text: str) -> None:
     assert run["results"][0]["locations"][0]["logicalLocations"][0]["name"] == clean(text)
     (case, *_) = xml.fromstring(gate_junit(hostile_result(text))).iter("testcase")
     assert case.attrib["name"] == clean(str(Subject(kind=text, namespace=text, name=text)))
+
+
+def test_a_verdict_stands_once_in_a_file_and_ends_a_long_report_on_a_terminal() -> None:
+    assert gate_table(sample()).count("1 error, 2 warnings") == 1
+    assert gate_table(sample(), Screen(100)).count("1 error, 2 warnings") == 2
