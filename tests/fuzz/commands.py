@@ -114,7 +114,7 @@ COMMANDS = {
         "place {release} --snapshot {bad}",
         "snapshot info {bad}",
     ),
-    "rows": ("outage --snapshot {cluster} --all nodes --workers 1 --out {rows} --resume",),
+    "rows": ("outage --snapshot {cluster} --each nodes --workers 1 --out {rows} --resume",),
     "translation": (
         "snapshot reveal {release} --translation {bad}",
         "snapshot redact {release} -o {out}.yaml --translation {bad}",
