@@ -36,6 +36,7 @@ FILES = {
     "cluster/admission.yaml",
     *(f"manifests/{name}.yaml" for name in ("checkout", "database", "gpu", "sessions", "spread")),
     *(f"manifests/{name}.yaml" for name in ("too-big", "urgent", "web")),
+    *(f"configuration/{name}.yaml" for name in ("broken", "deployed", "gang", "old", "policy", "scheduler", "typo")),
     "extender/extender.py",
     *(f"plugins/{name}.py" for name in ("per_node", "sample_plugin")),
     *(f"policies/{name}.yaml" for name in ("extender", "most-allocated", "per-node", "requested-to-capacity")),

@@ -134,7 +134,7 @@ class ApiServer:
         else:
             metadata.pop("namespace", None)
         there = self.world.get(obj["kind"], namespace_of(obj), name_of(obj)) if name_of(obj) else None
-        if verb == "replace" and there is None:
+        if verb == "replace" and there is None and not self._may_be_left_out(obj):
             return RequestRefusal(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
         if there is None and metadata.pop("resourceVersion", None) and verb == "create":
             return RequestRefusal(500, "", "resourceVersion should not be set on objects to be created")
@@ -145,6 +145,22 @@ class ApiServer:
         if verb == "create" or there is None:
             return self.create(obj)
         return self.update(obj, verb, kind, manager=manager)
+
+    def _may_be_left_out(self, obj: Object) -> bool:
+        """Whether an object may be there although the world lacks it: a snapshot leaves out its kind.
+
+        Files of objects may hold any kind, so what they lack is taken not to be there, which is noted, too.
+        """
+        kind, name = obj["kind"], name_of(obj)
+        if not name or self.world.knows(kind, namespace_of(obj)):
+            return False
+        if self.world.pruned:
+            what = f"{kind} {name} may be there: the snapshot holds no {kind}"
+            self._note(Doubt(what, "it is judged as a new one, and what must not change is not asked"), obj)
+        else:
+            what = f"{kind} {name} is not in the files of the cluster, which hold no list of that kind"
+            self._note(Doubt(what, "it is refused only if the cluster has none of that name"), obj)
+        return self.world.pruned
 
     def create(self, obj: Object) -> ApiResponse:
         """Store a new object; what is given stays as it is. ``metadata.namespace`` must be set."""

@@ -190,12 +190,12 @@ def _moment(text: str | None) -> datetime | None:
 def _finish(result: GateResult, output: Formats, reports: Reports, *, everything: bool) -> None:
     """Print the one report and write the others, which have to be rendered all before any is written."""
     from kwhatif.commands.gate.formats.formats import FORMATS
-    from kwhatif.commands.gate.formats.table import WIDTH, gate_table
+    from kwhatif.commands.gate.formats.table import gate_table
 
     if output in (Formats.table, Formats.wide):
         # Readers of a log have no terminal to ask again from.
         everything = everything or output is Formats.wide or screen().width is None
-        text = gate_table(result, screen(WIDTH), everything=everything, gaps=all_gaps_are_shown())
+        text = gate_table(result, screen(), everything=everything, gaps=all_gaps_are_shown())
     else:
         text = FORMATS[output](result)
     write_reports(reports, lambda name: page(result) if name == HTML else FORMATS[name](result))

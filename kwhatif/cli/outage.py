@@ -32,9 +32,10 @@ def outage(
     each: Annotated[
         list[str] | None,
         option(
+            "--each",
             "--all",
             metavar="nodes,zones,pools",
-            help="Each of these, one after the other. Default, if nothing else is asked about: all three.",
+            help="All of these, one after the other. Default, if nothing else is asked about: all three.",
         ),
     ] = None,
     node: Annotated[

@@ -43,7 +43,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to what was asked, in a sentence. Text has it first, and last as well where it is out of sight."""
+    """The answer to what was asked, in a sentence. It comes first, and once more where a terminal is past it."""
 
     text: str
     good: bool
@@ -55,7 +55,8 @@ class Grouping:
 
     Rows that are alike in the columns ``alike`` share one, or each stands for itself where that is None; the columns
     ``pods`` hold names, alike but for what controllers put behind them. Groups with something in the column ``first``
-    come before all others. ``shown_by`` is the option with which the command shows every row.
+    come before all others. ``shown_by`` is the option with which the command shows every row. With ``always`` a short
+    table is condensed, too, as soon as rows are alike.
     """
 
     one: str
@@ -63,6 +64,7 @@ class Grouping:
     pods: tuple[int, ...] = ()
     first: int | None = None
     shown_by: str = "--all"
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def shorten_tables(
             told.append(block)
         elif block.grouping.alike is None and len(block.rows) >= 2 * most_rows + _MIN_OMITTED_ROWS:
             told.append(_cut(block, block.grouping, 2 * most_rows))
-        elif block.grouping.alike is not None and len(block.rows) > most_rows:
+        elif block.grouping.alike is not None and (len(block.rows) > most_rows or block.grouping.always):
             told.append(_in_groups(block, block.grouping, block.grouping.alike, most_groups))
         else:
             told.append(block)

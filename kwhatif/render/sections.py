@@ -107,7 +107,8 @@ def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
     headers = ("group", "size", "then", "at most", "a month")
     blocks += build_table("GROUPS THAT GROW", headers, map(_group, found.groups))
     refused = [(each.pod, "; ".join(map(str, each.refusals))) for each in found.unhelped]
-    blocks += build_table("WHY NO NODE COMES", ("pod", "why"), refused, None, Grouping("pod", (1,), (0,)))
+    why = Grouping("pod", (1,), (0,), always=True)
+    blocks += build_table("WHY NO NODE COMES", ("pod", "why"), refused, None, why)
     return [*blocks, *chance_blocks(found.chance)]
 
 

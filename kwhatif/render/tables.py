@@ -26,7 +26,7 @@ from kwhatif.render.grouping import MOST_GROUPS, MOST_ROWS, drop_details, shorte
 from kwhatif.render.screen import LOOKED_AT, NOTHING, Screen
 
 SIGHT = 24
-"""Lines that everybody sees at once: the verdict of a longer report is repeated at its end."""
+"""Lines that everybody sees at once: on a terminal the verdict of a longer report is repeated at its end."""
 
 MOST_LINES = 60
 """How long a report may get that has tables in groups, as far as fewer groups make it shorter."""
@@ -103,7 +103,7 @@ def _lines(blocks: Sequence[Block], screen: Screen) -> list[str]:
             lines.append("")
         lines += _render_block(block, screen)
         under_heading = isinstance(block, Heading)
-    if len(lines) > SIGHT:
+    if screen.width is not None and len(lines) > SIGHT:
         lines += [
             line for block in blocks if isinstance(block, Verdict) for line in ("", *_render_block(block, screen))
         ]

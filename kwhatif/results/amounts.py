@@ -6,12 +6,21 @@ from collections.abc import Mapping, Sequence
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _MANY_MILLICORES = 10_000
+_CORES_ALONE = 100_000
+_THOUSAND = 1000
+_SMALLEST_SHARE = 0.1
+"""A number in a unit is at least as large, or it is told in a smaller unit."""
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
 def format_amount(resource: str, amount: int) -> str:
-    """An amount of a resource: cpu in cores or millicores, bytes with a binary suffix, all else as a number."""
+    """An amount of a resource: cpu in cores or millicores, bytes with a binary suffix, all else as a number.
+
+    Of a hundred cores nobody wants to know millicores.
+    """
     sign, size = ("-", -amount) if amount < 0 else ("", amount)
+    if resource == "cpu" and size >= _CORES_ALONE:
+        return f"{sign}{round(size / 1000):,}"
     if resource == "cpu":
         return f"{sign}{size // 1000}" if size % 1000 == 0 else f"{sign}{size}m"
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
@@ -40,6 +49,8 @@ def format_in_one_unit(resource: str, *amounts: int) -> list[str]:
 def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
     """Amounts of a resource that stand below or beside each other, in one unit: that of the largest.
 
+    Bytes that are less than a tenth of that unit are in their own.
+
     Ten cores and more are told in cores, of which millicores are a rounding; less with what there is.
     """
     most = max(map(abs, amounts), default=0)
@@ -49,12 +60,23 @@ def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
     size = 1000 if resource == "cpu" else 1024 ** _BINARY.index(unit)
     if size == 1:
         return list(map(str, amounts))
-    return [f"{_format_rounded(each / size)}{unit}" if each else "0" for each in amounts]
+    if resource != "cpu":
+        small = size * _SMALLEST_SHARE
+        return [
+            _format_in(each, size, unit) if abs(each) >= small else format_amount(resource, each) for each in amounts
+        ]
+    return [_format_in(each, size, unit) for each in amounts]
+
+
+def _format_in(amount: int, size: int, unit: str) -> str:
+    return f"{_format_rounded(amount / size)}{unit}" if amount else "0"
 
 
 def _format_rounded(number: float) -> str:
     """With one digit behind the point, with two or more where it would be lost otherwise; 0 is for nothing."""
     digits = 1 if abs(number) >= 0.95 else 2 if abs(number) >= 0.01 else 4
+    if abs(number) >= _THOUSAND:
+        return f"{number:,.0f}"
     text = f"{number:.{digits}f}"
     return text.rstrip("0").rstrip(".") if float(text) else f"{'-' if number < 0 else ''}<0.0001"
 

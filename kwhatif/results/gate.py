@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import msgspec
 
+from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity, Result, ResultStruct
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement, ScaleUp
@@ -89,6 +90,22 @@ class Change(ResultStruct, frozen=True, kw_only=True):
     pods_before: int = 0
     pods_after: int = 0
     details: tuple[str, ...] = ()
+
+
+def describe_findings(errors: int, warnings: int, exempted: int, placements: Sequence[Placement]) -> str:
+    """``2 errors, 1 warning, 1 exempted``; where there are none, also how many pods find no node all the same."""
+    parts = [format_count(errors, "error")] if errors else []
+    parts += [format_count(warnings, "warning")] if warnings else []
+    parts += [f"{exempted} exempted"] if exempted else []
+    if parts:
+        return ", ".join(parts)
+    pending = sum(not placement.good for placement in placements)
+    if not pending:
+        return "no findings"
+    finds = "finds" if 1 in (pending, len(placements)) else "find"
+    return (
+        f"no findings, though {pending} of {format_count(len(placements), 'pod')} {finds} no node: no rule forbids it"
+    )
 
 
 class GateResult(Result, frozen=True, kw_only=True):

@@ -135,7 +135,8 @@ class ManifestOptions:
             "--verb",
             type=Verb | None,
             metavar="create|apply|replace",
-            help="Send manifests as kubectl create, apply --server-side or replace does. Default: as kubectl apply.",
+            help="Send manifests as kubectl create, apply --server-side or replace does, in the order given. "
+            "Default: as kubectl apply, again until the order makes no difference.",
         ),
     ] = None
     at: Annotated[

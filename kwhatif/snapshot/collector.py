@@ -109,6 +109,8 @@ class SnapshotCollector:
     def add_recording(self, recording: Recording, version: float = math.inf) -> None:
         """The objects of a recording as they are once all changes up to a version are made. Raises InputError."""
         self._add_recording_metadata(recording)
+        if recording.starts_at is not None:
+            self.snapshot.taken_at = self.snapshot.taken_at or rfc3339(recording.starts_at)
         for change in recording.until(version):
             self._add_item(change.item)
 

@@ -81,6 +81,11 @@ class Recording(RecordingReader[msgspec.Raw]):
         """The version from which on every kind is known."""
         return max(self.kinds.values(), default=0)
 
+    @property
+    def starts_at(self) -> float | None:
+        """When the first line was written, in seconds; None if there is none."""
+        return min((change.at for change in (*self.start, *self.changes)), default=None)
+
     @cached_property
     def _versions_by_moment(self) -> tuple[list[float], list[int]]:
         """Moments in ascending order, and the highest version recorded by then."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import RequestRefusal, StoredObject
+from kwhatif.admission.server import ApiServer
 from tests.admission.objects import created, make, pod, refused, server, workload
 
 
@@ -40,6 +44,32 @@ def test_an_object_that_is_there_already_is_refused() -> None:
 def test_an_update_of_nothing_is_refused() -> None:
     answer = server().update(workload("Deployment"))
     assert answer == RequestRefusal(404, "NotFound", 'deployments.apps "w" not found')
+
+
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+
+
+def test_a_replaced_object_of_a_kind_that_snapshots_leave_out_may_be_there() -> None:
+    api = ApiServer(ObjectStore(pruned=True))
+    assert isinstance(api.send("replace", CONFIG_MAP), StoredObject)
+    assert [doubt.what for doubt in api.doubts] == ["ConfigMap c may be there: the snapshot holds no ConfigMap"]
+
+
+@pytest.mark.parametrize(
+    ("covered", "doubts"),
+    [
+        pytest.param(False, 1, id="files without any ConfigMap may lack it"),
+        pytest.param(True, 0, id="where all are known it is not there"),
+    ],
+)
+def test_a_replaced_object_that_files_lack_is_not_found(covered: bool, doubts: int) -> None:
+    world = ObjectStore()
+    if covered:
+        world.cover("ConfigMap")
+    api = ApiServer(world)
+    answer = api.send("replace", CONFIG_MAP)
+    assert answer == RequestRefusal(404, "NotFound", 'configmaps "c" not found')
+    assert len(api.doubts) == doubts
 
 
 def test_an_update_keeps_what_its_manifest_does_not_speak_of() -> None:

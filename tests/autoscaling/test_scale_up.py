@@ -126,7 +126,10 @@ def test_pods_that_are_not_for_the_autoscaler_are_left_alone() -> None:
         pod("daemon", cpu="1", owner=("apps/v1", "DaemonSet", "agents")),
     ]
     found = StaticAutoscaler().loop(world([], [group("small", template=SMALL)], pending=pods))
-    assert found.ignored == ["default/daemon", "default/expendable"]
+    assert found.ignored == {
+        "default/daemon": "it is of a daemon set",
+        "default/expendable": "priority -11 is below the cutoff -10",
+    }
     assert found.scale_up.result == "ScaleUpNotNeeded"
 
 

@@ -140,6 +140,21 @@ def test_tables_from_20_rows_on_are_told_in_groups_unless_everything_is_asked_fo
     assert len(text_of([table_of(20)], everything=True).splitlines()) == 21
 
 
+def test_rows_that_say_the_same_are_told_once_where_a_short_table_asks_for_it() -> None:
+    rows = tuple((f"shop/web-5d4c7fbbdd-{letter}2x4z", "the group is full") for letter in "bcdfg")
+    table = Table(("pod", "why"), (*rows, ("shop/db-0", "it is new")), None, Grouping("pod", (1,), (0,), always=True))
+    assert text_of([table], everything=False) == (
+        "PODS  POD         WHY\n"
+        "5     shop/web-*  the group is full\n"
+        "1     shop/db-0   it is new\n"
+        "--all shows every row\n"
+    )
+
+
+def test_a_file_has_the_verdict_once() -> None:
+    assert text_of([Lines(("a",) * 30), Verdict("All is well.", True)]).count("All is well.") == 1
+
+
 def test_amounts_range_by_size_and_rows_that_stand_for_themselves_are_cut() -> None:
     rows = tuple((f"shop/w-{i}", amount) for i, amount in enumerate(["900m", "2", "-", "1500m"] * 6))
     shown = text_of([Table(("pod", "cpu"), rows, None, Grouping("pod", (0,), (0,)))], everything=False)

@@ -152,7 +152,7 @@ COMMANDS = {
         "snapshot validate {bad}",
         "deschedule --policy {policy} --snapshot {bad}@+1s",
     ),
-    "rows": ("outage --snapshot {cluster} --all nodes --workers 1 --out {rows} --resume",),
+    "rows": ("outage --snapshot {cluster} --each nodes --workers 1 --out {rows} --resume",),
     "translation": (
         "snapshot reveal {release} --translation {bad}",
         "snapshot redact {release} -o {out}.yaml --translation {bad}",

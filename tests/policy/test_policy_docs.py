@@ -11,24 +11,21 @@ from kwhatif.cli.policy import app
 from tests.console import Example, blocks, examples, prints
 from tests.policy.legacy_page import page
 
-TEXT = (Path(__file__).parents[2] / "docs" / "policy.md").read_text()
-
-
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The YAML examples as files, named by their first line."""
-    monkeypatch.chdir(tmp_path)
-    for body in blocks(TEXT, "yaml"):
-        name, _, _ = body.partition("\n")
-        Path(name.removeprefix("# ")).write_text(body)
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "policy.md").read_text()
 
 
 COMMANDS = examples(TEXT)
 
 
-@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("body", blocks(TEXT, "yaml"))
+def test_a_file_of_the_page_is_among_the_samples(body: str) -> None:
+    assert (ROOT / body.partition("\n")[0].removeprefix("# ")).read_text() == body
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=str)
-def test_a_command_prints_what_the_page_shows(command: Example) -> None:
+def test_a_command_prints_what_the_page_shows(command: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     result = CliRunner().invoke(app, command.arguments[1:])
     printed = result.stdout + (f"[exit code {result.exit_code}]\n" if result.exit_code else "")
     assert prints(printed, command.output), printed

@@ -103,6 +103,12 @@ def test_a_file_may_have_the_sign_in_its_name(tmp_path: Path) -> None:
     assert load_snapshot([f"{path}@+0s"]).taken_at == "1970-01-01T00:16:40Z"
 
 
+def test_a_recording_was_taken_when_its_first_line_was_written() -> None:
+    recording, snapshot = load_recording(str(DAY))
+    assert recording.starts_at is not None
+    assert snapshot.taken_at == rfc3339(recording.starts_at) == "2026-11-21T23:34:26Z"
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 1.0])
 def test_a_moment_is_what_all_changes_up_to_then_come_to(share: float) -> None:
     recording, _ = load_recording(str(DAY))

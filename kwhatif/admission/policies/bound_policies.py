@@ -43,6 +43,10 @@ class Policy:
     def name(self) -> str:
         return name_of(self.object)
 
+    @property
+    def kind(self) -> str:
+        return str(self.object["kind"])
+
     @cached_property
     def spec(self) -> Object:
         found: Object = self.object.get("spec") or {}
@@ -209,8 +213,11 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
         listed = request.store.all(name, home if namespaced else "")
         found = [p for p in listed if selects(ref.get("selector"), (p.get("metadata") or {}).get("labels") or {})]
     if not request.store.knows(name) and not (found and ref.get("name")):
-        # Of a kind that is not in the snapshot, those that came with the manifests are known, but no others.
-        raise LookupError(name)
+        # Of a kind that is not in the snapshot, those that came with files or manifests are known, but no others.
+        if not found:
+            raise LookupError(name)
+        what = f"{policy.kind} {policy.name} is asked with parameters that are known ({name}); there may be more"
+        request.doubt(policy.kind, what, NO_MESSAGE)
     if not found and ref.get("parameterNotFoundAction") == "Deny":
         raise EvaluationError("no params found for policy binding with `Deny` parameterNotFoundAction")
     return [to_unstructured(param) for param in found]

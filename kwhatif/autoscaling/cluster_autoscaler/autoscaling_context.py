@@ -22,6 +22,7 @@ from kwhatif.api.workloads_and_storage import ReplicaSet, StatefulSet
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import GIB, Flags, GroupSettings
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.framework.runner import Framework
+from kwhatif.results.amounts import format_count
 from kwhatif.versions import Features
 
 
@@ -134,6 +135,16 @@ class AutoscalingContext:
             if home is not None and cluster.find(pod.uid) is None and not is_expendable(pod.pod, self.flags):
                 cluster.assume(pod, home)
         return cluster
+
+    def describe_room(self, node: str) -> str:
+        """What is not counted on a node where a pod is expected to fit; empty if everything is."""
+        row = self.cluster.columns.row(node)
+        number = 0 if row is None else sum(is_expendable(pod.pod, self.flags) for pod in self.cluster.pods_on[row])
+        if not number:
+            return ""
+        cutoff = self.flags.expendable_pods_priority_cutoff
+        verb = "does" if number == 1 else "do"
+        return f"{format_count(number, 'pod')} of a priority below the cutoff {cutoff} {verb} not count"
 
     @cached_property
     def controllers(self) -> Mapping[tuple[str, str, str], int | None]:

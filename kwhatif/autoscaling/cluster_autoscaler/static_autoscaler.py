@@ -114,12 +114,36 @@ def filter_pods_to_help(world: AutoscalingContext, pods: Sequence[PodInfo]) -> l
 
 
 def _is_young(pod: Pod, world: AutoscalingContext) -> bool:
+    return world.now - moment(pod.metadata.creation_timestamp) <= _delay_of(pod, world)
+
+
+def _delay_of(pod: Pod, world: AutoscalingContext) -> int:
+    """How old a pod has to be, in nanoseconds."""
     delay = world.flags.new_pod_scale_up_delay
     own = (pod.metadata.annotations or {}).get(_DELAY)
     if own is not None:
         with suppress(ValueError):
             delay = max(delay, Duration.parse(own))
-    return world.now - moment(pod.metadata.creation_timestamp) <= delay
+    return delay
+
+
+def why_ignored(pod: Pod, world: AutoscalingContext) -> str:
+    """Why a pending pod that finds no room is left to others, with the numbers that decide."""
+    flags, status = world.flags, pod.status
+    if is_expendable(pod, flags):
+        return f"priority {pod.spec.priority} is below the cutoff {flags.expendable_pods_priority_cutoff}"
+    if pod.metadata.deletion_timestamp:
+        return "it is being deleted"
+    if status.nominated_node_name:
+        return f"node {status.nominated_node_name} is kept for it"
+    if not _is_allowed(pod, world):
+        return f"the autoscaler does not look at pods of scheduler {_scheduler_of(pod)}"
+    if is_of_daemon_set(pod):
+        return "it is of a daemon set"
+    if _is_young(pod, world):
+        age = (world.now - moment(pod.metadata.creation_timestamp)) / SECOND
+        return f"it is {age:g} s old, and counts only when it is older than {_delay_of(pod, world) / SECOND:g} s"
+    return "the scheduler has not turned it down yet"
 
 
 T = TypeVar("T")
@@ -133,7 +157,7 @@ class LoopResult:
     """What one loop found out.
 
     ``placed``: pods -> existing (or upcoming) nodes that they will run on. ``ignored``: pods that are neither placed
-    nor in need of a node.
+    nor in need of a node -> why they are not.
     """
 
     templates: dict[str, NodeTemplate]
@@ -141,7 +165,7 @@ class LoopResult:
     scale_up: ScaleUp
     scale_down: ScaleDown
     placed: dict[str, str] = field(default_factory=dict)
-    ignored: list[str] = field(default_factory=list)
+    ignored: dict[str, str] = field(default_factory=dict)
     to_least_sizes: list[Resize] = field(default_factory=list)
 
 
@@ -162,9 +186,8 @@ class StaticAutoscaler:
         templates = node_templates(world, nodes, cluster)
         health = GroupHealth(nodes, world.groups, world.flags, world.now, templates)
         found = LoopResult(templates, health.cluster_is_healthy, ScaleUp(NOT_TRIED), ScaleDown(NO_SCALE_DOWN))
-        keys = [pod.key for pod in world.pending]
         if not found.healthy or self._gives_up_missing_nodes(world, health):
-            found.ignored = sorted(keys)
+            found.ignored = {pod.key: "cluster unhealthy" for pod in sorted(world.pending, key=lambda pod: pod.key)}
             found.scale_down = self._planner.skip_loop(healthy=found.healthy)
             return found
         simulated, here = self._build_simulated_cluster(world, cluster, nodes, templates, health)
@@ -172,7 +195,11 @@ class StaticAutoscaler:
         found.placed, left = place_on_existing(simulated, waiting, self._hints)
         pods = filter_pods_to_help(world, left)
         helped = {pod.key for pod in pods}
-        found.ignored = sorted(key for key in keys if key not in helped and key not in found.placed)
+        found.ignored = {
+            pod.key: why_ignored(pod, world)
+            for pod in sorted(world.pending, key=lambda pod: pod.key)
+            if pod.key not in helped and pod.key not in found.placed
+        }
         if up:
             orchestrator = Orchestrator(world, simulated, templates, health)
             found.scale_up = self._scale_up(world, orchestrator, nodes, pods)

@@ -271,9 +271,12 @@ def plan_node_groups(
     ended = grown if quiet is None else dataclasses.replace(grown, run_outcome=quiet.run_outcome)
     plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in loop.scale_up.plan)
     nodes = tuple(_nodes(world)) if scale_down else ()
+    gone = Counter(node.group for node in nodes if node.unneeded and node.after is not None)
+    saved = _monthly_savings(gone, known) if gone else None
     unneeded = (
         f"; {sum(node.unneeded for node in nodes)} of {format_count(len(nodes), 'node')} unneeded" if nodes else ""
     )
+    unneeded += "" if saved is None else f"; {saved:,.2f} less a month"
     told = f"cluster-autoscaler: {plan or 'no group grows'}{unneeded}"
     return AutoscaleResult(
         outcome=ended.outcome(fidelity, never_made, told),
@@ -288,6 +291,7 @@ def plan_node_groups(
         cost=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
         pods=tuple(_pods(placements, loop)),
         nodes=nodes,
+        saved=saved,
         steps=steps,
         peak=max((step.nodes for step in steps), default=None),
         chance=Chance(orders=orders, plans=tuple(plans), pods=tuple(some)),
@@ -360,8 +364,7 @@ def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutl
 def _left(pod: str, loop: LoopResult, *, helped: bool) -> PodOutlook:
     """A pod that waits for another loop, or that the autoscaler leaves to others."""
     if pod in loop.ignored:
-        message = "cluster unhealthy" if not loop.healthy else "expendable, of a daemon set, or too new"
-        return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=message)
+        return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=loop.ignored[pod])
     others = (option.group.name for option in loop.scale_up.options if any(pod == each.key for each in option.pods))
     group = next(others, "") if helped else ""
     return PodOutlook(pod=pod, outcome="awaiting", group=group)

@@ -119,8 +119,9 @@ class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
     """What one loop of the autoscaler would do.
 
     ``result`` is its own word for it (``ScaleUpSuccessful``, ``ScaleUpNoOptionsAvailable``, ...). ``cost`` is what the
-    plan costs a month, where all prices are known. ``nodes`` are those of scale-down, if that was asked. ``steps`` are
-    what happens until nothing more does, if that was asked, and ``peak`` is the most nodes that there are at a time.
+    plan costs a month, where all prices are known, and ``saved`` what the nodes that go cost now. ``nodes`` are those
+    of scale-down, if that was asked. ``steps`` are what happens until nothing more does, if that was asked, and
+    ``peak`` is the most nodes that there are at a time.
     """
 
     kind: str = "Autoscale"
@@ -130,6 +131,7 @@ class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
     options: tuple[GrowthOption, ...] = ()
     plan: tuple[Growth, ...] = ()
     cost: float | None = None
+    saved: float | None = None
     pods: tuple[PodOutlook, ...] = ()
     nodes: tuple[NodeOutlook, ...] = ()
     steps: tuple[QuietStep, ...] = ()

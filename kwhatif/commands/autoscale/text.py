@@ -74,6 +74,8 @@ def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
         yield "Pods", f"{format_part(good, len(result.pods), 'pod')} will run"
     if result.nodes:
         unneeded = [node.node for node in result.nodes if node.unneeded]
+        if result.saved is not None:
+            yield "Saving", f"{result.saved:,.2f} a month, once they have gone"
         yield "Unneeded", f"{format_count(len(unneeded), 'node')}: {format_some(unneeded)}" if unneeded else "no node"
 
 

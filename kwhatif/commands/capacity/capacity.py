@@ -234,19 +234,31 @@ class _Filling:
         return fits
 
     def _scale_up(self, first: int, units: int) -> bool:
-        """Whether nodes came for copies that have none: the one that found none, and those that would follow."""
+        """Whether nodes came for copies that have none: the one that found none, and those that would follow.
+
+        An autoscaler may find room for all of them where the scheduler, which packs otherwise, does not: then it is
+        asked again about those that the scheduler leaves over.
+        """
         if self._scaler is None or self.refused is None or self.refused.waiting or self.refused.gated is not None:
             return False
         message = self.refused.message
         pods = [info for number in range(first, first + units) for info in self._pods(number)]
         if not self._scaler.provide_nodes(
             self._session, [pending_pod_of(Attempt(info, message=message)) for info in pods]
-        ):
+        ) and not self._scale_up_for_rest(first, self._scaler):
             return False
         if self._endless_is_wrong and (names := self._scaler.unbounded_groups(self._session)):
             raise UsageError(f"{', '.join(names)} may grow without end: name --limit N, where counting is to end")
         self.refused = None
         return True
+
+    def _scale_up_for_rest(self, number: int, scaler: Scaler) -> bool:
+        """Whether nodes came for those of a unit that are without one while the others have theirs."""
+        placed, without = self._attempt_unit(number)
+        nodes = scaler.ask(self._session, list(map(pending_pod_of, without))) if without else []
+        self._take_back(placed)
+        scaler.provide(self._session, nodes)
+        return bool(nodes)
 
     def _pods(self, number: int) -> list[PodInfo]:
         """The pods of a unit, which are made once."""
@@ -255,12 +267,24 @@ class _Filling:
         return self._made[number]
 
     def _unit(self, number: int) -> bool:
-        placed: list[Attempt] = []
         self._tried = number
-        left, refused = list(self._pods(number)), None
         if number == 1:
-            for info in left:
+            for info in self._pods(number):
                 self._count_requests(info)
+        placed, without = self._attempt_unit(number)
+        if without:
+            self.refused = without[0]
+            # Half a release is none.
+            self._take_back(placed)
+            return False
+        names = self._session.cluster.columns.names
+        self._homes.update((each.pod.key, names[each.row]) for each in placed if each.row is not None)
+        return True
+
+    def _attempt_unit(self, number: int) -> tuple[list[Attempt], list[Attempt]]:
+        """The pods of a unit that have a node now, and those that found none."""
+        placed: list[Attempt] = []
+        left = list(self._pods(number))
         while left:
             tried = [self._session.driver.attempt(info) for info in left]
             found = [attempt for attempt in tried if attempt.is_placed and not attempt.waiting]
@@ -269,17 +293,12 @@ class _Filling:
             left = [attempt.pod for attempt in without]
             # One that found no node may find one after its siblings.
             if without and (not found or any(attempt.waiting for attempt in without)):
-                refused = without[0]
-                break
-        if refused is not None:
-            self.refused = refused
-            # Half a release is none.
-            for other in placed:
-                self._session.driver.scheduler_for(other.pod).binding.take_back(other)
-            return False
-        names = self._session.cluster.columns.names
-        self._homes.update((each.pod.key, names[each.row]) for each in placed if each.row is not None)
-        return True
+                return placed, without
+        return placed, []
+
+    def _take_back(self, placed: Sequence[Attempt]) -> None:
+        for each in placed:
+            self._session.driver.scheduler_for(each.pod).binding.take_back(each)
 
     def _count_requests(self, info: PodInfo) -> None:
         shapes = self._session.cluster.shapes

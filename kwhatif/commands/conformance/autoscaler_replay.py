@@ -155,7 +155,7 @@ def _scale_up(loop: LoopResult) -> dict[str, Any]:
         "healthy": loop.healthy,
         "error": {"type": "transientError", "text": found.error} if found.error else None,
         "placed": loop.placed,
-        "ignored": loop.ignored,
+        "ignored": list(loop.ignored),
         "unschedulable": [pod.key for pod in found.pods],
         "skippedGroups": found.skipped,
         "options": [

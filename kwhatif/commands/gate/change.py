@@ -28,7 +28,7 @@ from kwhatif.commands.snapshot.diff.diff import field_changes
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Change, Finding, Subject
 from kwhatif.simulation.edits.draft import Draft
-from kwhatif.simulation.expansion.expand import complete_object
+from kwhatif.simulation.expansion.objects import complete_object
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.controllers import makes_pods

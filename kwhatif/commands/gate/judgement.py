@@ -30,7 +30,7 @@ from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
-from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject
+from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject, describe_findings
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
@@ -314,11 +314,8 @@ class _Judgement:
     def verdict_text(self) -> str:
         """``FAIL  2 errors, 1 warning, 1 exempted``."""
         errors = sum(finding.level == "error" for finding in self.findings)
-        warned = len(self.findings) - errors
-        parts = [format_count(errors, "error")] if errors else []
-        parts += [format_count(warned, "warning")] if warned else []
-        parts += [f"{len(self.exempted)} exempted"] if self.exempted else []
-        return f"{self.verdict.upper()}  {', '.join(parts) or 'no findings'}"
+        found = describe_findings(errors, len(self.findings) - errors, len(self.exempted), self._context.placements)
+        return f"{self.verdict.upper()}  {found}"
 
     @property
     def verdict(self) -> Any:
@@ -356,7 +353,7 @@ def _asked_of(rule: Rule[Any], context: Context) -> list[Finding]:
 
 
 def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleOutcome:
-    level = rule.given.level
+    level, scope = rule.given.level, rule.given.scope
     if level == "off":
         status = "off"
     elif found:
@@ -372,7 +369,7 @@ def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleO
         checked=rule.checked,
         findings=len(found),
         threshold=rule.threshold(),
-        summary=rule.summary,
+        summary=f"{rule.summary} ({scope} alone)" if rule.summary and scope else rule.summary,
     )
 
 

@@ -64,6 +64,14 @@ class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
         except SelectorError as error:
             raise InputError(str(error), place="$.selector") from None
 
+    @property
+    def scope(self) -> str:
+        """Which workloads the rule was told to look at, ``namespace shop``; empty if at all it is about."""
+        parts = [f"namespace{'s' * (len(self.namespaces) > 1)} {', '.join(self.namespaces)}"] if self.namespaces else []
+        parts += [", ".join(self.kinds)] if self.kinds != type(self)().kinds else []
+        parts += [self.selector] if self.selector else []
+        return "; ".join(parts)
+
     def selects(self, unit: Unit) -> bool:
         """Whether the rule looks at a workload."""
         return (

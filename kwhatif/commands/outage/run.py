@@ -87,7 +87,7 @@ class Outage(Question[OutageResult]):
     def check(self, case: Scenario) -> None:
         for each in self.wanted.each:
             if each not in EACH:
-                raise UsageError(f"--all {each}: expected nodes, zones or pools")
+                raise UsageError(f"--each {each}: expected nodes, zones or pools")
         for need in self.require:
             if need not in REQUIREMENTS:
                 raise UsageError(f"--require {need}: expected back, replicas, quorum or budgets")
@@ -96,7 +96,7 @@ class Outage(Question[OutageResult]):
             if kind not in (*KINDS, PAIR, *self.wanted.by):
                 raise UsageError(f"--survive {kind}: expected node, zone, pool, pair, or a label that --by names")
             if kind not in asked:
-                how = f"--all {KINDS[kind]} does" if kind in KINDS else "--pairs does"
+                how = f"--each {KINDS[kind]} does" if kind in KINDS else "--pairs does"
                 raise UsageError(f"--survive {kind}: no such failure is asked about; {how}")
 
     def _asked_kinds(self) -> set[str]:

@@ -16,7 +16,7 @@ SPECS = (
         functions=("run:outage",),
         examples=(
             f"{CLUSTER}",
-            f"{CLUSTER} --all nodes,zones --survive node",
+            f"{CLUSTER} --each nodes,zones --survive node",
         ),
         results=(
             ResultSpec(

@@ -17,7 +17,7 @@ MOST_COLUMNS = 5
 """So many failures, the worst, stand beside each other in the matrix."""
 
 SHOWN_BY = "--all-rows"
-"""The option that shows every row; here ``--all`` means something else."""
+"""The option that shows every row; here ``--all`` is an older name of ``--each``."""
 
 _OUTCOMES = ("back", "pending", "waiting", "lost")
 

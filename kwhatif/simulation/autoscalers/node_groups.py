@@ -108,7 +108,7 @@ class GroupAutoscaler:
         orders, self._orders = self._orders, 0
         plans, pods = chance(world, loop, orders)
         return AutoscalerPlan(
-            nodes, {pod.key: why for pod in waiting if (why := _why_not(pod.key, loop))}, orders, plans, pods
+            nodes, {pod.key: why for pod in waiting if (why := _why_not(pod.key, loop, world))}, orders, plans, pods
         )
 
     def sizes(self, snapshot: Snapshot) -> Iterator[GroupSize]:
@@ -169,13 +169,14 @@ def _bind_copy(node: Node, pod: Pod, number: int) -> Pod:
     return structs.replace(pod, metadata=meta, spec=structs.replace(pod.spec, node_name=node.name))
 
 
-def _why_not(pod: str, loop: LoopResult) -> dict[str, Sequence[str]]:
+def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str, Sequence[str]]:
     """What keeps each group from helping a pod; nothing if one does, or will in a later loop."""
     found = loop.scale_up
     if pod in loop.placed:
-        return {"": [f"it is expected to fit on {loop.placed[pod]}"]}
+        room = world.describe_room(loop.placed[pod])
+        return {"": [f"it is expected to fit on {loop.placed[pod]}{f', where {room}' if room else ''}"]}
     if pod in loop.ignored:
-        return {"": ["expendable, of a daemon set, or too new" if loop.healthy else "cluster unhealthy"]}
+        return {"": [loop.ignored[pod]]}
     if pod not in found.remaining:
         return {}
     remaining = found.remaining[pod]

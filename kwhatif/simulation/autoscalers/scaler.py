@@ -117,10 +117,14 @@ class Scaler:
     def provide_nodes(self, session: Session, waiting: Sequence[Pod]) -> bool:
         """Whether nodes come for pods without one; if so they are there, and the time that takes is over."""
         nodes = self.ask(session, waiting)
+        self.provide(session, nodes)
+        return bool(nodes)
+
+    def provide(self, session: Session, nodes: Sequence[UpcomingNode]) -> None:
+        """Let the time pass that nodes take to come, if there are any, and have them join."""
         if nodes:
             self.time += self.provision
             self.join(session, nodes)
-        return bool(nodes)
 
     def unbounded_groups(self, session: Session) -> list[str]:
         """The groups that have grown and that nothing keeps from going on."""

@@ -21,7 +21,7 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.edits.draft import Draft
-from kwhatif.simulation.expansion.expand import display_name_of
+from kwhatif.simulation.expansion.objects import display_name_of
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.workloads.daemon_set import NodeCheck, daemon_pod, generation_of
 from kwhatif.workloads.object_creation import template_hash

@@ -24,7 +24,7 @@ from kwhatif.bounds import make_room
 from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.edits.draft import Draft
-from kwhatif.simulation.expansion.expand import display_name_of
+from kwhatif.simulation.expansion.objects import display_name_of
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.expansion.stored_pods import pod_to_schedule_of
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM, SizedReplicaSet

@@ -1,13 +1,14 @@
 """From manifests to pods: what the API server and the controllers would make of them.
 
-Objects are created in the order of ``creation_order.py``. One that is in the cluster already is updated, and its
-rollout planned.
+Objects are created in the order of ``creation_order.py``, or as they were given if a verb is named. One that is in the
+cluster already is updated, and its rollout planned.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -27,6 +28,7 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField, RequestWarning
 from kwhatif.simulation.expansion.creation_order import in_creation_order
+from kwhatif.simulation.expansion.objects import complete_object, display_name_of
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload, WorkloadScaling, replicas_of
 from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,
@@ -160,6 +162,7 @@ class _Expansion:
         self._companions = Companions(map(complete_object, manifests))
         self._verb = verb
         self._nodes: list[Object] | None = None
+        self._to_reconcile: list[tuple[Object, str, tuple[FieldChange, ...]]] = []
         self._scaling = WorkloadScaling(self._world, percent, self._server.doubts)
         self._done = ExpandedManifests(world=self._world, doubts=[self._server.doubts], scaled=self._scaling.scaled)
 
@@ -168,11 +171,14 @@ class _Expansion:
             for manifest in self._manifests:
                 if makes_pods(manifest.raw, self._templates) and manifest.obj.kind != "DaemonSet":
                     self._make_room(complete_object(manifest), str(manifest.origin))
-        for manifest in track(in_creation_order(self._manifests), "Expanding", "objects"):
-            try:
+        # Requests of a named verb are sent as kubectl sends them, one after the other as they were given.
+        ordered = self._manifests if self._verb else in_creation_order(self._manifests)
+        for manifest in track(ordered, "Expanding", "objects"):
+            with _naming_source(manifest.origin):
                 self._take(complete_object(manifest), str(manifest.origin), anew=anew)
-            except InputError as error:
-                raise error.with_source(str(manifest.origin)) from None
+        for obj, origin, changes in self._to_reconcile:
+            with _naming_source(origin):
+                self._reconcile_new(obj, origin, changes)
         for origin, there in self._scaling.targets(self._manifests):
             scaled = self._scaling.scale_stored(there, origin, replicas_of(there))
             if scaled is not there:
@@ -185,10 +191,8 @@ class _Expansion:
         job = section(spec, "jobTemplate", "spec") or spec
         sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
         known = [size for size in sizes if isinstance(size, int) and size < 1 << 31]  # More is no int32: refused.
-        try:
+        with _naming_source(origin):
             make_room(max(0, min(known, default=1)), display_name_of(obj))
-        except InputError as error:
-            raise error.with_source(origin) from None
 
     def _take(self, obj: Object, origin: str, *, anew: bool) -> None:
         """One object of a manifest."""
@@ -261,7 +265,7 @@ class _Expansion:
             return
         new = self._scaling.scale_stored(stored.object, origin, running)
         if old is None or obj["kind"] == "Pod":
-            self._reconcile_new(new, origin, stored.changes)
+            self._accept(new, origin, stored.changes)
         else:
             self._update(old, new, origin)
 
@@ -279,6 +283,15 @@ class _Expansion:
             for claim in list(self._world.all("PersistentVolumeClaim", namespace)):
                 if name_of(claim).startswith(begins) and name_of(claim).removeprefix(begins).isdecimal():
                     self._world.remove("PersistentVolumeClaim", namespace, name_of(claim))
+
+    def _accept(self, obj: Object, origin: str, changes: tuple[FieldChange, ...] = ()) -> None:
+        """Leave a new object to the controllers: after all requests where those keep their order, since controllers try
+        again until what they need is there.
+        """
+        if self._verb:
+            self._to_reconcile.append((obj, origin, changes))
+        else:
+            self._reconcile_new(obj, origin, changes)
 
     def _reconcile_new(self, obj: Object, origin: str, changes: tuple[FieldChange, ...] = ()) -> None:
         """All that the controllers make of a new object. ``changes`` is what admission did to that."""
@@ -323,7 +336,7 @@ class _Expansion:
         for doubt in doubts_of(obj, kind, self._companions, updated=bool(there)):
             self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
         if not there:
-            self._reconcile_new(obj, origin)
+            self._accept(obj, origin)
             return
         make_room(len(wanted), display_name_of(obj))
 
@@ -424,15 +437,10 @@ class _Expansion:
         return self._nodes
 
 
-def display_name_of(obj: Object) -> str:
-    """``Deployment shop/web``."""
-    name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
-    return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
-
-
-def complete_object(manifest: Manifest) -> Object:
-    """The manifest's object with its namespace."""
-    metadata = {**(manifest.raw.get("metadata") or {})}
-    if manifest.obj.namespace:
-        metadata["namespace"] = manifest.obj.namespace
-    return {**manifest.raw, "metadata": metadata}
+@contextmanager
+def _naming_source(origin: object) -> Iterator[None]:
+    """Errors of the input name where the manifest stands."""
+    try:
+        yield
+    except InputError as error:
+        raise error.with_source(str(origin)) from None

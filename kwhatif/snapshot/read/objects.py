@@ -302,7 +302,7 @@ def resource_of(item: Item, struct: type[R], *, generated_names: bool = False) -
     """
     try:
         obj = decode(item.value, struct)
-        check_name(obj, generated_names=generated_names)
+        check_name(obj, item.kind if generated_names else "")
         check_times(obj)
     except InputError as error:
         raise inside(error, item.source, item.place) from None
@@ -325,9 +325,12 @@ def plain_of(item: Item, *, checked: bool = False) -> dict[str, Any]:
     return plain
 
 
-def check_name(obj: Resource, *, generated_names: bool = False) -> None:
-    """Raises InputError if the object has no name, or none yet."""
-    if not obj.metadata.name and not (generated_names and obj.metadata.generate_name):
+def check_name(obj: Resource, new: str = "") -> None:
+    """Raises InputError if the object has no name; one yet to be created, of the kind ``new``, may get one."""
+    if new and not (obj.metadata.name or obj.metadata.generate_name):
+        problem = f'{new} "" is invalid: metadata.name: Required value: name or generateName is required'
+        raise InputError(problem, place="$.metadata.name")
+    if not new and not obj.metadata.name:
         raise InputError("expected a name, found none", place="$.metadata.name")
     if "{{" in obj.name and is_template(obj.name.encode()):
         raise InputError(TEMPLATE, place="$.metadata.name")

@@ -22,6 +22,9 @@ BY_NAMESPACE = {case["namespace"]: case for case in CASES}
         pytest.param("v0420", id="the accounts of a namespace are known where its default one is there"),
         pytest.param("v0572", id="a Namespace warns of the pods that break its new level"),
         pytest.param("v0649", id="a policy finds its parameters"),
+        pytest.param("v0654", id="a policy finds its parameters by their labels"),
+        pytest.param("v0434", id="with a named verb a pod comes before the account that is sent after it"),
+        pytest.param("v0787", id="with a named verb an object comes before the namespace that is sent after it"),
     ],
 )
 def test_an_answer_of_the_command_is_the_recorded_one(namespace: str) -> None:

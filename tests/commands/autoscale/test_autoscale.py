@@ -40,7 +40,9 @@ def test_a_group_grows_from_zero_by_its_template() -> None:
 
 
 def test_nodes_that_go_and_nodes_that_stay_are_told_with_the_reason() -> None:
-    nodes = {each.node: each for each in autoscaled(scale_down=True).nodes}
+    found = autoscaled(scale_down=True)
+    nodes = {each.node: each for each in found.nodes}
+    assert found.saved == pytest.approx(sum(each.after is not None for each in found.nodes) * 0.19 * 730)
     assert [name for name, each in nodes.items() if each.unneeded] == ["general-c"]
     assert nodes["general-c"].moves == {"shop/report-1": "general-b"}
     assert (nodes["general-c"].after, nodes["general-c"].first) == (600, True)

@@ -258,9 +258,9 @@ def test_what_surviving_takes_is_up_to_the_user(require: Any, code: int) -> None
         ({"wanted": {"nodes": ("nowhere",)}}, 'there is no node "nowhere"'),
         ({"wanted": {"zones": ("z7",)}}, 'there is no zone "z7"'),
         ({"wanted": {"by": ("rak",)}}, "--by rak: no node has a label rak; did you mean rack?"),
-        ({"wanted": {"each": ("racks",)}}, "--all racks: expected nodes, zones or pools"),
+        ({"wanted": {"each": ("racks",)}}, "--each racks: expected nodes, zones or pools"),
         ({"survive": ("region",)}, "--survive region: expected node, zone, pool, pair, or a label that --by names"),
-        ({"wanted": {"nodes": ("a",)}, "survive": ("zone",)}, "no such failure is asked about; --all zones does"),
+        ({"wanted": {"nodes": ("a",)}, "survive": ("zone",)}, "no such failure is asked about; --each zones does"),
         ({"require": ("luck",)}, "--require luck: expected back, replicas, quorum or budgets"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +179,46 @@ def test_a_rules_file_that_names_an_autoscaler_is_pointed_to(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     found = kwhatif.place(AUTOSCALED / "training.yaml", snapshot=AUTOSCALED / "cluster.yaml")
     assert any("names an autoscaler: --autoscale" in note and "groups.yaml" in note for note in found.notes)
+
+
+def test_pods_below_the_cutoff_are_named_where_an_autoscaler_expects_room_that_the_scheduler_does_not_have() -> None:
+    samples = AUTOSCALED.parent
+    found = kwhatif.capacity(samples / "manifests/web.yaml", snapshot=samples / "cluster", autoscale=GROUPS)
+    assert found.scale_up is not None
+    (why,) = [str(refusal) for each in found.scale_up.unhelped for refusal in each.refusals]
+    assert why.endswith("to fit on general-b-1, where 2 pods of a priority below the cutoff -10 do not count")
+
+
+def test_a_node_comes_for_the_pod_of_a_release_that_the_scheduler_leaves_over(tmp_path: Path) -> None:
+    """An autoscaler fills one node after the other, the scheduler spreads: only one of them finds room for all."""
+    group = {"name": "g", "nodes": {"names": ["a", "b"]}, "min": 0, "max": 3}
+    (tmp_path / "groups.json").write_text(
+        json.dumps({"apiVersion": "kwhatif.dev/v1", "kind": "NodeGroups", "groups": [group]})
+    )
+    room = {"cpu": "2", "memory": "8Gi", "pods": "9"}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+            "status": {
+                "capacity": room,
+                "allocatable": room,
+                "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-01T00:00:00Z"}],
+            },
+        }
+        for name in "ab"
+    ]
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"p{number}"},
+            "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]},
+        }
+        for number, cpu in enumerate("112")
+    ]
+    (tmp_path / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    found = kwhatif.capacity(pods, snapshot=tmp_path / "nodes.json", autoscale=tmp_path / "groups.json", limit=1)
+    assert found.scale_up is not None
+    assert (found.fits, [each.group for each in found.scale_up.nodes]) == (1, ["g"])

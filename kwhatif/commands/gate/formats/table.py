@@ -7,6 +7,7 @@ somebody does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kwhatif.commands.gate.formats.words import (
     describe_change,
@@ -19,7 +20,7 @@ from kwhatif.render.blocks import NONE, inline_gaps
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.screen import Screen
 from kwhatif.render.sections import fidelity_blocks
-from kwhatif.render.tables import MOST_LINES, SIGHT, text_of
+from kwhatif.render.tables import MOST_LINES, PLAIN, SIGHT, text_of
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult
 
@@ -35,13 +36,14 @@ _UNASKED = ("not applicable", "off")
 """Rules with these say nothing but that."""
 
 
-def gate_table(result: GateResult, screen: Screen | None = None, *, everything: bool = True, gaps: bool = False) -> str:
+def gate_table(result: GateResult, screen: Screen = PLAIN, *, everything: bool = True, gaps: bool = False) -> str:
     """The report, no line of it wider than the screen unless a single name is.
 
     Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
     findings take a line each. With ``gaps`` all of them are told.
     """
-    report = _Report(screen or Screen(WIDTH), gaps)
+    terminal = screen.width is not None
+    report = _Report(screen if terminal else replace(screen, width=WIDTH), gaps, terminal=terminal)
     for ways in (report.whole, report.without_details, report.brief) if not everything else (report.whole,):
         if len(lines := ways(result)) <= MOST_LINES:
             break
@@ -49,8 +51,8 @@ def gate_table(result: GateResult, screen: Screen | None = None, *, everything: 
 
 
 class _Report:
-    def __init__(self, screen: Screen, gaps: bool) -> None:
-        self._screen, self._gaps = screen, gaps
+    def __init__(self, screen: Screen, gaps: bool, *, terminal: bool) -> None:
+        self._screen, self._gaps, self._terminal = screen, gaps, terminal
 
     def whole(self, result: GateResult) -> list[str]:
         return self._compose(result, self._findings(result), details=True)
@@ -65,9 +67,7 @@ class _Report:
         return self._compose(result, [[*self._list_briefly(result, room)]], details=False)
 
     def _compose(self, result: GateResult, findings: Sequence[Sequence[str]], *, details: bool) -> list[str]:
-        """The report about the findings, parts set apart by empty lines; the verdict once more where it is out of
-        sight.
-        """
+        """The report about the findings, a long one ends with the verdict on a terminal."""
         verdict = self._verdict(result)
         parts = [
             [*verdict, *self._screen.wrap(describe_change(result))],
@@ -79,7 +79,7 @@ class _Report:
         told = text_of(standing).splitlines()
         parts.append([line for text in told for line in self._screen.wrap(text, "  " if text.startswith("*") else "")])
         lines = [line for part in parts if part for line in ("", *part)][1:]
-        return [*lines, "", *verdict] if len(lines) > SIGHT else lines
+        return [*lines, "", *verdict] if self._terminal and len(lines) > SIGHT else lines
 
     def _verdict(self, result: GateResult) -> list[str]:
         word = result.verdict.upper()

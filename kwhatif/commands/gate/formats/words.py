@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kwhatif.render.blocks import format_part
 from kwhatif.render.escape import clean
 from kwhatif.results.amounts import format_count
-from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome
+from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome, describe_findings
 
 RULES_FILE = Location(file=".kwhatif.yaml")
 """Where a finding points that no manifest is to blame for, in formats that cannot do without a file."""
@@ -63,10 +63,7 @@ def headline(result: GateResult) -> str:
 
 def count_findings(result: GateResult) -> str:
     """``2 errors, 1 warning, 1 exempted``."""
-    parts = [format_count(result.errors, "error")] if result.errors else []
-    parts += [format_count(result.warning_count, "warning")] if result.warning_count else []
-    parts += [f"{len(result.exemptions)} exempted"] if result.exemptions else []
-    return ", ".join(parts) or "no findings"
+    return describe_findings(result.errors, result.warning_count, len(result.exemptions), result.placements)
 
 
 def describe_change(result: GateResult) -> str:

@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from kwhatif.commands.gate.formats.formats import FORMATS
 from kwhatif.commands.gate.formats.junit import gate_junit
 from kwhatif.commands.gate.formats.markdown import LONGEST, MARKER, gate_markdown
-from kwhatif.commands.gate.formats.table import WIDTH, gate_table
+from kwhatif.commands.gate.formats.table import gate_table
 from kwhatif.commands.schema_files import SCHEMAS
 from kwhatif.render.escape import clean
 from kwhatif.render.screen import Screen
@@ -190,7 +190,7 @@ def test_lines_are_broken_to_fit_the_terminal(width: int) -> None:
 
 
 def test_colour_adds_nothing_but_colour() -> None:
-    painted = gate_table(sample(), Screen(WIDTH, colour=True))
+    painted = gate_table(sample(), Screen(colour=True))
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == gate_table(sample())
     assert painted.startswith("\x1b[1;31mFAIL\x1b[0m  1 error, 2 warnings, 1 exempted\n")
     assert "\x1b" not in gate_table(sample())
@@ -282,3 +282,8 @@ def test_a_hostile_name_is_shown_as_it_is(text: str) -> None:
     assert run["results"][0]["locations"][0]["logicalLocations"][0]["name"] == clean(text)
     (case, *_) = xml.fromstring(gate_junit(hostile_result(text))).iter("testcase")
     assert case.attrib["name"] == clean(str(Subject(kind=text, namespace=text, name=text)))
+
+
+def test_a_verdict_stands_once_in_a_file_and_ends_a_long_report_on_a_terminal() -> None:
+    assert gate_table(sample()).count("1 error, 2 warnings") == 1
+    assert gate_table(sample(), Screen(100)).count("1 error, 2 warnings") == 2

@@ -1,0 +1,21 @@
+"""One object of a manifest: with its namespace, and by its name in answers."""
+
+from __future__ import annotations
+
+from kwhatif.admission.object_store import name_of, namespace_of
+from kwhatif.admission.response import Object
+from kwhatif.snapshot.load import Manifest
+
+
+def display_name_of(obj: Object) -> str:
+    """``Deployment shop/web``."""
+    name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
+    return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
+
+
+def complete_object(manifest: Manifest) -> Object:
+    """The manifest's object with its namespace."""
+    metadata = {**(manifest.raw.get("metadata") or {})}
+    if manifest.obj.namespace:
+        metadata["namespace"] = manifest.obj.namespace
+    return {**manifest.raw, "metadata": metadata}
