@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from kwhatif.errors import PolicyError
@@ -16,7 +18,7 @@ from tests.builders import Json, cluster_of, node, pod
 
 class RoomyNodes(NodeResourcesAllocatable):
     name = "RoomyNodes"
-    default: DefaultPlugin | None = None
+    default: ClassVar[DefaultPlugin | None] = None
 
 
 def driver_of(args: object) -> Driver:
