@@ -39,7 +39,7 @@ QUESTIONS = {
         ],
         "moved",
     ),
-    "several explained": (["explain", "fits", "one", "--snapshot", "cluster"], "2 of 2 pods find a node"),
+    "several explained": (["explain", "fits", "one", "--snapshot", "cluster"], "61 of 61 pods placed"),
     "summary": (["place", "large", "--snapshot", "cluster", "-o", "summary"], "0 of 60 pods"),
     "autoscale": (["autoscale", "large", "--snapshot", "cluster", "--groups", "groups"], "no group grows"),
     "snapshot info": (["snapshot", "info", "cluster", "--nodes"], "90 nodes"),

@@ -16,7 +16,7 @@ from kwhatif.render.explain_nodes import (
     rejected_blocks,
     score_table,
 )
-from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_in_words
+from kwhatif.render.page_spec import PageSpec, PodOutcomes
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.render.tie_choice import choice_of
 from kwhatif.results.amounts import format_count, format_ordinal, format_some
@@ -43,7 +43,8 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
                 [] if workload is None or workload.pods == 1 else [Lines((_describe_workload(workload, report),))]
             )
             blocks.append(Part((heading, *sentence, *told), urgent=not report.placement.good))
-    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity)]
+    unknown = result.outcome.unknown if isinstance(result.outcome, Outcome) else ()
+    return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity, unknown)]
 
 
 def _verdict(result: ExplainResult) -> str:
@@ -351,7 +352,7 @@ def _fixes(report: PodReport) -> Iterator[Block]:
 
 PAGE = PageSpec(
     "explain",
-    answer_in_words("Every pod finds a node", "Not every pod finds a node"),
+    lambda result: ("good" if result.good else "bad", _verdict(result)),
     lambda result: refusal_blocks(result.refusals, result.failed),
     "Refused",
     lambda result: f"{format_count(len(result.pods), 'pod')} explained, {format_count(result.nodes, 'node')}",
