@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import pytest
 
 from kwhatif.errors import PolicyError
-from kwhatif.framework.declaration import DefaultPlugin
 from kwhatif.plugins.outoftree.node_resources_allocatable import NodeResourcesAllocatable
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.driver import Driver
@@ -18,7 +15,6 @@ from tests.builders import Json, cluster_of, node, pod
 
 class RoomyNodes(NodeResourcesAllocatable):
     name = "RoomyNodes"
-    default: ClassVar[DefaultPlugin | None] = None
 
 
 def driver_of(args: object) -> Driver:
