@@ -54,7 +54,7 @@ def _total_skew(observed: BalanceObservation) -> int:
 
 
 def _count_duplicates(cluster: Cluster) -> int:
-    counts: Counter[tuple[str, str, str, int]] = Counter()
+    counts: Counter[tuple[str, str | None, str | None, int]] = Counter()
     for info, row in cluster.pods():
         owner = info.shape.controller
         if owner is not None and owner.kind != "DaemonSet":

@@ -65,5 +65,5 @@ def _finding(finding: Finding, result: GateResult) -> dict[str, Any]:
 
 
 PAGE = PageSpec(
-    "gate", gate_answer, gate_blocks, "Change", describe_change, lambda result: {"findings": findings_data(result)}
+    "gate", gate_answer, gate_blocks, "Change", describe_change, data=lambda result: {"findings": findings_data(result)}
 )
