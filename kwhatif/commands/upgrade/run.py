@@ -169,7 +169,6 @@ def upgrade(
     drain_timeout_seconds: float | None = None,
     grace_seconds: float | None = None,
     ready_after_seconds: float = 30.0,
-    provision_seconds: float = 120.0,
     within_seconds: float | None = None,
     delete_policy: DeletePolicy | None = None,
     prices: str | None = None,
@@ -190,5 +189,13 @@ def upgrade(
     )
     known = None if prices is None else read_prices(prices)
     times = EvictionTimes(grace_seconds, {"": ready_after_seconds})
-    question = Upgrade(pool, strategy, plan, times, provision=provision_seconds, within=within_seconds, prices=known)
+    question = Upgrade(
+        pool,
+        strategy,
+        plan,
+        times,
+        provision=options.get("provision_seconds", PROVISION),
+        within=within_seconds,
+        prices=known,
+    )
     return ask(question, build_scenario((), snapshot, options))
