@@ -146,7 +146,7 @@ class Upgrade(Question[UpgradeResult]):
             remarks=plan.remarks,
         )
         evicted = list(evictions.evicted)
-        basis = RunRecord(session, evictions.pods_asked, placements, evicted=evicted)
+        basis = RunRecord(session, evictions.recreated_pods, placements, evicted=evicted)
         return add_placement_before(
             before, PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements)
         )
@@ -189,6 +189,13 @@ def upgrade(
     )
     known = None if prices is None else read_prices(prices)
     times = EvictionTimes(grace_seconds, {"": ready_after_seconds})
-    provision = options.get("provision_seconds", PROVISION)
-    question = Upgrade(pool, strategy, plan, times, provision=provision, within=within_seconds, prices=known)
+    question = Upgrade(
+        pool,
+        strategy,
+        plan,
+        times,
+        provision=options.get("provision_seconds", PROVISION),
+        within=within_seconds,
+        prices=known,
+    )
     return ask(question, build_scenario((), snapshot, options))
