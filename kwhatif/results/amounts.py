@@ -49,7 +49,7 @@ def format_in_one_unit(resource: str, *amounts: int) -> list[str]:
 def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
     """Amounts of a resource that stand below or beside each other, in one unit: that of the largest.
 
-    Bytes that are less than a tenth of that unit are in their own.
+    Where the smallest is less than a tenth of that, all are in the next smaller one.
 
     Ten cores and more are told in cores, of which millicores are a rounding; less with what there is.
     """
@@ -57,14 +57,13 @@ def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
     if resource == "cpu" and most < _MANY_MILLICORES:
         return format_in_one_unit(resource, *amounts)
     unit = "" if resource == "cpu" else format_amount(resource, most).lstrip("0123456789.")
-    size = 1000 if resource == "cpu" else 1024 ** _BINARY.index(unit)
+    power = 0 if resource == "cpu" else _BINARY.index(unit)
+    least = min((abs(each) for each in amounts if each), default=0)
+    if power > 1 and 1024 ** (power - 1) <= least < _SMALLEST_SHARE * 1024**power:
+        power -= 1
+    unit, size = _BINARY[power], 1000 if resource == "cpu" else 1024**power
     if size == 1:
         return list(map(str, amounts))
-    if resource != "cpu":
-        small = size * _SMALLEST_SHARE
-        return [
-            _format_in(each, size, unit) if abs(each) >= small else format_amount(resource, each) for each in amounts
-        ]
     return [_format_in(each, size, unit) for each in amounts]
 
 

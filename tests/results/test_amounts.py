@@ -34,7 +34,9 @@ def test_amounts_are_spelt_as_people_write_them(resource: str, amount: int, text
 @pytest.mark.parametrize(
     ("resource", "amounts", "texts"),
     [
-        pytest.param("memory", [2 * 1024**4, 92 * 1024**3], ["2Ti", "92Gi"], id="little beside much in its own unit"),
+        pytest.param(
+            "memory", [2 * 1024**4, 92 * 1024**3], ["2,048Gi", "92Gi"], id="little beside much in the smaller unit"
+        ),
         pytest.param("memory", [2 * 1024**4, 512 * 1024**3], ["2Ti", "0.5Ti"], id="half of it in the same"),
         pytest.param("cpu", [3_140_240, 412_900], ["3,140", "412.9"], id="thousands of cores without a fraction"),
     ],
