@@ -76,7 +76,7 @@ def follow_cycles(
         scale_up=scale_up,
     )
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
-    basis = RunRecord(session, moves.asked, placements, evicted=evicted)
+    basis = RunRecord(session, moves.recreated_pods, placements, evicted=evicted)
     return PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements), left
 
 

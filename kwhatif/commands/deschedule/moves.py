@@ -57,7 +57,7 @@ class Moves:
         self._recreated = RecreatedPods(self.session, self.run, self.pods.__contains__)
 
     @property
-    def asked(self) -> list[PodToSchedule]:
+    def recreated_pods(self) -> list[PodToSchedule]:
         """The pods that were made again."""
         return self._recreated.asked
 

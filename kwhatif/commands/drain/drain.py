@@ -58,7 +58,7 @@ def drain_nodes(
     requested = run.requested_beside(names)
     nodes = tuple(run.node(name) for name in track(names, "Draining", "nodes"))
     run.placed.explain_futile()
-    after = settle_cluster(session, run.placed, run.asked, scaler, "evicted", run.emptied)
+    after = settle_cluster(session, run.placed, run.recreated_pods, scaler, "evicted", run.emptied)
     homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.at_home)
     pods = tuple(
         replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
@@ -89,7 +89,7 @@ def drain_nodes(
         scale_up=scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
     )
-    basis = RunRecord(session, run.asked, placements, evicted=evicted)
+    basis = RunRecord(session, run.recreated_pods, placements, evicted=evicted)
 
     def make_result(fidelity: Fidelity) -> DrainResult:
         stuck = not all(each.drained for each in nodes) or any(
@@ -249,7 +249,7 @@ class _Drain:
         )
 
     @property
-    def asked(self) -> list[PodToSchedule]:
+    def recreated_pods(self) -> list[PodToSchedule]:
         """The pods that were made again."""
         return self._recreated.asked
 

@@ -73,7 +73,7 @@ class Evictions:
         self._recreated = RecreatedPods(self.session, self.run, taken.__contains__)
 
     @property
-    def asked(self) -> list[PodToSchedule]:
+    def recreated_pods(self) -> list[PodToSchedule]:
         """The pods that were made again."""
         return self._recreated.asked
 

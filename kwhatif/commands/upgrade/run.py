@@ -146,7 +146,7 @@ class Upgrade(Question[UpgradeResult]):
             remarks=plan.remarks,
         )
         evicted = list(evictions.evicted)
-        basis = RunRecord(session, evictions.asked, placements, evicted=evicted)
+        basis = RunRecord(session, evictions.recreated_pods, placements, evicted=evicted)
         return add_placement_before(
             before, PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements)
         )
