@@ -76,9 +76,9 @@ def _with_room(blocks: Sequence[Block], screen: Screen) -> list[Block]:
     heights = {i: len(_lines(shorten_tables(part.blocks), screen)) + 1 for i, part in parts.items()}
     if len(heights) < 2:
         return list(blocks)
-    room = (
-        MOST_LINES - len(_lines(drop_details([block for block in blocks if not isinstance(block, Part)]), screen)) - 2
-    )
+    others = _lines(drop_details([block for block in blocks if not isinstance(block, Part)]), screen)
+    repeated = [] if len(others) > SIGHT else _repeat_verdict(blocks, screen)
+    room = MOST_LINES - len(others) - len(repeated) - 2
     kept: set[int] = set()
     for i in sorted(heights, key=lambda i: not parts[i].urgent):
         if kept and heights[i] > room:
@@ -104,10 +104,13 @@ def _lines(blocks: Sequence[Block], screen: Screen) -> list[str]:
         lines += _render_block(block, screen)
         under_heading = isinstance(block, Heading)
     if screen.width is not None and len(lines) > SIGHT:
-        lines += [
-            line for block in blocks if isinstance(block, Verdict) for line in ("", *_render_block(block, screen))
-        ]
+        lines += _repeat_verdict(blocks, screen)
     return lines
+
+
+def _repeat_verdict(blocks: Sequence[Block], screen: Screen) -> list[str]:
+    """What ends a report that is longer than what is seen at once."""
+    return [line for block in blocks if isinstance(block, Verdict) for line in ("", *_render_block(block, screen))]
 
 
 def _render_block(block: Block, screen: Screen) -> list[str]:

@@ -79,7 +79,7 @@ class Setup:
                 if known is None or ref.name in instances:
                     continue
                 args = profile.args_of(ref.name)
-                if known.args is not None and not isinstance(args, Args):
+                if known.args_type(self.features) is not None and not isinstance(args, Args):
                     args = args_of_outside(known, args, self.features)
                 handle = Handle(self.features, {} if args is None else args, preempt, waiting)
                 handle.preempt_for_group = preempt_for_group

@@ -192,7 +192,7 @@ SCENARIOS = "data/scenarios.jsonl"
         (("snapshot", "validate", CLUSTER), ["Looking for what does not go together"]),
         (("snapshot", "diff", CLUSTER, "data/cluster-later.json"), ["Comparing 0 of 28 kinds"]),
         (("snapshot", "convert", CLUSTER, "-o", "/dev/null"), ["Writing /dev/null"]),
-        (("explain", "data/pods.yaml", *ON), ["Explaining 0 of 4 pods"]),
+        (("explain", "data/pods.yaml", *ON), ["Explaining 0 of 4 workloads"]),
         (("expand", "data/workloads.yaml"), ["Making 0 of 2 pods"]),
         (("gate", "data/small.yaml", *ON), ["Judging by 0 of 7 rules"]),
         (

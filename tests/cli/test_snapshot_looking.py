@@ -77,7 +77,7 @@ def test_validate_exits_with_1_for_errors_and_with_strict_for_warnings() -> None
     assert run("snapshot", "validate", CLUSTER).code == 0
     ran = run("snapshot", "validate", BROKEN)
     assert (ran.code, ran.err) == (1, "")
-    assert ran.lines[-1] == f"{BROKEN}: 15 objects, 19 errors, 10 warnings."
+    assert ran.lines[0] == f"{BROKEN}: 15 objects, 19 errors, 10 warnings."
     doubtful = "data/hostile-cluster.json"
     assert [run("snapshot", "validate", doubtful, *more).code for more in ((), ("--strict",))] == [0, 1]
 

@@ -32,17 +32,18 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
     """The report; ``everything`` shows each node by itself, however many there are."""
     blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code), *_summary(result)]
     workloads = {each.explained: each for each in result.workloads}
+    several = len(result.pods) > 1
     for number, report in enumerate(result.pods, 1):
-        told = [*_pod(report, result.nodes, everything, result.fidelity.rules)]
-        if len(result.pods) == 1:
+        # What a workload's sentence or row says of its pods is said again where everything is to be seen.
+        with_alike = everything or report.pod not in workloads
+        facts = [] if several else [("Pod", report.pod)]
+        facts += _facts(report, result.nodes, result.fidelity.rules)
+        told = [Facts(tuple(facts)), *_pod(report, result.nodes, everything, with_alike=with_alike)]
+        if not several:
             blocks += told
         else:
             heading = Heading(f"{number} OF {len(result.pods)}: {report.pod}")
-            workload = workloads.get(report.pod)
-            sentence = (
-                [] if workload is None or workload.pods == 1 else [Lines((_describe_workload(workload, report),))]
-            )
-            blocks.append(Part((heading, *sentence, *told), urgent=not report.placement.good))
+            blocks.append(Part((heading, *told), urgent=not report.placement.good))
     unknown = result.outcome.unknown if isinstance(result.outcome, Outcome) else ()
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity, unknown)]
 
@@ -176,9 +177,9 @@ def _summarize(report: PodReport) -> tuple[str, str]:
     return f"{report.pod}{more}", _describe_report(report)
 
 
-def _pod(report: PodReport, nodes: int, everything: bool, minor: str) -> Iterator[Block]:
-    yield Facts(tuple(_facts(report, nodes, minor)))
-    yield from _alike_blocks(report)
+def _pod(report: PodReport, nodes: int, everything: bool, *, with_alike: bool) -> Iterator[Block]:
+    if with_alike:
+        yield from _alike_blocks(report)
     yield from device_blocks((report.placement,))
     if report.comparison is not None:
         yield from _side_by_side(report.comparison)
@@ -190,7 +191,6 @@ def _pod(report: PodReport, nodes: int, everything: bool, minor: str) -> Iterato
 
 def _facts(report: PodReport, nodes: int, minor: str) -> Iterator[tuple[str, str]]:
     placement = report.placement
-    yield "Pod", report.pod
     if report.runs_on:
         yield "Runs on", f"{report.runs_on}, since {report.since}" if report.since else report.runs_on
     yield "Asked today" if report.runs_on else "Outcome", _outcome(placement, nodes, minor)
