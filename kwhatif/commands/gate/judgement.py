@@ -206,11 +206,14 @@ def _in_the_end(placements: Sequence[Placement]) -> Iterator[Placement]:
 
 
 def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
-    """Workloads that are new to the snapshot although their pods run in it."""
+    """Workloads that are new to the snapshot although their pods run in it, or although the base has them."""
     updated = {unit.subject for unit in context.units if unit.plan is not None}
     for change in changes:
         known = change.subject in updated or change.subject.kind == "Pod" or change.what not in ("added", "changed")
-        if not known and change.pods_after > change.pods_before > 0:
+        if not known and change.what == "changed" and not change.pods_before and change.pods_after:
+            pods = format_count(change.pods_after, "pod of it is", "pods of it are")
+            yield f"{change.subject} is changed by the manifests, but not in the snapshot: {pods} taken to be new"
+        elif not known and change.pods_after > change.pods_before > 0:
             yield (
                 f"{change.subject} is not in the snapshot, though {format_count(change.pods_before, 'pod')} of it are: "
                 "they are taken to stay beside the new ones"

@@ -125,6 +125,15 @@ def test_a_workload_whose_pods_run_but_which_the_snapshot_lacks_is_told() -> Non
     assert text.startswith("Deployment shop/web is not in the snapshot, though 2 pods of it are")
 
 
+def test_a_workload_that_the_base_has_and_the_snapshot_lacks_is_told_to_be_new() -> None:
+    old, changed = new("Deployment", "next", 2, cpu="100m"), new("Deployment", "next", 3, cpu="100m")
+    result = judged(cluster(), changed, base=[old])
+    assert told(result) == [("changed", "Deployment shop/next", 0, 3)]
+    assert result.warnings == (
+        "Deployment shop/next is changed by the manifests, but not in the snapshot: 3 pods of it are taken to be new",
+    )
+
+
 def test_what_the_pods_need_is_applied_before_them_wherever_it_stands() -> None:
     priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
     head = new("Deployment", "web", 1, pod={"priorityClassName": "high"})
