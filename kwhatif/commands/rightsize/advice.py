@@ -249,3 +249,12 @@ def totals(advice: Sequence[Advice], replicas: Mapping[str, int]) -> Iterator[tu
         before = sum((each.request or 0) * len(each.workload.pods) for each in mine)
         after = sum(each.advised * replicas.get(each.workload.name, len(each.workload.pods)) for each in mine)
         yield resource, before, after
+
+
+def format_quantity(resource: str, amount: int) -> str:
+    """An amount as Kubernetes writes it: millicores, or bytes."""
+    return (
+        Quantity.from_milli(amount).canonical
+        if resource == "cpu"
+        else Quantity.from_units(amount, binary=True).canonical
+    )

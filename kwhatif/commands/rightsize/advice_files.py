@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kwhatif.api.kinds import TEMPLATES, kind_named
-from kwhatif.commands.rightsize.advice import Advice
-from kwhatif.commands.rightsize.consequence import format_quantity
+from kwhatif.commands.rightsize.advice import Advice, format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.errors import UsageError
 from kwhatif.policy.render import yaml_text

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kwhatif.api.core import Node
-from kwhatif.api.quantity import Quantity
 from kwhatif.api.workloads_and_storage import CSINode
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import Int64Array
+from kwhatif.commands.rightsize.advice import format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.result import LargestSlot, Side
 from kwhatif.commands.rightsize.steady_state import SteadyState, reach_steady_state
@@ -213,12 +213,3 @@ def shortest_first(shares: Mapping[str, float]) -> list[str]:
 def nodes_by_group(names: Sequence[str], groups: Mapping[str, str]) -> list[tuple[str, int]]:
     """How many of some nodes belong to each group."""
     return sorted(Counter(groups.get(name, "") for name in names).items())
-
-
-def format_quantity(resource: str, amount: int) -> str:
-    """An amount as Kubernetes writes it: millicores, or bytes."""
-    return (
-        Quantity.from_milli(amount).canonical
-        if resource == "cpu"
-        else Quantity.from_units(amount, binary=True).canonical
-    )

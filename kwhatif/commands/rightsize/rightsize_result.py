@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.commands.rightsize.advice import Advice, totals
-from kwhatif.commands.rightsize.consequence import Consequence, format_quantity, nodes_by_group
+from kwhatif.commands.rightsize.advice import Advice, format_quantity, totals
+from kwhatif.commands.rightsize.consequence import Consequence, nodes_by_group
 from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.commands.rightsize.advice import Advice
-from kwhatif.commands.rightsize.consequence import format_quantity
+from kwhatif.commands.rightsize.advice import Advice, format_quantity
 from kwhatif.commands.rightsize.limit_ranges import quota_bounds
 from kwhatif.commands.rightsize.result import Risk
 from kwhatif.snapshot.format.model import Snapshot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.api.quantity import Quantity
-from kwhatif.commands.rightsize.advice import Advice
-from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial, format_quantity
+from kwhatif.commands.rightsize.advice import Advice, format_quantity
+from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.result import Side, Step
 from kwhatif.progress import report_progress

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
-from kwhatif.commands.deschedule.policy_document import load_descheduler_policy
-from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit
-from kwhatif.descheduling.descheduler import ClusterObjects, Cycle, Descheduler
-from kwhatif.descheduling.framework.pod_evictor import Eviction
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding
-from kwhatif.scheduling.budget_status import with_statuses
-from kwhatif.scheduling.eviction_budgets import EvictionBudgets
+
+if TYPE_CHECKING:
+    from kwhatif.descheduling.descheduler import ClusterObjects, Cycle
+    from kwhatif.descheduling.framework.pod_evictor import Eviction
 
 _NANOSECONDS = 10**9
 
@@ -44,6 +42,10 @@ class EvictedAgain(Rule[EvictedAgainParameters]):
         return "the next cycle of the descheduler evicts no new pod"
 
     def check(self, context: Context) -> Iterator[Finding]:
+        # Most gates have no such rule and need no descheduler.
+        from kwhatif.commands.deschedule.policy_document import load_descheduler_policy
+        from kwhatif.descheduling.descheduler import Descheduler
+
         given = load_descheduler_policy(self.given.policy, context.snapshot)
         if given is None:
             self.summary = "nobody knows the descheduler's policy: name it with policy"
@@ -62,6 +64,11 @@ class EvictedAgain(Rule[EvictedAgainParameters]):
 
     def _world(self, context: Context) -> ClusterObjects:
         """The cluster as the descheduler finds it when the pods of the change have just become ready."""
+        from kwhatif.commands.deschedule.usage_files import read_usage
+        from kwhatif.descheduling.descheduler import ClusterObjects
+        from kwhatif.scheduling.budget_status import with_statuses
+        from kwhatif.scheduling.eviction_budgets import EvictionBudgets
+
         snapshot = context.snapshot_after
         objects, pods = snapshot.objects, snapshot.objects.list_all(Pod)
         budgets = list(with_statuses(objects.list_all(PodDisruptionBudget), pods))

@@ -11,8 +11,7 @@ from kwhatif.api.core import Container
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit
-from kwhatif.commands.rightsize.advice import amounts_of
-from kwhatif.commands.rightsize.consequence import format_quantity
+from kwhatif.commands.rightsize.advice import amounts_of, format_quantity
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods, sized_containers
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
