@@ -19,6 +19,7 @@ import msgspec
 
 from kwhatif import bounds
 from kwhatif.api.decode import decode_json
+from kwhatif.api.quantity import INT64_MAX
 from kwhatif.errors import InputError, UsageError
 from kwhatif.fleet.rows_parquet import read_lines, require_pyarrow, write_parquet
 from kwhatif.fleet.study import FailedTask, Study
@@ -198,6 +199,19 @@ class RowsFile:
     def _row(self, row: msgspec.Raw) -> Any:
         assert self._study is not None
         try:
+            _check_numbers(decode_json(row, Any), "$.row")
             return decode_json(row, self._study.row)
         except InputError as error:
             raise error.with_source(self._path) from None
+
+
+def _check_numbers(value: Any, place: str) -> None:
+    """Raises InputError for a whole number that no row has: one that is no int64."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            _check_numbers(each, f"{place}.{key}")
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            _check_numbers(each, f"{place}[{number}]")
+    elif isinstance(value, int) and not -INT64_MAX <= value <= INT64_MAX:
+        raise InputError("expected a number of 64 bits, found one that is larger", place=place)

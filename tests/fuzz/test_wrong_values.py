@@ -57,6 +57,7 @@ _BOTH = "autoscale {bad} --snapshot {cluster} --groups {groups} --catalogue {cat
 _DESCHEDULER = "descheduler/v1alpha2 DeschedulerPolicy"
 _DESCHEDULE = "deschedule --policy {bad} --snapshot {cluster}"
 _USAGE = "rightsize --snapshot {cluster} --usage {bad}"
+_RESUME = "outage --snapshot {cluster} --each nodes --workers 1 --out {rows} --resume"
 _POD = ".spec.template.spec"
 
 
@@ -112,6 +113,7 @@ _POD = ".spec.template.spec"
         ("descheduler", _DESCHEDULER, ".profiles[0].pluginConfig[8].args.targetThresholds", "7", _DESCHEDULE),
         ("measured", "nodes", ".items", "1e999", "deschedule --policy {policy} --snapshot {cluster} --metrics {bad}"),
         ("usage", "prometheus", ".data.result[0].values[2][0]", str(2**64), _USAGE),
+        ("rows", "rows", ".lines[0].row.headroom[0].allocatable", "1" + "0" * 400, _RESUME),
         ("manifest", "v1 Pod", ".metadata.creationTimestamp", '"x"', _BOTH),
         ("manifest", "apps/v1 Deployment", ".spec.template.metadata.creationTimestamp", '"-1"', _BOTH),
         ("manifest", "batch/v1 Job", ".spec.template.spec.initContainers[0].tty", '"true"', _BOTH),
