@@ -16,7 +16,7 @@ from kwhatif.scheduling import node_sampling as sampling
 
 settings.register_profile(
     "default",
-    max_examples=25,
+    max_examples=20,
     derandomize=True,
     deadline=None,
     database=None,

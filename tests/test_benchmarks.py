@@ -16,7 +16,7 @@ from unittest import mock
 import pytest
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-WORKLOADS = ("basic", "spread", "antiaffinity", "mixed")
+WORKLOADS = ("basic", "mixed")
 
 
 def run(*arguments: str) -> list[dict[str, Any]]:
