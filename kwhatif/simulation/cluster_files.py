@@ -22,7 +22,7 @@ from kwhatif.simulation.edits.edited import EditedSnapshot
 from kwhatif.simulation.inputs import Edits, Inputs, Notes, Source
 from kwhatif.simulation.question import Scenario
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.load import load_snapshot
+from kwhatif.snapshot.load import Manifest, load_snapshot
 from kwhatif.workloads.volumes import settle_volumes
 
 
@@ -50,14 +50,16 @@ def snapshot_of(source: Source, notes: Notes) -> Snapshot:
     return source.copy() if isinstance(source, Snapshot) else load_snapshot(source) if source else Snapshot()
 
 
-def with_edits(snapshot: Snapshot, edits: Edits | None, notes: Notes) -> EditedSnapshot:
-    """A snapshot after what-if edits. Notes what controllers did about them."""
+def with_edits(
+    snapshot: Snapshot, edits: Edits | None, notes: Notes, manifests: Sequence[Manifest] = ()
+) -> EditedSnapshot:
+    """A snapshot after what-if edits, before the manifests come to it. Notes what controllers did about them."""
     if edits is None:
         return EditedSnapshot(snapshot, snapshot.covered_kinds())
     from kwhatif.simulation.edits.document import apply_edits, read_edits
 
     names = {node.name for node in snapshot.objects.list_all(Node)}
-    result = apply_edits(snapshot, [*read_edits(edits.edits or ()), *edits.parse_edits(names)])
+    result = apply_edits(snapshot, [*read_edits(edits.edits or ()), *edits.parse_edits(names)], manifests)
     for text in result.notes:
         notes.note(text)
     return result

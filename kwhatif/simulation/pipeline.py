@@ -79,9 +79,14 @@ def edit(inquiry: PipelineState) -> PipelineState:
     from kwhatif.simulation.cluster_files import with_edits
 
     first = inquiry.cases[0]
+    manifests = [manifest for case in inquiry.cases for manifest in case.manifests]
     for case in inquiry.cases:
         shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
-        case.edited = first.edited if shared else with_edits(case.snapshot, case.inputs.edits, inquiry.notes)
+        case.edited = first.edited if shared else with_edits(case.snapshot, case.inputs.edits, inquiry.notes, manifests)
+        if case.edited.replicas:
+            from kwhatif.simulation.edits.scaling import resize_manifests
+
+            case.manifests = resize_manifests(case.manifests, case.edited.replicas)
         inquiry.question.check_edited(case)
     return inquiry
 

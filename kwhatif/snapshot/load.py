@@ -52,6 +52,11 @@ class Manifest:
     raw: dict[str, Any]
     instead_of: Origin | None = None
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Kind, namespace and name."""
+        return self.obj.kind or "", self.obj.namespace, self.obj.name
+
 
 def load_snapshot(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], namespace: str = "default"

@@ -43,6 +43,7 @@ from kwhatif.simulation.edits.set_resources import SET_RESOURCES
 from kwhatif.simulation.edits.taint import TAINT, UNTAINT
 from kwhatif.snapshot.format.documents import own_document
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path, read_paths
 from kwhatif.snapshot.read.objects import Document, decode, head_of, read_documents
 
@@ -126,15 +127,16 @@ def _read(value: Mapping[str, Any], source: str, place: str) -> ParsedEdit:
 __all__ = ["EditedSnapshot", "apply_edits"]
 
 
-def apply_edits(snapshot: Snapshot, given: Sequence[ParsedEdit]) -> EditedSnapshot:
+def apply_edits(snapshot: Snapshot, given: Sequence[ParsedEdit], manifests: Sequence[Manifest] = ()) -> EditedSnapshot:
     """The snapshot after these edits; the one given stays as it is, as do the objects in it.
 
-    Raises InputError for an edit that cannot be made, such as one of a node that is not there.
+    Workloads of the ``manifests``, which come to it later, may get another size. Raises InputError for an edit that
+    cannot be made, such as one of a node that is not there.
     """
     covered = snapshot.covered_kinds()
     if not given:
         return EditedSnapshot(snapshot, covered)
-    draft = Draft(snapshot)
+    draft = Draft(snapshot, manifests)
     texts = [_apply_edit(draft, each) for each in given]
     draft.snapshot.edits = [*snapshot.edits, *texts]
     return EditedSnapshot(
@@ -145,6 +147,7 @@ def apply_edits(snapshot: Snapshot, given: Sequence[ParsedEdit]) -> EditedSnapsh
         tuple(draft.notes),
         draft.moves_pods,
         tuple(draft.doubts),
+        draft.replicas,
     )
 
 

@@ -34,6 +34,7 @@ from kwhatif.results.place import FailedCreate
 from kwhatif.scheduling.controllers import Replacements
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import features_of
 from kwhatif.workloads.objects import integer, name_of, namespace_of, section
 
@@ -44,10 +45,13 @@ class Draft:
     """What is known of the cluster so far. Objects are replaced, never changed: the snapshot it began with stays.
 
     ``asked`` has the pods that edits led to and that wait for a node, by key; the snapshot holds them, too.
+    ``manifests`` are what comes to the cluster later, by kind, namespace and name; workloads of them get ``replicas``.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, manifests: Sequence[Manifest] = ()) -> None:
         self.snapshot = snapshot.copy()
+        self.manifests = [each.key for each in manifests]
+        self.replicas: dict[tuple[str, str, str], int] = {}
         self.asked: dict[str, PodToSchedule] = {}
         self.failed: list[FailedCreate] = []
         self.doubts: list[Doubts] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.admission.response import Doubts
@@ -17,7 +17,8 @@ class EditedSnapshot:
 
     ``covered`` are the kinds that the snapshot could be trusted to know before. ``notes`` say what controllers did
     about the edits, ``failed`` what they could not do, ``doubts`` what the API server may have done about them.
-    ``moves_pods``: pods were removed or made, or might have been.
+    ``moves_pods``: pods were removed or made, or might have been. ``replicas`` are what
+    workloads of the manifests get, by kind, namespace and name.
     """
 
     snapshot: Snapshot
@@ -27,3 +28,4 @@ class EditedSnapshot:
     notes: tuple[str, ...] = field(default=())
     has_moved_pods: bool = False
     doubts: Sequence[Doubts] = ()
+    replicas: Mapping[tuple[str, str, str], int] = field(default_factory=dict)

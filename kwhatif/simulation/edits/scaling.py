@@ -6,7 +6,8 @@ stands still. Upstream: as in ``workloads/rollout_*.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -27,6 +28,7 @@ from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.objects import display_name_of
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.expansion.stored_pods import pod_to_schedule_of
+from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM, SizedReplicaSet
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
 from kwhatif.workloads.objects import controller_of, integer, moment, name_of, namespace_of, section
@@ -43,7 +45,14 @@ _TYPED: dict[str, type[Any]] = {
 
 def scale(draft: Draft, origin: str, replicas: int, kind: str, name: str, namespace: str | None) -> str:
     """Give a workload a size. Returns what was done, in words. Raises InputError if there is none of the name."""
-    old = _find(draft, _kind(kind), name, namespace)
+    kind = _kind(kind)
+    new_ones = [key for key in draft.manifests if key[0] == kind and key[2] == name and namespace in (None, key[1])]
+    draft.replicas.update(dict.fromkeys(new_ones, replicas))
+    if new_ones and not _find_stored(draft, kind, name, namespace):
+        draft.moves_pods = True
+        make_room(replicas, f"{kind} {name}")
+        return f"scale {kind} {new_ones[0][1]}/{name} of the manifests to {replicas}"
+    old = _find(draft, kind, name, namespace)
     if not section(old, "spec", "template"):
         raise InputError(f"{display_name_of(old)} has no pod template in the snapshot", place=".name")
     before = integer(section(old, "spec").get("replicas"), 1)
@@ -69,8 +78,7 @@ def _kind(word: str) -> str:
 
 
 def _find(draft: Draft, kind: str, name: str, namespace: str | None) -> Object:
-    there = draft.whole(kind)
-    found = [obj for obj in there if name_of(obj) == name and namespace in (None, namespace_of(obj))]
+    there, found = draft.whole(kind), _find_stored(draft, kind, name, namespace)
     if len(found) > 1:
         found = [obj for obj in found if namespace_of(obj) == "default"] or found
     if len(found) > 1:
@@ -86,6 +94,22 @@ def _find(draft: Draft, kind: str, name: str, namespace: str | None) -> Object:
         raise InputError(f"there is no {kind} {wanted}: the snapshot holds no {kind} at all", place=".name")
     known = [f"{namespace_of(obj)}/{name_of(obj)}" if namespace else name_of(obj) for obj in there]
     raise InputError(f"there is no {kind} {wanted}{suggest_spelling(wanted, known)}", place=".name")
+
+
+def _find_stored(draft: Draft, kind: str, name: str, namespace: str | None) -> list[Object]:
+    return [obj for obj in draft.whole(kind) if name_of(obj) == name and namespace in (None, namespace_of(obj))]
+
+
+def resize_manifests(manifests: Sequence[Manifest], replicas: Mapping[tuple[str, str, str], int]) -> list[Manifest]:
+    """The manifests, their workloads with these replicas, by kind, namespace and name."""
+    return [_resize_manifest(each, replicas.get(each.key)) for each in manifests]
+
+
+def _resize_manifest(manifest: Manifest, replicas: int | None) -> Manifest:
+    spec = manifest.raw.get("spec")
+    if replicas is None or not isinstance(spec, dict):
+        return manifest
+    return dataclasses.replace(manifest, raw={**manifest.raw, "spec": {**spec, "replicas": replicas}})
 
 
 def _only_replica_set(draft: Draft, name: str, namespace: str | None) -> list[Object]:
