@@ -2,9 +2,9 @@
 
     rightsize.py [--nodes N] [--pods P] [--samples N] [--series N] [--autoscaled-only | --recorded-only]
 
-``autoscaled`` asks which nodes cluster-autoscaler takes away from the cluster of load.py once requests follow from the
-usage of all pods, of which each has so many samples of CPU and of memory. ``recorded`` reads an answer of Prometheus
-with so many series of a week, a sample a minute.
+``autoscaled`` asks which nodes cluster-autoscaler takes away from the cluster of load.py, with smaller nodes, once
+requests follow from the usage of all pods, of which each has so many samples of CPU and of memory. ``recorded`` reads
+an answer of Prometheus with so many series of a week, a sample a minute.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,28 @@ def series(objects: list[dict[str, Any]], samples: int) -> Iterator[str]:
             yield f'{{"metric":{json.dumps({"__name__": name, **labels})},"values":[{values}]}}'
 
 
+def smaller(node: dict[str, Any]) -> dict[str, Any]:
+    """The node with a quarter of its cores and memory, so that it is used by more than half."""
+    room = {"cpu": "7910m", "memory": "31Gi", "ephemeral-storage": "190Gi", "pods": "110"}
+    return {**node, "status": {**node["status"], "allocatable": room, "capacity": room}}
+
+
+def replica_sets(bound: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The controllers of pods, without which cluster-autoscaler moves none of them."""
+    counts = Counter(
+        (pod["metadata"]["namespace"], pod["metadata"]["ownerReferences"][0]["name"], pod["metadata"]["labels"]["app"])
+        for pod in bound
+    )
+    for (namespace, name, app), number in counts.items():
+        spec = {"replicas": number, "selector": {"matchLabels": {"app": app}}}
+        metadata = {"name": name, "namespace": namespace}
+        yield {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
+
+
 def write(folder: Path, nodes_: int, pods_: int, samples: int) -> list[str]:
     """Files of a cluster, of its groups and of usage; the options that name them."""
     bound = list(pods(pods_, nodes_))
-    items = [*nodes(nodes_), *bound]
+    items = [*map(smaller, nodes(nodes_)), *replica_sets(bound), *bound]
     (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     with (folder / "usage.json").open("w", encoding="utf-8") as file:
         file.write('{"status":"success","data":{"resultType":"matrix","result":[')
