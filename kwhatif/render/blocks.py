@@ -56,7 +56,8 @@ class Grouping:
     Rows that are alike in the columns ``alike`` share one, or each stands for itself where that is None; the columns
     ``pods`` hold names, alike but for what controllers put behind them. Groups with something in the column ``first``
     come before all others. ``shown_by`` is the option with which the command shows every row. With ``always`` a short
-    table is condensed, too, as soon as rows are alike.
+    table is condensed, too, as soon as rows are alike. Without ``totals`` no column of ``alike`` is ever left out:
+    they are what the table is read for.
     """
 
     one: str
@@ -65,6 +66,7 @@ class Grouping:
     first: int | None = None
     shown_by: str = "--all"
     always: bool = False
+    totals: bool = True
 
 
 @dataclass(frozen=True, slots=True)

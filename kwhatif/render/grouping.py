@@ -1,5 +1,8 @@
 """Long tables, condensed to groups: how many rows are alike, what they have in common, and how far the rest ranges.
 
+Where hardly any rows are alike in all that is compared, they are counted by less of it, so that what is shown speaks of
+most rows and not of the first few.
+
 Names of nodes on a terminal, without the beginning and the ending that all of them have, which are shown once.
 """
 
@@ -20,6 +23,8 @@ MOST_GROUPS = 12
 
 _MIN_OMITTED_ROWS = 3
 """Rows that are left out at least: to say so takes two lines."""
+
+Row = tuple[str, ...]
 
 # What controllers put behind a name: an ordinal, or five random characters, before them the hash of a template. They
 # draw from an alphabet without vowels, so that they make no words.
@@ -66,13 +71,9 @@ def _cut(table: Table, grouping: Grouping, most: int) -> Table:
 
 
 def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int) -> Table:
-    by_key: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for row in table.rows:
-        by_key.setdefault(tuple(_key(row[i], i in grouping.pods) for i in alike), []).append(row)
-    first = grouping.first
-    if len(by_key) < most + _MIN_OMITTED_ROWS:
-        most = len(by_key)
-    groups = sorted(by_key.values(), key=lambda rows: (first is not None and not rows[0][first], -len(rows)))
+    groups = _choose_groups(table.rows, grouping, alike, most)
+    if len(groups) < most + _MIN_OMITTED_ROWS:
+        most = len(groups)
     if len(groups) == len(table.rows):
         alone = replace(table, rows=tuple(row for (row,) in groups))
         return _cut(alone, grouping, most) if most < len(groups) else alone
@@ -90,6 +91,36 @@ def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int
         spare=tuple(i + 1 for i in table.spare),
         more=f"{said}{grouping.shown_by} shows every row",
     )
+
+
+def _choose_groups(rows: Sequence[Row], grouping: Grouping, alike: Sequence[int], most: int) -> list[list[Row]]:
+    """Rows that are alike in all the columns ``alike``, or in fewer where the groups shown would tell little otherwise.
+
+    The column that tells most rows apart is the first that is left out. One group of all rows is no answer, and
+    where there is room for one row alone, it is that of rows most alike: a total's cells are longer.
+    """
+    columns = sorted(alike, key=lambda column: len(_group_rows(rows, grouping, [column])))
+    groups = finest = _group_rows(rows, grouping, alike)
+    while most > 1 and grouping.totals and len(columns) > 1 and _tell_little(groups, most):
+        columns.pop()
+        groups = _group_rows(rows, grouping, columns)
+    return finest if len(groups) == 1 or _tell_little(groups, most) else groups
+
+
+def _group_rows(rows: Sequence[Row], grouping: Grouping, columns: Sequence[int]) -> list[list[Row]]:
+    """Rows that are alike in these columns, those groups first that come first, then the largest."""
+    by_key: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        by_key.setdefault(tuple(_key(row[i], i in grouping.pods) for i in columns), []).append(row)
+    first = grouping.first
+    return sorted(by_key.values(), key=lambda rows: (first is not None and not rows[0][first], -len(rows)))
+
+
+def _tell_little(groups: Sequence[Sequence[Row]], most: int) -> bool:
+    """Whether some groups are not shown, and those that are hold one row each or less than a third of all rows."""
+    shown = sum(map(len, groups[:most]))
+    hidden = sum(map(len, groups[most:]))
+    return len(groups) >= most + _MIN_OMITTED_ROWS and (shown == most or 2 * shown < hidden)
 
 
 def _key(cell: str, pod: bool) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 
 import msgspec
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,6 +165,44 @@ def test_amounts_range_by_size_and_rows_that_stand_for_themselves_are_cut() -> N
     assert shown.count("\n") == 25
     shown = text_of([Table(("pod", "cpu"), rows[:1] * 50, None, Grouping("pod"))], everything=False)
     assert shown.endswith("\nshop/w-0  900m\n12 more pods; --all shows every row\n")
+
+
+def table_of_workloads(zones: int) -> Table:
+    rows = tuple((f"shop/app{i}-5d4c7fbbdd-b2x4z", f"zone {i % zones}", f"{i + 1}m") for i in range(30))
+    return Table(("pod", "zone", "cpu"), rows, None, Grouping("pod", (0, 1), (0,)))
+
+
+def test_rows_of_which_no_two_are_alike_are_counted_by_what_tells_fewer_of_them_apart() -> None:
+    assert text_of([table_of_workloads(2)], everything=False) == (
+        "PODS  POD                      ZONE    CPU\n"
+        "15    shop/app0-* and 14 more  zone 0  1m to 29m\n"
+        "15    shop/app1-* and 14 more  zone 1  2m to 30m\n"
+        "--all shows every row\n"
+    )
+
+
+@pytest.mark.parametrize("zones", [1, 30], ids=["one total of all", "no zone twice"])
+def test_rows_of_which_no_two_are_alike_are_cut_where_totals_would_tell_no_more(zones: int) -> None:
+    shown = text_of([table_of_workloads(zones)], everything=False)
+    assert shown.startswith("POD ")
+    assert shown.endswith("\n18 more pods; --all shows every row\n")
+
+
+def test_a_table_that_is_read_for_what_is_compared_has_no_totals() -> None:
+    table = table_of_workloads(2)
+    shown = text_of([replace(table, grouping=Grouping("pod", (0, 1), (0,), totals=False))], everything=False)
+    assert shown.endswith("\n18 more pods; --all shows every row\n")
+
+
+def test_groups_that_hold_less_than_a_third_of_the_rows_give_way_to_totals() -> None:
+    rows = tuple((f"shop/app{i // 2}-5d4c7fbbdd-{'bc'[i % 2]}2x4z", f"zone {i // 30}") for i in range(90))
+    shown = text_of([Table(("pod", "zone"), rows, None, Grouping("pod", (0, 1), (0,)))], everything=False)
+    assert shown.splitlines()[1:] == [
+        "30    shop/app0-* and 14 more   zone 0",
+        "30    shop/app15-* and 14 more  zone 1",
+        "30    shop/app30-* and 14 more  zone 2",
+        "--all shows every row",
+    ]
 
 
 def test_a_report_of_long_tables_keeps_to_sixty_lines() -> None:

@@ -97,7 +97,8 @@ def _matrix(worst: Sequence[Failure]) -> list[Block]:
     rows = [(name, *(column.get(name) or NONE for column in cells)) for name in names]
     headers = ("workload", *(failure.title for failure in worst))
     alike = tuple(range(1, len(headers)))
-    return build_table("WHAT IT MEANS FOR WORKLOADS", headers, rows, 1, _grouping("workload", alike))
+    grouping = Grouping("workload", alike, shown_by=SHOWN_BY, totals=False)
+    return build_table("WHAT IT MEANS FOR WORKLOADS", headers, rows, 1, grouping)
 
 
 def _cell(hit: Hit) -> str:
