@@ -377,6 +377,7 @@ def test_imports_within_the_snapshot_room_point_one_way() -> None:
 
 READERS = {
     "api.field_types": "a file of the package",
+    "commands.demo.run": "files of the package",
     "scheduling.extenders.http_caller": "certificates, to a limit",
     "snapshot.read.files": "everything else, recordings as well, to a limit; what a file of a directory begins with",
     "usage.node_load": "the answer of a load-watcher, to a limit",

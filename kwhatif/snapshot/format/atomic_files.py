@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -179,6 +180,25 @@ def draft_of(path: str, *, private: bool = False, private_directory: bool = Fals
             _note_replaced_link(path)
     finally:
         directory.close()
+
+
+@contextmanager
+def draft_of_directory(path: str) -> Iterator[str]:
+    """A directory to fill, which takes its name when that is done, and leaves nothing behind if it fails.
+
+    Raises OSError: FileExistsError where anything has the name already, be it a link that leads nowhere.
+    """
+    path = path.rstrip(f"/{os.sep}") or path
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    draft = os.path.join(os.path.dirname(path), _draft_name())
+    os.mkdir(draft)
+    try:
+        yield draft
+        os.rename(draft, path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
 
 
 def _note_replaced_link(path: str) -> None:

@@ -1,0 +1,1 @@
+"""``kwhatif demo``: the files that the examples of ``--help`` name."""

@@ -1,0 +1,16 @@
+"""``kwhatif demo`` as a value."""
+
+from __future__ import annotations
+
+from kwhatif.commands.spec import CommandSpec
+
+SPECS = (
+    CommandSpec(
+        name="demo",
+        module="demo",
+        purpose="Copy the sample clusters and manifests that examples name.",
+        position=160,
+        examples=("", "try-kwhatif"),
+        package=__package__,
+    ),
+)
