@@ -8,7 +8,7 @@ was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,9 +39,15 @@ _UNSAID = ("default", "title")
 # --- schemas
 
 
-def components(*types: Any) -> tuple[list[Schema], dict[str, Schema]]:
-    """A schema for each type, and the definitions that they refer to as ``#/$defs/NAME``."""
-    found, definitions = msgspec.json.schema_components(types, schema_hook=_of_quantity, ref_template="#/$defs/{name}")
+def components(*types: Any, opaque: Collection[type] = ()) -> tuple[list[Schema], dict[str, Schema]]:
+    """A schema for each type, and the definitions that they refer to as ``#/$defs/NAME``. Of ``opaque`` types there is
+    none: their fields can be anything.
+    """
+
+    def schema_of(type_: type[Any]) -> Schema:
+        return {"type": "object"} if type_ in opaque else _of_quantity(type_)
+
+    found, definitions = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template="#/$defs/{name}")
     return list(found), definitions
 
 

@@ -172,7 +172,7 @@ def gate(
     if explain:
         explain_run(question, case, explain, output, everything=everything, reports=reports)
     result = ask(question, case)
-    result.set_command(command())
+    result = result.with_context(command=command())
     _finish(result, output, reports, everything=everything)
 
 

@@ -101,7 +101,7 @@ def place(
     if explain:
         explain_run(question, case, explain, output, everything=everything, reports=reports)
     result = ask(question, case)
-    result.set_command(command())
+    result = result.with_context(command=command())
     more = list(_besides(result)) if output is Output.name else []
     write_result_reports(reports, result, lambda: place_blocks(result))
     finish(_render(result, output, everything), result.exit_code, [*result.notes, *more])

@@ -83,7 +83,7 @@ def info(
         mapped=is_mapped(reports),
     )
     result = add_usage(result, snapshot, usage or (), features, None, notes, by)
-    result.set_notes(notes)
+    result = result.with_context(notes=tuple(notes))
     write_result_reports(reports, result, lambda: info_blocks(result))
     text = render_result(result, output, lambda: info_blocks(result), everything=everything)
     finish(text, result.exit_code, notes)

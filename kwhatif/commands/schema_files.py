@@ -19,7 +19,7 @@ from kwhatif.commands.rightsize import policy_document
 from kwhatif.commands.spec import all_specs, load
 from kwhatif.commands.sweep import space_document
 from kwhatif.redaction import translation as translation_file
-from kwhatif.results.base import Result
+from kwhatif.results.base import Result, ResultContext
 from kwhatif.simulation import repository_policy
 from kwhatif.simulation.autoscalers import instance_types_document, node_groups_document
 from kwhatif.simulation.edits import document
@@ -83,8 +83,9 @@ def _settings(reference: Schema) -> Schema:
 def _result_schema(name: str, package: str, path: str, purpose: str) -> Schema:
     """Every field is always there but those that may be unset; later versions may have more."""
     result: type[Result] = load(package, path)
-    _, definitions = components(result)
+    _, definitions = components(result, opaque=(ResultContext,))
     for definition in definitions.values():
+        definition.get("properties", {}).pop("context", None)
         given = definition.get("required", ())
         fields = definition["properties"].items()
         definition["required"] = [name for name, field in fields if name in given or "default" in field]

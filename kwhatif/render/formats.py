@@ -28,11 +28,12 @@ from kwhatif.render.blocks import (
     put_verdict_first,
 )
 from kwhatif.render.escape import clean, in_json, in_markup, in_yaml, is_command
+from kwhatif.results.base import Result
 
 
 def as_json(result: msgspec.Struct) -> str:
     """The result as indented JSON."""
-    return plain_json(msgspec.to_builtins(result))
+    return plain_json(_plain(result))
 
 
 def plain_json(value: Any) -> str:
@@ -48,7 +49,11 @@ def plain_json(value: Any) -> str:
 
 def as_yaml(result: msgspec.Struct) -> str:
     """The result as one YAML document."""
-    return _dump_yaml(msgspec.to_builtins(result))
+    return _dump_yaml(_plain(result))
+
+
+def _plain(result: msgspec.Struct) -> Any:
+    return result.to_dict() if isinstance(result, Result) else msgspec.to_builtins(result)
 
 
 def as_documents(objects: Iterable[dict[str, Any]]) -> str:

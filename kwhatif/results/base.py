@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shlex
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -105,13 +106,42 @@ class Fidelity(ResultStruct, frozen=True, kw_only=True):
         return tuple(gap for gap in self.gaps if gap.pods)
 
 
-class Result(ResultStruct, frozen=True, kw_only=True, dict=True):
-    """An answer. ``notes`` are beside it, and no part of what it is printed or compared by."""
+class ResultContext:
+    """What goes with an answer and is no part of it: it is neither printed as JSON nor compared.
+
+    ``notes`` are what is worth knowing besides, ``command`` is the command that was answered without what is about its
+    output, ``cluster_map`` the cluster that the answer is about, ``explanations`` why pods have no node, as reports of
+    ``explain``, and ``excerpts`` what stands in manifests where findings point. The last three are there for a page.
+    """
+
+    def __init__(
+        self,
+        notes: tuple[str, ...] = (),
+        command: str = "",
+        cluster_map: ClusterMap | None = None,
+        explanations: tuple[ResultStruct, ...] = (),
+        excerpts: Mapping[Any, Any] = MappingProxyType({}),
+    ) -> None:
+        self.notes, self.command, self.cluster_map = notes, command, cluster_map
+        self.explanations, self.excerpts = explanations, excerpts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ResultContext)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_NO_CONTEXT = ResultContext()
+
+
+class Result(ResultStruct, frozen=True, kw_only=True):
+    """An answer, and its ``context`` once a question was asked."""
 
     rows: ClassVar[str] = ""
     """The field that ``to_dicts`` takes apart."""
 
     api_version: str = API_VERSION
+    context: ResultContext | msgspec.UnsetType = msgspec.UNSET
 
     @property
     @abstractmethod
@@ -132,23 +162,23 @@ class Result(ResultStruct, frozen=True, kw_only=True, dict=True):
         """The answer with the ``refusals`` of the API server and what controllers ``failed`` to make, if it tells."""
         return self
 
+    def with_context(self, **known: Any) -> Self:
+        """The answer with more of its context."""
+        return msgspec.structs.replace(self, context=ResultContext(**{**vars(self._context), **known}))
+
+    @property
+    def _context(self) -> ResultContext:
+        return _NO_CONTEXT if isinstance(self.context, msgspec.UnsetType) else self.context
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth knowing besides, as a command has it on standard error: ``note: ...``, ``warning: ...``."""
-        return tuple(self.__dict__.get("notes", ()))
-
-    def set_notes(self, notes: Iterable[str]) -> None:
-        """Keep notes beside the answer, as long as this very value is there."""
-        self.__dict__["notes"] = tuple(notes)
+        return self._context.notes
 
     @property
     def command(self) -> str:
-        """The command that was answered, without what is about its output, if it was one; no part of the answer."""
-        return str(self.__dict__.get("again", ""))
-
-    def set_command(self, command: str) -> None:
-        """Keep the command beside the answer, as long as this very value is there."""
-        self.__dict__["again"] = command
+        """The command that was answered, without what is about its output, if it was one."""
+        return self._context.command
 
     def explain_command_of(self, pod: str) -> str:
         """The command that explains a pod in the state in which it was tried; nothing where no command was asked."""
@@ -156,26 +186,17 @@ class Result(ResultStruct, frozen=True, kw_only=True, dict=True):
 
     @property
     def cluster_map(self) -> ClusterMap | None:
-        """The cluster that this is about, if a map was asked for; like the notes no part of the answer."""
-        found: ClusterMap | None = self.__dict__.get("cluster_map")
-        return found
-
-    def set_cluster_map(self, found: ClusterMap) -> None:
-        """Keep a map beside the answer, as long as this very value is there."""
-        self.__dict__["cluster_map"] = found
+        """The cluster that this is about, if a map was asked for."""
+        return self._context.cluster_map
 
     @property
     def explanations(self) -> tuple[ResultStruct, ...]:
-        """Why pods have no node, as reports of ``explain``, where a page is to show it; no part of the answer."""
-        return tuple(self.__dict__.get("explained", ()))
-
-    def set_explanations(self, reports: Iterable[ResultStruct]) -> None:
-        """Keep these beside the answer, as long as this very value is there."""
-        self.__dict__["explained"] = tuple(reports)
+        """Why pods have no node, as reports of ``explain``, where a page is to show it."""
+        return self._context.explanations
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as plain values, with the keys of ``-o json``."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
+        found: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, context=msgspec.UNSET))
         return found
 
     def to_dicts(self) -> list[dict[str, Any]]:

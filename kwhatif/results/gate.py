@@ -140,13 +140,8 @@ class GateResult(Result, frozen=True, kw_only=True):
 
     @property
     def excerpts(self) -> Mapping[Location, Excerpt]:
-        """What stands where findings point, if that was asked for; like the notes no part of the answer."""
-        found: Mapping[Location, Excerpt] = self.__dict__.get("excerpts", {})
-        return found
-
-    def set_excerpts(self, excerpts: Mapping[Location, Excerpt]) -> None:
-        """Keep excerpts beside the answer, as long as this very value is there."""
-        self.__dict__["excerpts"] = excerpts
+        """What stands where findings point, if that was asked for."""
+        return self._context.excerpts
 
     @property
     def errors(self) -> int:

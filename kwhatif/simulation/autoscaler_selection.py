@@ -17,7 +17,7 @@ from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
 from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import PreparedScenario
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_paths
@@ -29,7 +29,7 @@ ORDERS = 2
 _POOLS = ("karpenter.sh/v1", "NodePool")
 
 
-def scalers(case: Scenario, notes: Notes) -> Callable[[], Scaler]:
+def scalers(case: PreparedScenario, notes: Notes) -> Callable[[], Scaler]:
     """Makes autoscalers as they are before anything has happened, by the documents that a case names.
 
     Raises InputError for documents that are wrong, or of no autoscaler.

@@ -20,7 +20,7 @@ from kwhatif.results.amounts import format_age, format_counts
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.edited import EditedSnapshot
 from kwhatif.simulation.inputs import Edits, Inputs, Notes, Source
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import PreparedScenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, load_snapshot
 from kwhatif.workloads.volumes import settle_volumes
@@ -126,7 +126,7 @@ def _name_of(obj: Resource) -> str:
     return f"{obj.kind} {obj.namespace}/{name}" if obj.namespace else f"{obj.kind} {name}"
 
 
-def unknown_kinds(case: Scenario, notes: Notes) -> list[str]:
+def unknown_kinds(case: PreparedScenario, notes: Notes) -> list[str]:
     """The unknown kinds of which pods may have been expected. Notes those that have none."""
     unknown = case.expanded.unknown
     unread = Counter({kind: n for kind, n in unknown.items() if kind in IDLE})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Files, Inputs
+from kwhatif.simulation.inputs import Files, Inputs, Notes
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
 
@@ -24,7 +24,7 @@ def variables_of(told: Sequence[str]) -> dict[str, str]:
 def read_manifests(
     inputs: Inputs,
     files: Files,
-    notes: list[str],
+    notes: Notes,
     *,
     namespace: str = "",
     may_be_empty: bool = False,
@@ -40,6 +40,8 @@ def read_manifests(
         tuple(told.exclude or ()), may_be_empty, recursive, variables_of(told.variables or ()), told.render
     )
     manifests = load_manifests(files, namespace or inputs.namespace, options, report)
-    notes += (f"note: {note}" for note in report.notes())
-    notes += (f"warning: {what}: {effect}" for what, effect in report.gaps())
+    for note in report.notes():
+        notes.note(note)
+    for what, effect in report.gaps():
+        notes.warn(f"{what}: {effect}")
     return manifests

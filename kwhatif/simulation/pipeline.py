@@ -5,19 +5,28 @@ The command line and the Python API ask in this one way.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kwhatif.bounds import pods_to_make, work_to_do
 from kwhatif.progress import report_start
 from kwhatif.results.base import Result
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import (
+    LoadedScenario,
+    PendingResult,
+    PreparedScenario,
+    Question,
+    ReadManifests,
+    RunEnd,
+    Scenario,
+)
 
 if TYPE_CHECKING:
-    from kwhatif.results.base import Fidelity
+    from kwhatif.results.base import Fidelity, ResultStruct
+    from kwhatif.simulation.cluster_map import ClusterObservation
+    from kwhatif.simulation.edits.edited import EditedSnapshot
     from kwhatif.simulation.explanation.observer import PendingRecorder
 
 R = TypeVar("R", bound=Result)
@@ -25,189 +34,228 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class PipelineState:
-    """A question on its way: one case, or the two that are compared, what is worth knowing, and in the end the result.
+    """A question on its way: one case, or those that are compared, what is worth knowing, and in the end the result.
 
-    What is given once serves both cases. ``stands_on`` is the fidelity of each run of the ``answer``. Where that is to
-    be drawn, ``waiting`` looks on at its run for pods that find no node.
+    What is given once serves all cases; each stage returns the next state. ``cases`` are those as they were asked,
+    ``loaded`` and ``prepared`` what stages have made of them. ``fidelities`` are those of each run of the ``answer``.
+    Where that is to be drawn, ``pending_recorder`` looks on at its run for pods that find no node, and
+    ``beginning`` is the cluster before it.
     """
 
     question: Question[Any]
     cases: Sequence[Scenario]
     notes: Notes
+    loaded: Sequence[LoadedScenario] = ()
+    prepared: Sequence[PreparedScenario] = ()
     answer: PendingResult[Any] | None = None
     fidelities: Sequence[Fidelity] = ()
     result: Result | None = None
     pending_recorder: PendingRecorder | None = None
+    beginning: ClusterObservation | None = None
 
 
 def ask(question: Question[R], *cases: Scenario) -> R:
     """The answer to a question, which knows its exit code and its notes. Raises KwhatifError."""
-    inquiry = PipelineState(question, cases, Notes())
+    state = PipelineState(question, cases, Notes())
     for case in cases:
         question.check(case)
     with pods_to_make(cases[0].inputs.manifest_options.max_pods), work_to_do():
         for stage in STAGES:
-            inquiry = stage(inquiry)
-    result: Any = inquiry.result
-    result.set_notes(inquiry.notes)
-    return result  # type: ignore[no-any-return]
+            state = stage(state)
+    assert state.result is not None
+    return cast("R", state.result.with_context(notes=tuple(state.notes)))
 
 
-def load(inquiry: PipelineState) -> PipelineState:
+def load(state: PipelineState) -> PipelineState:
     """Files become objects: the manifests, and the cluster, which may be large."""
     from kwhatif.simulation.cluster_files import load_cluster
 
-    first = inquiry.cases[0]
-    for case in inquiry.cases:
+    first = state.cases[0]
+    manifests: list[ReadManifests] = []
+    for case in state.cases:
         if case is not first and case.inputs.manifests is first.inputs.manifests:
-            case.manifests = first.manifests
-        else:
-            inquiry.question.load(case)
-            inquiry.notes.add(case.reading_notes)
-            for manifest in (*case.manifests, *case.supporting_manifests):
-                if manifest.instead_of is not None:
-                    what = f"{manifest.obj.kind} {manifest.obj.name}"
-                    inquiry.notes.warn(f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}")
-    for case in inquiry.cases:
+            manifests.append(manifests[0])
+            continue
+        found = state.question.load(case, state.notes)
+        manifests.append(found)
+        for manifest in (*found.manifests, *found.supporting):
+            if manifest.instead_of is not None:
+                what = f"{manifest.obj.kind} {manifest.obj.name}"
+                state.notes.warn(f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}")
+    clusters: list[EditedSnapshot] = []
+    for case in state.cases:
         shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
-        case.edited = first.edited if shared else load_cluster(case.inputs, inquiry.notes)
-    return inquiry
+        clusters.append(clusters[0] if shared else load_cluster(case.inputs, state.notes))
+    loaded = [
+        LoadedScenario(case.inputs, case.scheduler_options, read=read, edited=edited)
+        for case, read, edited in zip(state.cases, manifests, clusters, strict=True)
+    ]
+    return replace(state, loaded=loaded)
 
 
-def edit(inquiry: PipelineState) -> PipelineState:
+def edit(state: PipelineState) -> PipelineState:
     """What if the cluster were another one? Controllers do what they would do about it."""
     from kwhatif.simulation.cluster_files import with_edits
 
-    first = inquiry.cases[0]
-    manifests = [manifest for case in inquiry.cases for manifest in case.manifests]
-    for case in inquiry.cases:
+    first = state.loaded[0]
+    manifests = [manifest for case in state.loaded for manifest in case.manifests]
+    loaded: list[LoadedScenario] = []
+    for case in state.loaded:
         shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
-        case.edited = first.edited if shared else with_edits(case.snapshot, case.inputs.edits, inquiry.notes, manifests)
-        if case.edited.replicas:
+        edited = loaded[0].edited if shared else with_edits(case.snapshot, case.inputs.edits, state.notes, manifests)
+        read = case.read
+        if edited.replicas:
             from kwhatif.simulation.edits.scaling import resize_manifests
 
-            case.manifests = resize_manifests(case.manifests, case.edited.replicas)
-        inquiry.question.check_edited(case)
-    return inquiry
+            read = replace(read, manifests=resize_manifests(case.manifests, edited.replicas))
+        loaded.append(replace(case, edited=edited, read=read))
+        state.question.check_edited(loaded[-1])
+    return replace(state, loaded=loaded)
 
 
-def rules(inquiry: PipelineState) -> PipelineState:
+def rules(state: PipelineState) -> PipelineState:
     """Who decides, by the rules of which Kubernetes."""
-    if inquiry.question.schedules:
-        from kwhatif.simulation.cluster_files import with_load
-        from kwhatif.simulation.scheduler_setup import setup_of
+    if not state.question.schedules:
+        return state
+    from kwhatif.simulation.cluster_files import with_load
+    from kwhatif.simulation.scheduler_setup import setup_of
 
-        for case in inquiry.cases:
-            case.setup = setup_of(case.scheduler_options, case.snapshot, inquiry.notes)
-            if case.scheduler_options.load:
-                case.edited = with_load(case.edited, case.scheduler_options.load, case.setup, inquiry.notes)
-    return inquiry
+    loaded = []
+    for case in state.loaded:
+        setup, edited = setup_of(case.scheduler_options, case.snapshot, state.notes), case.edited
+        if case.scheduler_options.load:
+            edited = with_load(edited, case.scheduler_options.load, setup, state.notes)
+        loaded.append(replace(case, scheduler=setup, edited=edited))
+    return replace(state, loaded=loaded)
 
 
-def expand(inquiry: PipelineState) -> PipelineState:
+def expand(state: PipelineState) -> PipelineState:
     """Manifests become pods, as the API server and the controllers make them."""
-    for case in inquiry.cases:
-        inquiry.question.expand(case)
+    prepared: list[PreparedScenario] = []
+    for loaded in state.loaded:
+        case = state.question.expand(loaded, state.loaded)
         case.expanded.doubts += case.edited.doubts
+        prepared.append(case)
         for warning in case.expanded.warnings:
-            inquiry.notes.warn(f"{warning.object}: {warning.text}")
+            state.notes.warn(f"{warning.object}: {warning.text}")
         for scaled in case.expanded.scaled:
             if scaled.note:
-                inquiry.notes.note(scaled.note)
-    return inquiry
+                state.notes.note(scaled.note)
+    return replace(state, prepared=prepared)
 
 
-def merge(inquiry: PipelineState) -> PipelineState:
+def merge(state: PipelineState) -> PipelineState:
     """What came of the manifests besides pods is in the cluster from now on; the pods asked about are known."""
-    if inquiry.question.schedules:
-        from kwhatif.simulation.cluster_files import merge as put
-        from kwhatif.simulation.cluster_files import unknown_kinds
+    if not state.question.schedules:
+        return state
+    from kwhatif.simulation.cluster_files import merge as put
+    from kwhatif.simulation.cluster_files import unknown_kinds
 
-        for case in inquiry.cases:
-            # What the second side of a comparison adds is not noted again.
-            told = inquiry.question.tells_merged and case is inquiry.cases[0]
-            notes = inquiry.notes if told else Notes()
-            put(case.snapshot, case.expanded.objects, notes)
-            case.unknown_kinds = unknown_kinds(case, notes)
-            case.pods_to_schedule = inquiry.question.pods(case)
-    return inquiry
+    prepared: list[PreparedScenario] = []
+    for case in state.prepared:
+        # What the second side of a comparison adds is not noted again.
+        notes = state.notes if state.question.tells_merged and not prepared else Notes()
+        put(case.snapshot, case.expanded.objects, notes)
+        case = replace(case, unknown_kinds=unknown_kinds(case, notes))
+        prepared.append(replace(case, pods_to_schedule=state.question.pods(case)))
+    return replace(state, prepared=prepared)
 
 
-def session(inquiry: PipelineState) -> PipelineState:
+def session(state: PipelineState) -> PipelineState:
     """The objects become columns, ready to be scheduled on. An answer of several runs does it for each of them.
 
     Autoscalers are ready to help.
     """
-    for case in inquiry.cases if inquiry.question.schedules else ():
-        if not inquiry.question.several_runs:
-            options = inquiry.question.options(case)
+    if not state.question.schedules:
+        return state
+    prepared: list[PreparedScenario] = []
+    for case in state.prepared:
+        if not state.question.several_runs:
+            options = state.question.options(case)
             if case.inputs.with_map:
                 from kwhatif.simulation.explanation.observer import PendingRecorder
 
-                options["observer"] = waiting = PendingRecorder(options.get("observer"))
-                case.session = waiting.session = case.new_session(**options)
-                inquiry = dataclasses.replace(inquiry, pending_recorder=waiting)
+                options["observer"] = recorder = PendingRecorder(options.get("observer"))
+                recorder.session = opened = case.new_session(**options)
+                state = replace(state, pending_recorder=recorder)
             else:
-                case.session = case.new_session(**options)
+                opened = case.new_session(**options)
+            case = replace(case, only_session=opened)
         if case.inputs.autoscale:
             from kwhatif.simulation.autoscaler_selection import scalers
 
-            case.make_scaler = scalers(case, inquiry.notes)
-    return inquiry
+            case = replace(case, make_scaler=scalers(case, state.notes))
+        prepared.append(case)
+    first = prepared[0]
+    if first.inputs.with_map and len(prepared) == 1:
+        from kwhatif.simulation.cluster_map import observe_cluster
+
+        cluster = (first.only_session or first.new_session()).cluster
+        state = replace(state, beginning=observe_cluster(cluster, first.snapshot))
+    return replace(state, prepared=prepared)
 
 
-def answer(inquiry: PipelineState) -> PipelineState:
+def answer(state: PipelineState) -> PipelineState:
     """The question is put to the scheduler, as often as it takes."""
-    return dataclasses.replace(inquiry, answer=inquiry.question.answer(inquiry.cases, inquiry.notes))
+    return replace(state, answer=state.question.answer(state.prepared, state.notes))
 
 
-def fidelity(inquiry: PipelineState) -> PipelineState:
+def fidelity(state: PipelineState) -> PipelineState:
     """What each run stands on: plugins that had no say are named, and under ``strict`` no gap may touch a pod."""
-    assert inquiry.answer is not None
-    if inquiry.question.schedules:
-        from kwhatif.simulation.fidelity.assess import assess, require_no_gaps
+    if not state.question.schedules:
+        return state
+    from kwhatif.simulation.fidelity.assess import assess, require_no_gaps
 
-        given = {name for case in inquiry.cases if case.scheduler_options.plugins for name in case.setup.outside}
-        for name in sorted(given.difference(*(case.setup.used for case in inquiry.cases))):
-            inquiry.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
-        found = [assess(basis) for basis in inquiry.answer.runs]
-        if inquiry.cases[0].scheduler_options.strict:
-            for each in found:
-                require_no_gaps(each.touching)
-        inquiry = dataclasses.replace(inquiry, fidelities=found)
-    return inquiry
+    assert state.answer is not None
+    outside = {name for case in state.prepared if case.scheduler_options.plugins for name in case.setup.outside}
+    for name in sorted(outside.difference(*(case.setup.used for case in state.prepared))):
+        state.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
+    found = [assess(record) for record in state.answer.runs]
+    if state.cases[0].scheduler_options.strict:
+        for each in found:
+            require_no_gaps(each.touching)
+    return replace(state, fidelities=found)
 
 
-def result(inquiry: PipelineState) -> PipelineState:
+def result(state: PipelineState) -> PipelineState:
     """What is made of the answer, now that it is known what it stands on; with what never came to be."""
-    assert inquiry.answer is not None
-    first = inquiry.cases[0]
-    result: Result = inquiry.answer.result(*inquiry.fidelities).with_refusals(**first.refusal_fields)
-    if result.lacks_nodes and not first.inputs.autoscale:
+    assert state.answer is not None
+    first = state.prepared[0]
+    found: Result = state.answer.result(*state.fidelities).with_refusals(**first.refusal_fields)
+    if found.lacks_nodes and not first.inputs.autoscale:
         from kwhatif.simulation.autoscaler_notes import note_autoscalers
 
-        note_autoscalers(first.snapshot, inquiry.notes)
-    return dataclasses.replace(inquiry, result=result)
+        note_autoscalers(first.snapshot, state.notes)
+    return replace(state, result=found)
 
 
-def mapping(inquiry: PipelineState) -> PipelineState:
+def mapping(state: PipelineState) -> PipelineState:
     """The cluster before and after, or that of either side, for those who draw it, and why pods have no node there."""
-    if inquiry.question.schedules and inquiry.cases[0].inputs.with_map:
-        from kwhatif.simulation.cluster_map import build_map, observe_cluster, topology_key_of_groups
+    if not (state.question.schedules and state.cases[0].inputs.with_map):
+        return state
+    from kwhatif.simulation.cluster_map import build_map, observe_cluster, topology_key_of_groups
 
-        assert inquiry.result is not None
-        report_start("Mapping the cluster")
-        ends = [observe_cluster((case.session_after or case.session).cluster, case.snapshot) for case in inquiry.cases]
-        first = inquiry.cases[0].initial_state
-        if len(ends) > 1:
-            looks = {"A": ends[0], "B": ends[1]}
-        else:
-            looks = {"now": ends[0]} if first is None else {"before": first, "after": ends[0]}
-        inquiry.result.set_cluster_map(build_map(looks, topology_key_of_groups(inquiry.cases[0].snapshot)))
-        if inquiry.pending_recorder is not None and inquiry.answer is not None:
-            reports = inquiry.pending_recorder.reports({each.pod: each for each in inquiry.answer.placements})
-            inquiry.result.set_explanations(reports)
-    return inquiry
+    assert state.result is not None
+    assert state.answer is not None
+    report_start("Mapping the cluster")
+    ends = state.answer.ends or [RunEnd(case.session) for case in state.prepared]
+    looks = [
+        observe_cluster(end.session.cluster, end.snapshot or case.snapshot)
+        for end, case in zip(ends, state.prepared, strict=True)
+    ]
+    if len(looks) > 1:
+        states = {"A": looks[0], "B": looks[1]}
+    else:
+        start, beginning = state.answer.beginning, state.beginning
+        if start is not None:
+            beginning = observe_cluster(start.cluster, start.snapshot)
+        assert beginning is not None
+        states = {"before": beginning, "after": looks[0]}
+    found = build_map(states, topology_key_of_groups(state.prepared[0].snapshot))
+    reports: Sequence[ResultStruct] = ()
+    if state.pending_recorder is not None:
+        reports = state.pending_recorder.reports({each.pod: each for each in state.answer.placements})
+    return replace(state, result=state.result.with_context(cluster_map=found, explanations=tuple(reports)))
 
 
 STAGES: tuple[Callable[[PipelineState], PipelineState], ...] = (

@@ -19,10 +19,10 @@ from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Result
 from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
-from kwhatif.simulation.inputs import Files
+from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.manifest_loading import read_manifests
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.question import Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PreparedScenario, Question, ReadManifests, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path
@@ -140,28 +140,32 @@ class PodQuestion(Question[R_co]):
     offered: Files = ()
     namespace: str | None = None
 
-    def load(self, case: Scenario) -> None:
+    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         namespace = self.namespace or "default"
-        case.manifests = read_manifests(case.inputs, self._files, case.reading_notes, namespace=namespace)
-        case.supporting_manifests = read_manifests(
-            case.inputs, self._only_offered, case.reading_notes, namespace=namespace
+        return ReadManifests(
+            read_manifests(case.inputs, self._files, notes, namespace=namespace),
+            read_manifests(case.inputs, self._only_offered, notes, namespace=namespace),
         )
 
-    def expand(self, case: Scenario) -> None:
-        case.expanded = self._expand(case, self._files, case.manifests)
-        more = self._expand(case, self._only_offered, case.supporting_manifests)
-        self.select(case, split_words(self.words)[1], list(more.all_pods()))
-        case.expanded.add(more)
+    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
+        expanded = self._expand(case, self._files, case.manifests)
+        more = self._expand(case, self._only_offered, case.read.supporting)
+        prepared = PreparedScenario.from_loaded(case, expanded)
+        prepared = self.select(prepared, split_words(self.words)[1], list(more.all_pods()))
+        expanded.add(more)
         if not (self.words or self.offered or case.edited.waiting_pods):
             raise self.nothing
+        return prepared
 
     @abstractmethod
-    def select(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> None:
-        """Set the pods of a case that are asked about: those of its manifests, and those that are named, of a choice
+    def select(self, case: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> PreparedScenario:
+        """The case with the pods that are asked about: those of its manifests, and those that are named, of a choice
         of manifests or of the snapshot.
         """
 
-    def find_named(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> list[PodToSchedule]:
+    def find_named(
+        self, case: LoadedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
+    ) -> list[PodToSchedule]:
         """The pods that are named, each once. Raises UsageError or InputError for a name that means none."""
         if not names:
             return []
@@ -172,10 +176,10 @@ class PodQuestion(Question[R_co]):
                 once.setdefault(item.pod.key, item)
         return list(once.values())
 
-    def pods(self, case: Scenario) -> list[PodToSchedule]:
+    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
         return case.pods_to_schedule
 
-    def _expand(self, case: Scenario, files: Files, manifests: Sequence[Manifest]) -> ExpandedManifests:
+    def _expand(self, case: LoadedScenario, files: Files, manifests: Sequence[Manifest]) -> ExpandedManifests:
         require_pods(files, manifests, case.inputs.manifest_options)
         return expand_manifests(
             case.snapshot,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from kwhatif.results.base import Result
 from kwhatif.results.place import Placement
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.driver import DriverOptions
     from kwhatif.scheduling.setup import Setup
     from kwhatif.simulation.autoscalers.scaler import Scaler
-    from kwhatif.simulation.cluster_map import ClusterObservation
     from kwhatif.simulation.edits.edited import EditedSnapshot
     from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
     from kwhatif.simulation.fidelity.assess import RunRecord
@@ -26,35 +27,89 @@ if TYPE_CHECKING:
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Scenario:
-    """A cluster, who schedules there, and what comes to it. Every stage adds what it is named after.
-
-    ``supporting_manifests`` are not asked about by themselves, but beside the others. ``unknown_kinds`` are those of
-    the manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where
-    that places pods. ``initial_state`` is who was where before anything was asked, if the cluster is to be mapped.
-    ``make_scaler`` makes autoscalers for another run.
-    ``reading_notes`` are what is worth knowing of the manifests. ``named_pods`` are asked about by themselves,
-    each on the cluster as it is. ``expand_anew`` expands manifests with updates once more, as the cluster was
-    before any of it.
-    """
+    """A cluster, what comes to it, and who schedules there, as it is asked about."""
 
     inputs: Inputs
     scheduler_options: SchedulerOptions = field(default_factory=SchedulerOptions)
+
+
+@dataclass(frozen=True)
+class ReadManifests:
+    """The objects of a question's files.
+
+    ``supporting`` are not asked about by themselves, but beside the others; ``base`` are those that a change is
+    compared with, None where there is nothing to compare.
+    """
+
     manifests: Sequence[Manifest] = ()
-    supporting_manifests: Sequence[Manifest] = ()
-    edited: EditedSnapshot = field(init=False)
-    setup: Setup = field(init=False)
-    expanded: ExpandedManifests = field(init=False)
-    pods_to_schedule: list[PodToSchedule] = field(init=False)
-    unknown_kinds: list[str] = field(init=False)
-    session: Session = field(init=False)
-    session_after: Session | None = field(init=False, default=None)
-    named_pods: list[PodToSchedule] = field(init=False, default_factory=list)
-    expand_anew: Callable[[], ExpandedManifests] | None = field(init=False, default=None)
-    initial_state: ClusterObservation | None = None
+    supporting: Sequence[Manifest] = ()
+    base: Sequence[Manifest] | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LoadedScenario(Scenario):
+    """A scenario whose files are objects: the manifests, and the cluster with its edits.
+
+    ``scheduler`` is known from the stage on that is about it, where one is asked at all.
+    """
+
+    read: ReadManifests
+    edited: EditedSnapshot
+    scheduler: Setup | None = None
+
+    @property
+    def manifests(self) -> Sequence[Manifest]:
+        return self.read.manifests
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.edited.snapshot
+
+    @property
+    def setup(self) -> Setup:
+        assert self.scheduler is not None, "no scheduler is asked"
+        return self.scheduler
+
+    @property
+    def gates(self) -> Mapping[str, bool]:
+        """The feature gates that are set by hand; none where no scheduler is asked."""
+        return {} if self.scheduler is None else dict(self.scheduler.features.gates)
+
+    def with_snapshot(self, snapshot: Snapshot) -> Self:
+        """The same with another cluster."""
+        return dataclasses.replace(self, edited=dataclasses.replace(self.edited, snapshot=snapshot))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PreparedScenario(LoadedScenario):
+    """A scenario whose manifests are pods, and whose cluster is ready to be scheduled on.
+
+    ``expand_again`` expands manifests with updates once more, as the cluster was before any of it.
+    ``pods_to_schedule`` are the pods asked about; ``named_pods`` are asked about by themselves, each on the cluster as
+    it is. ``unknown_kinds`` are those of the manifests that may or may not make pods. ``make_scaler`` makes
+    autoscalers for another run. ``only_session`` is that of a question whose answer takes one run.
+    """
+
+    expanded: ExpandedManifests
+    expand_again: Callable[[], ExpandedManifests] | None = None
+    pods_to_schedule: Sequence[PodToSchedule] = ()
+    named_pods: Sequence[PodToSchedule] = ()
+    unknown_kinds: Sequence[str] = ()
     make_scaler: Callable[[], Scaler] | None = None
-    reading_notes: list[str] = field(default_factory=list)
+    only_session: Session | None = None
+
+    @classmethod
+    def from_loaded(cls, loaded: LoadedScenario, expanded: ExpandedManifests, **more: Any) -> Self:
+        """What a loaded scenario becomes once its manifests are expanded."""
+        known = {each.name: getattr(loaded, each.name) for each in dataclasses.fields(LoadedScenario)}
+        return cls(**known, expanded=expanded, **more)
+
+    @property
+    def session(self) -> Session:
+        assert self.only_session is not None, "the answer opens a session for each of its runs"
+        return self.only_session
 
     @property
     def scaler(self) -> Scaler | None:
@@ -63,29 +118,14 @@ class Scenario:
 
     def new_rollouts(self) -> Sequence[Rollout]:
         """The updates for one more run: each is begun but once."""
-        return () if self.expand_anew is None else self.expand_anew().rollouts
-
-    @property
-    def snapshot(self) -> Snapshot:
-        return self.edited.snapshot
-
-    @property
-    def gates(self) -> Mapping[str, bool]:
-        """The feature gates that are set by hand; none where no scheduler is asked."""
-        setup: Setup | None = getattr(self, "setup", None)
-        return {} if setup is None else dict(setup.features.gates)
+        return () if self.expand_again is None else self.expand_again().rollouts
 
     def new_session(self, **options: Unpack[DriverOptions]) -> Session:
         """A session of its own, for one run: the cluster as the stages have left it, ready to be scheduled on."""
         from kwhatif.simulation.session import Session
 
         covered, doubts = self.edited.covered, self.expanded.doubts
-        session = Session(self.snapshot, self.setup, covered=covered, doubts=doubts, **options)
-        if self.inputs.with_map and self.initial_state is None:
-            from kwhatif.simulation.cluster_map import observe_cluster
-
-            self.initial_state = observe_cluster(session.cluster, self.snapshot)
-        return session
+        return Session(self.snapshot, self.setup, covered=covered, doubts=doubts, **options)
 
     @property
     def refusal_fields(self) -> dict[str, Any]:
@@ -97,17 +137,28 @@ class Scenario:
 
 
 @dataclass(frozen=True)
+class RunEnd:
+    """A cluster as an answer leaves it. ``snapshot`` has the pods that wait there, unsaid that of the scenario."""
+
+    session: Session
+    snapshot: Snapshot | None = None
+
+
+@dataclass(frozen=True)
 class PendingResult(Generic[R_co]):
     """What the scheduler did, before anybody knows what that stands on.
 
     ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
     file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
-    explain one of them.
+    explain one of them. ``ends`` are the clusters afterwards, of each scenario that is not as its only session leaves
+    it; ``beginning`` is where a map begins, unless with the cluster of the scenario.
     """
 
     runs: Sequence[RunRecord]
     result: Callable[..., R_co]
     placements: Sequence[Placement] = ()
+    ends: Sequence[RunEnd] = ()
+    beginning: Session | None = None
 
 
 class Question(ABC, Generic[R_co]):
@@ -118,7 +169,7 @@ class Question(ABC, Generic[R_co]):
 
     several_runs: ClassVar[bool] = False
     """Whether an answer takes more runs of the scheduler than one: it then opens a session for each of them, and the
-    case has none of its own."""
+    scenario has none of its own."""
 
     tells_merged: bool = True
     """Whether it is worth a note what is put into the snapshot besides pods."""
@@ -129,39 +180,46 @@ class Question(ABC, Generic[R_co]):
     with_pending: bool = False
     """Whether pods that wait in the snapshot are asked about, too."""
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         """Whether manifests without any pod must not pass for a good answer: there is nothing else to ask about."""
         return True
+
+    def is_answered_by(self, expanded: ExpandedManifests) -> bool:
+        """Whether what became of manifests is an answer, even if no pod did."""
+        return bool(expanded.refusals)
 
     def check(self, case: Scenario) -> None:
         """Raise UsageError for what makes no sense, before anything is read."""
 
-    def check_edited(self, case: Scenario) -> None:
+    def check_edited(self, case: LoadedScenario) -> None:
         """Raise UsageError for edits that this question cannot be asked with."""
 
-    def load(self, case: Scenario) -> None:
+    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests."""
         from kwhatif.simulation.manifest_loading import read_manifests
 
-        case.manifests = read_manifests(case.inputs, case.inputs.manifests, case.reading_notes)
+        return ReadManifests(read_manifests(case.inputs, case.inputs.manifests, notes))
 
-    def expand(self, case: Scenario) -> None:
-        """Find out what becomes of the manifests."""
+    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
+        """Find out what becomes of the manifests of one of the ``cases``."""
         from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 
         reading, version = case.inputs.manifest_options, case.scheduler_options.kubernetes_version
-        case.expanded = expand_manifests(
-            case.snapshot, case.manifests, reading, version, anew=self.anew, gates=case.gates
+        as_asked = partial(
+            expand_manifests,
+            manifests=case.manifests,
+            reading=reading,
+            version=version,
+            anew=self.anew,
+            gates=case.gates,
         )
-        if case.expanded.rollouts:
-            before = case.snapshot.copy()
-            case.expand_anew = lambda: expand_manifests(
-                before, case.manifests, reading, version, anew=self.anew, gates=case.gates
-            )
-        if self.needs_pods(case) and not case.expanded.refusals:
+        expanded = as_asked(case.snapshot)
+        again = partial(as_asked, case.snapshot.copy()) if expanded.rollouts else None
+        if self.needs_pods(case) and not self.is_answered_by(expanded):
             require_pods(case.inputs.manifests, case.manifests, reading)
+        return PreparedScenario.from_loaded(case, expanded, expand_again=again)
 
-    def pods(self, case: Scenario) -> list[PodToSchedule]:
+    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
         """The pods asked about, in the order in which they came."""
         asked = [*case.edited.waiting_pods, *case.expanded.pods]
         if self.with_pending:
@@ -174,10 +232,10 @@ class Question(ABC, Generic[R_co]):
             asked = [*came_first, *asked, *(item for item in waiting if not is_unattempted(item.pod))]
         return asked
 
-    def options(self, case: Scenario) -> DriverOptions:
+    def options(self, case: PreparedScenario) -> DriverOptions:
         """How the scheduler process goes about it."""
         return {}
 
     @abstractmethod
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[R_co]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[R_co]:
         """Put the question to the scheduler."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeVar, cast
 
 from msgspec.structs import replace
@@ -17,9 +16,7 @@ from kwhatif.api.core import Pod, PodStatus
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Result
-from kwhatif.simulation.expansion.expand import ExpandedManifests
-from kwhatif.simulation.expansion.pods import expand_manifests
-from kwhatif.simulation.question import Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PreparedScenario, Question, Scenario
 from kwhatif.simulation.session import PodToSchedule, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -81,25 +78,18 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 _NAMESPACE = "namespace="
 
 
-@dataclass(eq=False)
-class ReplayScenario(Scenario):
-    """One of the cases that are compared, which are ``all``; ``replayed`` are the pods taken off the nodes of this one.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReplayScenario(PreparedScenario):
+    """One of the cases that are compared; ``replayed`` are the pods taken off its nodes."""
 
-    ``again`` expands its manifests once more, on the cluster as it was before anything of them was put there.
-    """
-
-    all: list[ReplayScenario] = field(default_factory=list)
     replayed: ReplayedPods = field(default_factory=ReplayedPods)
-    again: Callable[[], ExpandedManifests] = field(init=False)
-
-    @property
-    def expand_again(self) -> Callable[[], ExpandedManifests]:
-        """What becomes of the manifests, for one run. An update can be begun once: each run needs its own."""
-        return self.again if self.expanded.rollouts else lambda: self.expanded
 
 
 class ReplayQuestion(Question[R_co]):
-    """Asked of ReplayCases. ``replayed`` says which pods: ``pending``, those of a ``namespace=NAME``, or ``all``."""
+    """``replayed`` says which pods are scheduled again: ``pending``, those of a ``namespace=NAME``, or ``all``.
+
+    Answers are made of ReplayScenarios.
+    """
 
     replayed: Sequence[str]
 
@@ -108,29 +98,25 @@ class ReplayQuestion(Question[R_co]):
             if word not in ("pending", "all") and (word == _NAMESPACE or not word.startswith(_NAMESPACE)):
                 raise UsageError(f"--replay {word}: expected pending, namespace=NAME or all")
 
-    def expand(self, case: Scenario) -> None:
+    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> ReplayScenario:
         """Take the pods that are replayed off their nodes, and find out what becomes of the manifests.
 
         Raises UsageError for a namespace that has no pods: an empty answer must not pass for a good one.
         """
-        side = cast("ReplayScenario", case)
-        there = {pod.namespace for each in side.all for pod in each.snapshot.objects.list_all(Pod)}
+        there = {pod.namespace for each in cases for pod in each.snapshot.objects.list_all(Pod)}
         for name in sorted(self._namespaces - there):
             raise UsageError(f"--replay namespace={name}: the snapshot has no pods in it")
-        names = [{profile.scheduler_name for profile in each.setup.configuration.profiles} for each in side.all]
+        names = [{profile.scheduler_name for profile in each.setup.configuration.profiles} for each in cases]
         known = set.intersection(*names)
-        snapshot, side.replayed = replay(case.snapshot, self._runs_again, known.__contains__)
+        snapshot, replayed = replay(case.snapshot, self._runs_again, known.__contains__)
         # A copy of its own for each case, which adds objects of its manifests to it.
-        case.edited = dataclasses.replace(case.edited, snapshot=snapshot)
-        super().expand(case)
-        before, reading, version = (
-            snapshot.copy(),
-            case.inputs.manifest_options,
-            case.scheduler_options.kubernetes_version,
+        case = case.with_snapshot(snapshot)
+        prepared = super().expand(case, cases)
+        return ReplayScenario.from_loaded(
+            case, prepared.expanded, expand_again=prepared.expand_again, replayed=replayed
         )
-        side.again = partial(expand_manifests, before, case.manifests, reading, version)
 
-    def pods(self, case: Scenario) -> list[PodToSchedule]:
+    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
         replayed = {item.pod.key for item in cast("ReplayScenario", case).replayed.pods}
         asked = [item for item in super().pods(case) if item.pod.key not in replayed]
         given = {*replayed, *(item.pod.key for item in asked)}

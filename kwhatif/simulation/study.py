@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import hashlib
 import inspect
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Unpack
 
@@ -18,7 +17,7 @@ from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import PreparedScenario, ReadManifests
 from kwhatif.simulation.session import Session
 
 
@@ -30,23 +29,25 @@ class StudyBase:
     Plugins from outside are looked for by each worker.
     """
 
-    case: Scenario
+    case: PreparedScenario
     manifests: tuple[Any, ...] = ()
     """As they were given: updates are made of them anew, and stand in no snapshot."""
 
     @classmethod
-    def from_scenario(cls, case: Scenario) -> StudyBase:
+    def from_scenario(cls, case: PreparedScenario) -> StudyBase:
         """The ground of a case. Raises UsageError where extenders are to be called, which a study would flood."""
         if case.scheduler_options.call_extenders:
             raise UsageError("--call-extenders: extenders are not called for many worlds")
-        bare = Scenario(Inputs(), SchedulerOptions(plugins=case.scheduler_options.plugins))
-        bare.edited, bare.setup, bare.pods_to_schedule, bare.unknown_kinds = (
-            case.edited,
-            case.setup,
-            case.pods_to_schedule,
-            case.unknown_kinds,
+        bare = PreparedScenario(
+            Inputs(),
+            SchedulerOptions(plugins=case.scheduler_options.plugins),
+            read=ReadManifests(),
+            edited=case.edited,
+            scheduler=case.setup,
+            expanded=ExpandedManifests(doubts=case.expanded.doubts),
+            pods_to_schedule=case.pods_to_schedule,
+            unknown_kinds=case.unknown_kinds,
         )
-        bare.expanded = ExpandedManifests(doubts=case.expanded.doubts)
         return cls(bare, tuple(manifest.raw for manifest in case.manifests))
 
     @cached_property
@@ -73,19 +74,18 @@ class StudyBase:
             digest.update(f"{name} {plugin.__module__}.{plugin.__qualname__} {_source_of(plugin)}".encode())
         return digest.hexdigest()
 
-    def __getstate__(self) -> tuple[Scenario, bool]:
+    def __reduce__(self) -> tuple[Callable[[PreparedScenario, bool], StudyBase], tuple[PreparedScenario, bool]]:
         # Classes from files have no name that another process could import them by.
-        bare, outside = copy.copy(self.case), bool(self.case.setup.outside)
-        bare.setup = dataclasses.replace(bare.setup, outside={})
-        return bare, outside
+        setup = self.case.setup
+        return _with_outside_plugins, (replace(self.case, scheduler=replace(setup, outside={})), bool(setup.outside))
 
-    def __setstate__(self, state: tuple[Scenario, bool]) -> None:
-        case, outside = state
-        if outside:
-            from kwhatif.framework.outside import load_outside
 
-            case.setup.outside = load_outside(case.scheduler_options.plugins or ())
-        self.__dict__.update({"case": case, "manifests": ()})
+def _with_outside_plugins(case: PreparedScenario, outside: bool) -> StudyBase:
+    if outside:
+        from kwhatif.framework.outside import load_outside
+
+        case = replace(case, scheduler=replace(case.setup, outside=load_outside(case.scheduler_options.plugins or ())))
+    return StudyBase(case)
 
 
 def _source_of(plugin: type) -> str:

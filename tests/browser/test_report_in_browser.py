@@ -219,7 +219,9 @@ def test_hostile_names_are_text(opened: Open, tmp_path: Path) -> None:
     merged = replace(results[0], placements=tuple(each.placements[0] for each in results))
     maps = [each.cluster_map for each in results if each.cluster_map is not None]
     pods = [replace(pod, at=tuple(n if at >= 0 else -1 for at in pod.at)) for n, m in enumerate(maps) for pod in m.pods]
-    merged.set_cluster_map(replace(maps[0], nodes=tuple(each.nodes[0] for each in maps), pods=tuple(pods)))
+    merged = merged.with_context(
+        cluster_map=replace(maps[0], nodes=tuple(each.nodes[0] for each in maps), pods=tuple(pods))
+    )
     _are_text(opened, merged, tmp_path)
 
 

@@ -88,8 +88,8 @@ def large(nodes: int = 5_000, pods: int = 50_000) -> PlaceResult:
     )
     outcome = Outcome(good=True, verdict=f"{new} of {new} pods placed")
     result = PlaceResult(outcome=outcome, nodes=nodes, placements=placements, fidelity=Fidelity(rules="1.36"))
-    result.set_cluster_map(
-        ClusterMap(
+    return result.with_context(
+        cluster_map=ClusterMap(
             states=("before", "after"),
             resources=("cpu", "memory", "pods"),
             nodes=tuple(there),
@@ -97,7 +97,6 @@ def large(nodes: int = 5_000, pods: int = 50_000) -> PlaceResult:
             pods=tuple(sorted(on, key=lambda pod: pod.pod)),
         )
     )
-    return result
 
 
 def _map_of(
@@ -128,10 +127,11 @@ def drain_of_two_nodes() -> DrainResult:
         ),
         fidelity=Fidelity(rules="1.36"),
     )
-    result.set_cluster_map(
-        _map_of({"n0": 8, "n1": 8, "n2": 48}, {"shop/web-1": (500, (0, -1)), "shop/web-1-r1-r1": (500, (-1, 2))})
+    return result.with_context(
+        cluster_map=_map_of(
+            {"n0": 8, "n1": 8, "n2": 48}, {"shop/web-1": (500, (0, -1)), "shop/web-1-r1-r1": (500, (-1, 2))}
+        )
     )
-    return result
 
 
 def comparison_of_many_nodes() -> DecisionDiff:
@@ -149,5 +149,4 @@ def comparison_of_many_nodes() -> DecisionDiff:
     )
     pods = {f"shop/job{n}-1": (4000 if n in (3, 7) else 100, (n, (n + 1) % 12)) for n in range(12)}
     pods |= {"shop/web-1": (100, (12, 13)), "shop/web-2": (100, (13, 12))}
-    result.set_cluster_map(_map_of({f"n{n}": 8 for n in range(14)}, pods, ("A", "B")))
-    return result
+    return result.with_context(cluster_map=_map_of({f"n{n}": 8 for n in range(14)}, pods, ("A", "B")))

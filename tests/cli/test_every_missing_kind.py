@@ -38,9 +38,7 @@ def trimmed(there: Snapshot) -> Result:
     with TemporaryDirectory() as folder:
         question = Trim(NEW, out=f"{folder}/out.json", most_steps=1)
         found = ask(question, Scenario(Inputs(there), SchedulerOptions()))
-    decided = replace(found, kinds=(), file="", bytes_before=0, bytes_after=0, steps=0, complete=True)
-    decided.set_notes(found.notes)
-    return decided
+    return replace(found, kinds=(), file="", bytes_before=0, bytes_after=0, steps=0, complete=True)
 
 
 ASKED: dict[str, Ask] = {

@@ -9,11 +9,11 @@ import pytest
 
 from kwhatif.commands.place.run import Place
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
-from kwhatif.simulation.pipeline import STAGES, PipelineState
+from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.question import Scenario
 from kwhatif.simulation.study import StudyBase
+from tests.prepared_scenarios import prepare
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -22,10 +22,7 @@ def ground(engine: SchedulerOptions | None = None) -> StudyBase:
     """That of the sample pods and the sample cluster."""
     inputs = Inputs(snapshot=[str(DATA / "cluster.json")], manifests=[str(DATA / "pods.yaml")])
     case = Scenario(inputs, engine or SchedulerOptions())
-    inquiry = PipelineState(Place(), [case], Notes())
-    for stage in STAGES[: STAGES.index(next(each for each in STAGES if each.__name__ == "session"))]:
-        inquiry = stage(inquiry)
-    return StudyBase.from_scenario(case)
+    return StudyBase.from_scenario(prepare(Place(), case))
 
 
 def places(of: StudyBase) -> dict[str, str]:

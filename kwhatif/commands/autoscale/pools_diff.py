@@ -29,7 +29,7 @@ from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_r
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.question import PendingResult, PreparedScenario, Scenario
 from kwhatif.simulation.session import Session, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -55,11 +55,11 @@ class ComparePools(AfterPlacing[PoolsDiff]):
         if max(len(self.catalogues), len(self._pools)) != 2:
             raise UsageError("nothing to compare: expected --node-pools once or twice, or --catalogue twice")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[PoolsDiff]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PoolsDiff]:
         (case,) = cases
         return answer_after_placing(case, partial(self._after, case))
 
-    def _after(self, case: Scenario, run: Placed, fidelity: Fidelity) -> PoolsDiff:
+    def _after(self, case: PreparedScenario, run: Placed, fidelity: Fidelity) -> PoolsDiff:
         world, placements = snapshot_after(case, run), run.placements
         if self.rebuild:
             world, placements = _without_nodes(world, placements)
@@ -78,7 +78,7 @@ class ComparePools(AfterPlacing[PoolsDiff]):
         )
 
     def _side(
-        self, side: int, case: Scenario, world: Snapshot, placements: Sequence[Placement], fidelity: Fidelity
+        self, side: int, case: PreparedScenario, world: Snapshot, placements: Sequence[Placement], fidelity: Fidelity
     ) -> KarpenterResult:
         files = list(filter(None, [_value_of_side(self._pools, side)])) if self._pools else []
         known = read_catalogue(_value_of_side(self.catalogues, side))

@@ -38,7 +38,7 @@ from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.growth_alone import Growing
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -54,21 +54,21 @@ class AfterPlacing(Question[R_co]):
 
     with_pending = True
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return bool(case.inputs.manifests)
 
-    def pods(self, case: Scenario) -> list[PodToSchedule]:
+    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
         return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
 
 
-def answer_after_placing(case: Scenario, after: Callable[[Placed, Fidelity], R_co]) -> PendingResult[R_co]:
+def answer_after_placing(case: PreparedScenario, after: Callable[[Placed, Fidelity], R_co]) -> PendingResult[R_co]:
     """The scheduler places what it can; what comes ``after`` is the result."""
     run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
     return PendingResult([run.basis], partial(after, run))
 
 
 def after_growing(
-    case: Scenario,
+    case: PreparedScenario,
     autoscalers: Sequence[Autoscaler],
     after: Callable[[Placed, Placed, Fidelity], R_co],
     provision: float = PROVISION_SECONDS,
@@ -77,11 +77,10 @@ def after_growing(
     growing = Growing(case, autoscalers, provision)
     run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
     grown = growing.after(run)
-    case.session_after = grown.end.session
-    return PendingResult([run.basis], partial(after, run, grown))
+    return PendingResult([run.basis], partial(after, run, grown), ends=[RunEnd(grown.end.session)])
 
 
-def snapshot_after(case: Scenario, run: Placed) -> Snapshot:
+def snapshot_after(case: PreparedScenario, run: Placed) -> Snapshot:
     """The cluster as a run leaves it."""
     return snapshot_after_run(case.snapshot, case.edited.covered, case.expanded, run.end)
 
@@ -100,7 +99,7 @@ class Autoscale(AfterPlacing[AutoscaleResult]):
     orders: int = 6
     provision: int | None = None
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[AutoscaleResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscaleResult]:
         (case,) = cases
         known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
         grower = GroupAutoscaler(known)
@@ -109,7 +108,7 @@ class Autoscale(AfterPlacing[AutoscaleResult]):
 
     def after(
         self,
-        case: Scenario,
+        case: PreparedScenario,
         known: ConfiguredGroups,
         grower: GroupAutoscaler,
         run: Placed,
@@ -147,11 +146,11 @@ class Karpenter(AfterPlacing[KarpenterResult]):
     consolidate: bool = False
     orders: int = 6
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[KarpenterResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[KarpenterResult]:
         (case,) = cases
         return after_growing(case, [self.grower(case)], partial(self.after, case))
 
-    def grower(self, case: Scenario) -> Autoscaler:
+    def grower(self, case: PreparedScenario) -> Autoscaler:
         """Karpenter as it is before anything has happened."""
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
@@ -160,7 +159,7 @@ class Karpenter(AfterPlacing[KarpenterResult]):
         known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
         return PoolAutoscaler(known, pools_of(case.snapshot, self.node_pools))
 
-    def after(self, case: Scenario, run: Placed, grown: Placed, fidelity: Fidelity) -> KarpenterResult:
+    def after(self, case: PreparedScenario, run: Placed, grown: Placed, fidelity: Fidelity) -> KarpenterResult:
         """Once the scheduler has placed what it could, and Karpenter has helped."""
         from kwhatif.commands.autoscale.karpenter_plan import karpenter
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
@@ -190,7 +189,7 @@ class ExplainNodes(AfterPlacing[NodesExplained]):
     catalogue: str
     node_pools: Sequence[str] = ()
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[NodesExplained]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[NodesExplained]:
         from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, pools_of
@@ -219,7 +218,7 @@ class Autoscalers(AfterPlacing[AutoscalersResult]):
     cluster_autoscaler: Autoscale
     karpenter: Karpenter
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[AutoscalersResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscalersResult]:
         (case,) = cases
         known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes, case.inputs.now)
 

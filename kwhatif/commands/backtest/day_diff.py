@@ -42,7 +42,7 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import store_volumes
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.recording import Recording, rfc3339
 
@@ -226,10 +226,10 @@ class DayDiff(Question[BacktestDiff]):
         """The recorded scheduler's ``engine``, and the same with another ``policy``."""
         return [Scenario(inputs, engine), Scenario(inputs, at_version(engine, policy))]
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[BacktestDiff]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestDiff]:
         note_missing(self.recording, notes)
         day = recorded_world(self.recording, cases[0].snapshot)
         moments = list(_moments(day.lasts))
@@ -238,9 +238,9 @@ class DayDiff(Question[BacktestDiff]):
         a = Day(cases[0].new_session(prefers=recorded), day).live(moments)
         report_start("Living the day with the other configuration")
         b = Day(cases[1].new_session(prefers=a.homes), day).live(moments)
-        cases[0].session, cases[1].session = a.session, b.session
         result = partial(_compare_runs, day, a, b, self.label, Owners(cases[0].snapshot))
-        return PendingResult([RunRecord(a.session), RunRecord(b.session)], result)
+        sessions = (a.session, b.session)
+        return PendingResult([RunRecord(each) for each in sessions], result, ends=[RunEnd(each) for each in sessions])
 
 
 def _moments(lasts: float) -> Iterator[float]:

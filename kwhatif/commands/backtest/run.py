@@ -39,7 +39,7 @@ from kwhatif.results.base import Fidelity
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question
 from kwhatif.snapshot.recording import Recording
 
 
@@ -133,10 +133,10 @@ class Backtest(Question[BacktestResult]):
     recording: Recording
     need: float = 0
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[BacktestResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
         (case,) = cases
         recording, session = self.recording, case.session
         note_missing(recording, notes)
@@ -159,10 +159,10 @@ class LastBound(Question[BacktestResult]):
     last: int
     need: float = 0
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[BacktestResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
         (case,) = cases
         session = case.session
         bound = [pod for pod in session.snapshot.objects.list_all(Pod) if pod.spec.node_name and not _is_over(pod)]

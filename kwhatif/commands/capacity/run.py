@@ -13,7 +13,7 @@ from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import PendingResult, PreparedScenario, Question, Scenario
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Capacity(CapacityOptions, Question[CapacityResult]):
         if self.limit is not None and self.limit < self.at_least:
             raise UsageError(f"--limit {self.limit} ends the count before --at-least {self.at_least} can be reached")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[CapacityResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[CapacityResult]:
         (case,) = cases
         return measure_capacity(
             case.session,

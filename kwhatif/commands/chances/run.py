@@ -28,7 +28,7 @@ from kwhatif.simulation.node_pools import zone_of
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.simulation.study import StudyBase
 
@@ -56,10 +56,10 @@ class Chances(ChancesOptions, Question[ChancesResult]):
         if self.precision is not None and not 0 < self.precision < 1:
             raise UsageError(f"--precision {self.precision}: expected a number between 0 and 1, such as 0.02")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ChancesResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ChancesResult]:
         (case,) = cases
         ground = StudyBase.from_scenario(case)
-        case.session = session = ground.session
+        session = ground.session
         shown = place_pods(
             ground.fork(), case.pods_to_schedule, rollouts=case.new_rollouts(), others=case.unknown_kinds
         )
@@ -99,11 +99,11 @@ class Chances(ChancesOptions, Question[ChancesResult]):
             )
 
         basis = RunRecord(session, case.pods_to_schedule, (), case.unknown_kinds, case.expanded.rollouts)
-        return PendingResult([basis], result)
+        return PendingResult([basis], result, ends=[RunEnd(session)])
 
     def _outcome(
         self,
-        case: Scenario,
+        case: PreparedScenario,
         shown: Placed,
         counts: Counts,
         workloads: Sequence[WorkloadChances],

@@ -12,7 +12,7 @@ from kwhatif.commands.deschedule.run import Deschedule
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, Scenario
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class ComparePolicies(Question[DescheduleDiff]):
     policies: Sequence[str | Mapping[str, Any]] = ()
     metrics: Sequence[str] = ()
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
         if len(self.policies) != 2:
             raise UsageError(f"--deschedule is given {len(self.policies)} times: there are two sides")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DescheduleDiff]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleDiff]:
         sides = [Deschedule(policy, self.metrics, until_quiet=True).answer(cases, notes) for policy in self.policies]
         a, b = sides
 
@@ -39,7 +39,7 @@ class ComparePolicies(Question[DescheduleDiff]):
             left, right = a.result(of_a), b.result(of_b)
             return DescheduleDiff(a=left, b=right, pods=tuple(_differences(left, right)))
 
-        return PendingResult([*a.runs, *b.runs], result)
+        return PendingResult([*a.runs, *b.runs], result, ends=b.ends)
 
 
 def _differences(a: DescheduleResult, b: DescheduleResult) -> Iterator[EvictionDifference]:

@@ -21,7 +21,7 @@ from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.edits.selection import chosen_pods
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class ExplainDescheduling(Question[DescheduleExplained]):
     policy: str | Mapping[str, Any] = ""
     metrics: Sequence[str] = ()
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
         if not self.words:
             raise UsageError("name the pods to explain: pods of the snapshot")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DescheduleExplained]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleExplained]:
         (case,) = cases
         snapshot = case.snapshot
         policy, source = require_descheduler_policy(self.policy, snapshot)
-        session = case.session = case.new_session()
+        session = case.new_session()
         moves = Moves(session, EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget)))
         world = Cycles(policy, moves, moment_of(snapshot, notes), 0.0, read_usage(self.metrics)).world()
         descheduler = Descheduler(policy, world)
@@ -53,7 +53,7 @@ class ExplainDescheduling(Question[DescheduleExplained]):
         chosen = {pod.key: pod for word in self.words for pod in chosen_pods(word, snapshot.objects.list_all(Pod))}
         pods = tuple(_explain(descheduler, pod, skipped=skipped) for pod in chosen.values())
         result = partial(DescheduleExplained, policy=source, pods=pods)
-        return PendingResult([RunRecord(session)], lambda fidelity: result(fidelity=fidelity))
+        return PendingResult([RunRecord(session)], lambda fidelity: result(fidelity=fidelity), ends=[RunEnd(session)])
 
 
 def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDescheduled:

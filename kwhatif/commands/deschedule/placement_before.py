@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
@@ -24,4 +25,4 @@ def add_placement_before(before: Placed | None, answer: PendingResult[R]) -> Pen
         gaps = tuple(dict.fromkeys((*first.gaps, *then.gaps)))
         return make(msgspec.structs.replace(then, gaps=gaps))
 
-    return PendingResult([before.basis, *answer.runs], result, answer.placements)
+    return replace(answer, runs=[before.basis, *answer.runs], result=result)

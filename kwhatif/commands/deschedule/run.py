@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Unpack
 
@@ -23,7 +23,7 @@ from kwhatif.errors import UsageError
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_scenario
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -48,20 +48,20 @@ class Deschedule(Question[DescheduleResult]):
     interval: float = INTERVAL
     dry_run: bool = False
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
         if case.inputs.manifests:
             raise UsageError("deschedule asks about pods that run: it takes no manifests")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DescheduleResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleResult]:
         (case,) = cases
         scaler = case.scaler
-        before = place_scenario(case, scaler)
+        case, before = place_scenario(case, scaler)
         snapshot = case.snapshot
         policy, source = require_descheduler_policy(self.policy, snapshot)
-        session = case.session = case.new_session()
+        session = case.new_session()
         now = moment_of(snapshot, notes)
         budgets = EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget))
         moves = Moves(session, budgets, scaler)
@@ -69,11 +69,11 @@ class Deschedule(Question[DescheduleResult]):
         found = Cycles(policy, moves, now, self.interval, usage, reviews=not self.dry_run)
         removals = self._removals(case)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
-        answer, case.session_after = follow_cycles(found, source, cycles, removals)
-        return add_placement_before(before, answer)
+        answer, after = follow_cycles(found, source, cycles, removals)
+        return add_placement_before(before, replace(answer, ends=[RunEnd(after, snapshot)]))
 
     @staticmethod
-    def _removals(case: Scenario) -> Removals | None:
+    def _removals(case: PreparedScenario) -> Removals | None:
         """What autoscalers, if there are any, would take away without the descheduler."""
         scaler = case.scaler
         if scaler is None:

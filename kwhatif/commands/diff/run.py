@@ -22,7 +22,7 @@ from kwhatif.commands.diff.diff import Side, compare_sides
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
-from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.question import PendingResult, PreparedScenario, RunEnd, Scenario
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 
 T = TypeVar("T")
@@ -58,25 +58,23 @@ class Diff(ReplayQuestion[DecisionDiff]):
             raise UsageError("nothing to compare: give --policy twice, --against-snapshot, or --old and --new")
         if not (self.files or self.old or self.replayed):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
-        both: list[ReplayScenario] = []
+        both: list[Scenario] = []
         for side in (0, 1):
             of_side = replace(
                 inputs, snapshot=_value_of_side(self.snapshots, side), manifests=_value_of_side(self._manifests, side)
             )
-            both.append(
-                ReplayScenario(of_side, at_version(engine, _value_of_side(self.policies or [None], side)), all=both)
-            )
-        return list(both)
+            both.append(Scenario(of_side, at_version(engine, _value_of_side(self.policies or [None], side))))
+        return both
 
     @property
     def _manifests(self) -> list[Files]:
         """Those of both sides, or those of each."""
         return [[*self.files, *side] for side in (self.old, self.new)] if self.old else [self.files]
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DecisionDiff]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DecisionDiff]:
         a, b = (self._side(number, cast("ReplayScenario", case)) for number, case in enumerate(cases))
-        answer, (cases[0].session, cases[1].session) = compare_sides(a, b)
-        return answer
+        answer, sessions = compare_sides(a, b)
+        return replace(answer, ends=[RunEnd(session) for session in sessions])
 
     def _side(self, number: int, case: ReplayScenario) -> Side:
         label, replayed = self._label(number, case), case.replayed
@@ -84,13 +82,13 @@ class Diff(ReplayQuestion[DecisionDiff]):
             label,
             case.new_session,
             case.pods_to_schedule,
-            case.expand_again,
+            case.expand_again or (lambda: case.expanded),
             replayed,
             case.unknown_kinds,
             case.make_scaler,
         )
 
-    def _label(self, side: int, case: Scenario) -> str:
+    def _label(self, side: int, case: PreparedScenario) -> str:
         """What only this side has."""
         parts: list[str] = []
         if len(self.policies) > 1:

@@ -18,7 +18,7 @@ from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd
 
 
 @dataclass(frozen=True)
@@ -32,32 +32,31 @@ class Drain(DrainOptions, Question[DrainResult]):
 
     nodes: Sequence[str] = ()
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
-    def _cordon(self, case: Scenario) -> None:
+    def _cordon(self, case: PreparedScenario) -> PreparedScenario:
         draft = Draft(case.snapshot)
         draft.put_nodes(map(cordon_node, self._select_nodes(case)))
-        case.edited = replace(case.edited, snapshot=draft.snapshot)
+        return case.with_snapshot(draft.snapshot)
 
-    def _select_nodes(self, case: Scenario) -> list[Node]:
+    def _select_nodes(self, case: PreparedScenario) -> list[Node]:
         return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.list_all(Node))]
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[DrainResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DrainResult]:
         (case,) = cases
         scaler = case.scaler
-        before = place_scenario(case, scaler)
-        self._cordon(case)
+        case, before = place_scenario(case, scaler)
+        case = self._cordon(case)
         known = case.snapshot.whole.get("DaemonSet")
         daemon_sets = None
         if known is not None:
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(case))
-        case.session = case.new_session()
         never_made = NeverMade(**case.refusal_fields)
-        answer, case.session_after = drain_nodes(case.session, list(names), filters, scaler, before, never_made)
-        return merge_placed(before, answer)
+        answer, after = drain_nodes(case.new_session(), list(names), filters, scaler, before, never_made)
+        return merge_placed(before, replace(answer, ends=[RunEnd(after, case.snapshot)]))
 
 
 def drain(

@@ -12,12 +12,13 @@ from kwhatif.commands.api_options import ClusterSource, ManifestKeywords, Manife
 from kwhatif.results.amounts import format_some
 from kwhatif.results.expand import ExpandResult
 from kwhatif.simulation.cluster_files import unknown_kinds
+from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.pods import summarize_expansion
 from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
 from kwhatif.simulation.fidelity.assess import require_no_gaps
 from kwhatif.simulation.fidelity.gaps import doubt_gaps, missing_owner_gaps, priority_gaps, server_gaps, update_gaps
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import PendingResult, PreparedScenario, Question
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,11 @@ class Expand(Question[ExpandResult]):
 
     schedules: ClassVar[bool] = False
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def is_answered_by(self, expanded: ExpandedManifests) -> bool:
         """What the API server warns of is an answer, too."""
-        return not case.expanded.warnings
+        return bool(expanded.refusals or expanded.warnings)
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExpandResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExpandResult]:
         (case,) = cases
         result = summarize_expansion(case.expanded)
         pods = case.expanded.pods

@@ -37,7 +37,15 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pods, split_words
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import (
+    LoadedScenario,
+    PendingResult,
+    PreparedScenario,
+    Question,
+    ReadManifests,
+    RunEnd,
+    Scenario,
+)
 from kwhatif.simulation.session import PodToSchedule, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
 
@@ -60,21 +68,22 @@ class Explain(PodQuestion[ExplainResult]):
     def nothing(self) -> UsageError:
         return UsageError("name the pods to explain: manifests, or pods of the snapshot")
 
-    def options(self, case: Scenario) -> DriverOptions:
+    def options(self, case: PreparedScenario) -> DriverOptions:
         return {"detailed": True}
 
-    def select(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> None:
+    def select(self, case: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> PreparedScenario:
         workloads = [name for name in names if PodReference(name).several]
         of_workloads = self.find_named(case, workloads, choice)
         waiting = [item for item in of_workloads if is_waiting(item.pod)]
         given = {item.pod.key for item in waiting}
         others = [item for item in of_workloads if item.pod.key not in given]
         single = self.find_named(case, [name for name in names if name not in workloads], choice)
-        case.named_pods = [item for item in (*single, *others) if item.pod.key not in given]
+        named = [item for item in (*single, *others) if item.pod.key not in given]
         moved = case.edited.waiting_pods if case.manifests or not names else ()
-        case.pods_to_schedule = [*moved, *case.expanded.pods, *waiting]
+        asked = [*moved, *case.expanded.pods, *waiting]
+        return dataclasses.replace(case, named_pods=named, pods_to_schedule=asked)
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExplainResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
         (case,) = cases
         parts = []
         if case.manifests or case.pods_to_schedule:
@@ -87,8 +96,8 @@ class Explain(PodQuestion[ExplainResult]):
                 others=case.unknown_kinds,
                 is_meant=lambda item: item.pod.key not in moved,
             )
-            case.session_after = found.run.end.session
-            parts.append(found.pending(NeverMade(**case.refusal_fields)))
+            pending = found.pending(NeverMade(**case.refusal_fields))
+            parts.append(dataclasses.replace(pending, ends=[RunEnd(found.run.end.session)]))
         if case.named_pods or not parts:
             parts.append(explain_pods(case.session, case.named_pods, self.explain_options, others=case.unknown_kinds))
         return _in_one(parts)
@@ -114,26 +123,26 @@ class ExplainRun(Question[ExplainResult]):
         self._meant = [PodReference(name, self.namespace or "") for name in names]
         self._later = [_LaterManifests(files), _LaterManifests(self.offered)]
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return self.run.needs_pods(case)
 
     def check(self, case: Scenario) -> None:
         self.run.check(case)
 
-    def check_edited(self, case: Scenario) -> None:
+    def check_edited(self, case: LoadedScenario) -> None:
         self.run.check_edited(case)
 
-    def load(self, case: Scenario) -> None:
-        self.run.load(case)
+    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         for later in self._later:
             later.manifests = load_manifests(later.files, self.namespace or "default")
+        return self.run.load(case, notes)
 
-    def expand(self, case: Scenario) -> None:
-        self.run.expand(case)
+    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
+        prepared = self.run.expand(case, cases)
         for later in self._later:
             require_pods(later.files, later.manifests, case.inputs.manifest_options)
             more = expand_manifests(
-                case.snapshot,
+                prepared.snapshot,
                 later.manifests,
                 case.inputs.manifest_options,
                 case.scheduler_options.kubernetes_version,
@@ -141,12 +150,13 @@ class ExplainRun(Question[ExplainResult]):
             )
             later.expanded = more
             for name in ("objects", "claims", "refusals", "failed", "doubts"):
-                getattr(case.expanded, name).extend(getattr(more, name))
+                getattr(prepared.expanded, name).extend(getattr(more, name))
+        return prepared
 
-    def pods(self, case: Scenario) -> list[PodToSchedule]:
+    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
         return self.run.pods(case)
 
-    def options(self, case: Scenario) -> DriverOptions:
+    def options(self, case: PreparedScenario) -> DriverOptions:
         options = self.run.options(case)
         owners = Owners(case.snapshot)
         self._watch = AttemptRecorder(
@@ -154,18 +164,18 @@ class ExplainRun(Question[ExplainResult]):
         )
         return {**options, "detailed": True, "observer": self._watch}
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[ExplainResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
         (case,) = cases
         self._watch.session = case.session
         self.explain_options.check(case.session)
         run = self.run.answer(cases, notes)
-        assert case.session_after is not None
+        (end,) = run.ends
         placements = {each.pod: each for each in run.placements}
         own, offered = self._later
         tried, others = self._select_pods(case, placements, list(offered.expanded.all_pods()))
         book = Bookkeeper.of(case.session.snapshot)
         owners = {book.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
-        tried_in = TrialCluster(case.session_after.sandbox(), book, owners)
+        tried_in = TrialCluster(end.session.sandbox(), book, owners)
         reports = reports_of(tried, placements, self._watch.try_of, self.explain_options, tried_in)
         about = {item.pod.key for item in tried}
         bases = [dataclasses.replace(basis, about=about) for basis in run.runs]
@@ -178,7 +188,7 @@ class ExplainRun(Question[ExplainResult]):
         ]
         if own.files:
             after = explain_workloads(
-                case.session_after,
+                end.session,
                 own.expanded.pods,
                 self.explain_options,
                 rollouts=own.expanded.rollouts,
@@ -189,12 +199,12 @@ class ExplainRun(Question[ExplainResult]):
             placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
             state = f"after {placed} found a node"
             parts.append(
-                explain_pods(case.session_after, others, self.explain_options, state=state, others=case.unknown_kinds)
+                explain_pods(end.session, others, self.explain_options, state=state, others=case.unknown_kinds)
             )
-        return _in_one(parts)
+        return dataclasses.replace(_in_one(parts), ends=run.ends)
 
     def _select_pods(
-        self, case: Scenario, of_run: Mapping[str, Placement], offered: Sequence[PodToSchedule]
+        self, case: PreparedScenario, of_run: Mapping[str, Placement], offered: Sequence[PodToSchedule]
     ) -> tuple[list[PodToSchedule], list[PodToSchedule]]:
         """The pods that are meant: those that were tried, and others."""
         owners = Owners(case.snapshot)
@@ -239,7 +249,7 @@ def _in_one(parts: Sequence[PendingResult[ExplainResult]]) -> PendingResult[Expl
             fidelity=reduce(_both, (each.fidelity for each in found)),
         )
 
-    return PendingResult([basis for part in parts for basis in part.runs], result)
+    return PendingResult([basis for part in parts for basis in part.runs], result, ends=parts[0].ends)
 
 
 def _both(fidelity: Fidelity, other: Fidelity) -> Fidelity:

@@ -108,8 +108,8 @@ _FLAT = re.compile(r"\{[^{}\[\]#]*\}|\[[^{}\[\]#]*\]")
 """A mapping or list on one line, with nothing nested."""
 
 
-def with_excerpts(result: GateResult) -> None:
-    """Keep beside the result what stands where its findings point, as far as that can be read again."""
+def with_excerpts(result: GateResult) -> GateResult:
+    """The result with what stands where its findings point, as far as that can be read again."""
     findings = [*result.findings, *(exemption.finding for exemption in result.exemptions)]
     places = dict.fromkeys(finding.location for finding in findings if finding.location is not None)
     texts: dict[str, list[str]] = {}
@@ -119,7 +119,8 @@ def with_excerpts(result: GateResult) -> None:
         except (InputError, ValueError):
             continue
         texts[file] = text.data.decode().split("\n")
-    result.set_excerpts({place: excerpt(texts[place.file], place.line) for place in places if place.file in texts})
+    found = {place: excerpt(texts[place.file], place.line) for place in places if place.file in texts}
+    return result.with_context(excerpts=found)
 
 
 def excerpt(lines: list[str], first: int) -> Excerpt:

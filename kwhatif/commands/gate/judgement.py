@@ -6,7 +6,6 @@ then updates are rolled out one by one, as ``place`` does it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -40,10 +39,9 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, RunEnd
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
@@ -64,31 +62,27 @@ class GateSettings:
     seed: int = 0
 
 
-@dataclass(eq=False)
-class GateScenario(Scenario):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GateScenario(PreparedScenario):
     """A change to judge.
 
-    ``base`` are the manifests as they were, None if there is nothing to compare with; ``found`` is what differs, and
-    ``before`` the snapshot with all that is removed, ``before_change`` the one without it, before anything is applied,
-    where that is done more than once. ``cycles`` remembers what the scheduler did.
+    ``changes`` are what differs, and ``before`` is the snapshot with all that is removed, ``before_change`` the one
+    without it, before anything is applied, where that is done more than once. ``cycles`` remembers what the scheduler
+    did.
     """
 
-    base: Sequence[Manifest] | None = None
+    changes: ChangeSet
+    before: Snapshot
     before_change: Snapshot | None = None
-    found: ChangeSet = field(default_factory=ChangeSet)
-    before: Snapshot = field(init=False)
     cycles: CycleRecorder = field(default_factory=lambda: CycleRecorder())
 
 
-def apply_change(proposal: GateScenario) -> None:
-    """Find out what changes, and take away what is removed. Raises InputError for what cannot be understood."""
-    proposal.before = proposal.snapshot
-    proposal.found = compare_manifests(
-        proposal.base, proposal.manifests, template_paths(proposal.inputs.manifest_options)
-    )
-    draft = Draft(proposal.before)
-    remove(draft, {subject_of(manifest) for manifest in proposal.found.removed}, Owners(proposal.before))
-    proposal.edited = dataclasses.replace(proposal.edited, snapshot=draft.snapshot)
+def apply_change(case: LoadedScenario) -> tuple[ChangeSet, LoadedScenario]:
+    """What changes, and the case without what is removed. Raises InputError for what cannot be understood."""
+    changes = compare_manifests(case.read.base, case.manifests, template_paths(case.inputs.manifest_options))
+    draft = Draft(case.snapshot)
+    remove(draft, {subject_of(manifest) for manifest in changes.removed}, Owners(case.snapshot))
+    return changes, case.with_snapshot(draft.snapshot)
 
 
 def judge_change(
@@ -106,11 +100,10 @@ def judge_change(
         others=proposal.unknown_kinds,
         scaler=proposal.scaler,
     )
-    proposal.session_after = run.end.session
     placements = tuple(_in_the_end(run.placements))
 
     def before() -> Cluster:
-        if not proposal.found.removed:
+        if not proposal.changes.removed:
             return forked
         return session.with_snapshot(proposal.before, shapes=session.cluster.shapes).cluster
 
@@ -124,7 +117,7 @@ def judge_change(
         owners = Owners(proposal.snapshot)
         templates, moved = template_paths(proposal.inputs.manifest_options), proposal.edited.waiting_pods
         context = Context(
-            units=units_of(proposal.found.apply, templates, expanded, moved, placements, run.rollouts, owners),
+            units=units_of(proposal.changes.apply, templates, expanded, moved, placements, run.rollouts, owners),
             placements=placements,
             session=session,
             owners=owners,
@@ -141,13 +134,15 @@ def judge_change(
         )
         return _judgement(proposal, terms, context, run)
 
-    return PendingResult([run.basis], result, placements)
+    return PendingResult([run.basis], result, placements, ends=[RunEnd(run.end.session)])
 
 
 def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, run: Placed) -> GateResult:
-    changes = tuple(_with_pod_counts([*proposal.found.changes, *_rescaled_workloads(context)], proposal, context))
+    changes = tuple(_with_pod_counts([*proposal.changes.changes, *_rescaled_workloads(context)], proposal, context))
     judged = _Judgement(context, terms)
-    nothing = proposal.base is not None and not proposal.unknown_kinds and not _count_outcomes(context.units, changes)
+    nothing = (
+        proposal.read.base is not None and not proposal.unknown_kinds and not _count_outcomes(context.units, changes)
+    )
     if not nothing:
         judged.run()
     told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
@@ -156,7 +151,7 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, ru
             context.fidelity, NeverMade(**proposal.refusal_fields), judged.verdict_text, good=judged.verdict != "fail"
         ),
         verdict=judged.verdict,
-        judged="everything" if proposal.base is None else "change",
+        judged="everything" if proposal.read.base is None else "change",
         note=NOTHING if nothing else "",
         changes=changes,
         placements=tuple(context.placements),
@@ -252,7 +247,7 @@ def _with_pod_counts(changes: Sequence[Change], proposal: GateScenario, context:
             yield replace(change, pods_before=before, pods_after=before if change.what == "unchanged" else 0)
             continue
         what = change.what
-        if proposal.base is None and unit.plan is not None:
+        if proposal.read.base is None and unit.plan is not None:
             what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
         after = len(context.running(unit)) + len(unit.pending)
         yield replace(change, what=what, pods_before=before, pods_after=after)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Unpack, cast
 
 from kwhatif.commands.api_options import (
@@ -31,7 +31,14 @@ from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.manifest_loading import read_manifests
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import (
+    LoadedScenario,
+    PendingResult,
+    PreparedScenario,
+    Question,
+    ReadManifests,
+    Scenario,
+)
 from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.directories import gather_directories
@@ -55,7 +62,7 @@ class Gate(Question[GateResult]):
     with_pending: bool = False
     seed: int | None = None
 
-    def case(self, inputs: Inputs, engine: SchedulerOptions) -> GateScenario:
+    def case(self, inputs: Inputs, engine: SchedulerOptions) -> Scenario:
         """What to ask of which cluster, where the rules file stands for what is not said."""
         # Rules that make no sense are refused before anything else is looked at.
         tuple(self.terms.rules)
@@ -66,7 +73,7 @@ class Gate(Question[GateResult]):
         version = engine.kubernetes_version or told.kubernetes_version
         reading = inputs.manifest_options
         excluded = [*(reading.exclude or ()), *(told.exclude or ())]
-        return GateScenario(
+        return Scenario(
             replace(
                 inputs,
                 snapshot=snapshot,
@@ -98,46 +105,52 @@ class Gate(Question[GateResult]):
             policy=f"{self._read.description}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
         )
 
-    def load(self, case: Scenario) -> None:
+    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests as they are to be, and as they were."""
         base, head = sides_of(self.base, case.inputs.manifests)
         if case.inputs.manifest_options.render != "never" and any(map(is_of_revision, (*(base or ()), *head))):
             raise UsageError("--render builds directories, not revisions of git: check them out, or leave it away")
         # With a base, a head without manifests is a change, too: all of them go.
-        case.manifests = self._read_side(case, head, may_be_empty=base is not None)
-        if base is not None:
-            proposal = cast("GateScenario", case)
-            proposal.base = self._read_side(case, base, may_be_empty=True)
+        manifests = self._read_side(case, head, notes, may_be_empty=base is not None)
+        if base is None:
+            return ReadManifests(manifests)
+        return ReadManifests(manifests, base=self._read_side(case, base, notes, may_be_empty=True))
 
-    def _read_side(self, case: Scenario, files: Files, *, may_be_empty: bool) -> list[Manifest]:
+    def _read_side(self, case: Scenario, files: Files, notes: Notes, *, may_be_empty: bool) -> list[Manifest]:
         paths = gather_directories(
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=may_be_empty
         )
         given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
-        return read_manifests(
-            case.inputs, given, case.reading_notes, may_be_empty=may_be_empty, recursive=self.recursive
-        )
+        return read_manifests(case.inputs, given, notes, may_be_empty=may_be_empty, recursive=self.recursive)
 
-    def expand(self, case: Scenario) -> None:
-        proposal = cast("GateScenario", case)
-        apply_change(proposal)
-        version = case.scheduler_options.kubernetes_version
-        case.expanded = expand_manifests(
-            case.snapshot, proposal.found.apply, case.inputs.manifest_options, version, gates=case.gates
+    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> GateScenario:
+        before = case.snapshot
+        changes, case = apply_change(case)
+        as_asked = partial(
+            expand_manifests,
+            manifests=changes.apply,
+            reading=case.inputs.manifest_options,
+            version=case.scheduler_options.kubernetes_version,
+            gates=case.gates,
         )
-        if case.expanded.rollouts or case.expanded.scaled:
-            proposal.before_change = before = case.snapshot.copy()
-            case.expand_anew = lambda: expand_manifests(
-                before, proposal.found.apply, case.inputs.manifest_options, version, gates=case.gates
-            )
-        if proposal.base is None and not case.expanded.refusals:
+        expanded = as_asked(case.snapshot)
+        more_than_once = case.snapshot.copy() if expanded.rollouts or expanded.scaled else None
+        if case.read.base is None and not expanded.refusals:
             require_pods(case.inputs.manifests, case.manifests, case.inputs.manifest_options)
+        return GateScenario.from_loaded(
+            case,
+            expanded,
+            expand_again=None if more_than_once is None else partial(as_asked, more_than_once),
+            changes=changes,
+            before=before,
+            before_change=more_than_once,
+        )
 
-    def options(self, case: Scenario) -> DriverOptions:
+    def options(self, case: PreparedScenario) -> DriverOptions:
         detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
         return {"seed": self.seed, "detailed": detailed, "observer": cast("GateScenario", case).cycles}
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[GateResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
         (case,) = cases
         assert case.inputs.now is not None
         proposal = cast("GateScenario", case)
@@ -146,7 +159,7 @@ class Gate(Question[GateResult]):
             before = proposal.before_change
             if before is None:
                 return ScaledOutChange()
-            return place_scaled_out(case, before, proposal.found.apply, self.pods)
+            return place_scaled_out(case, before, proposal.changes.apply, self.pods)
 
         answer = judge_change(proposal, self.terms, case.inputs.now, scale_out)
 
@@ -155,7 +168,7 @@ class Gate(Question[GateResult]):
             for text in result.warnings:
                 notes.warn(text)
             if case.inputs.with_map:
-                with_excerpts(result)
+                return with_excerpts(result)
             return result
 
         return replace(answer, result=result)

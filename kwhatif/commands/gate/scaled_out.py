@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from kwhatif.results.outcome import PendingPod
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.cluster_files import merge
-from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
@@ -32,10 +31,10 @@ class ScaledOutChange:
 
 
 def place_scaled_out(
-    case: Scenario,
+    case: PreparedScenario,
     before: Snapshot,
     manifests: Sequence[Manifest],
-    pods_of: Callable[[Scenario], list[PodToSchedule]],
+    pods_of: Callable[[PreparedScenario], Sequence[PodToSchedule]],
     at: str = "max",
 ) -> ScaledOutChange:
     """Roll manifests out on the snapshot as it was ``before``, with workloads scaled to where ``at`` says.
@@ -43,13 +42,10 @@ def place_scaled_out(
     The case, and the snapshot given, stay as they are; autoscalers of nodes help as they do in the case.
     """
     reading = dataclasses.replace(case.inputs.manifest_options, at=at)
-    other = Scenario(dataclasses.replace(case.inputs, manifest_options=reading, with_map=False), case.scheduler_options)
-    other.edited = dataclasses.replace(case.edited, snapshot=before.copy())
-    other.setup = case.setup
-    version = case.scheduler_options.kubernetes_version
-    expanded: ExpandedManifests = expand_manifests(other.snapshot, manifests, reading, version, gates=case.gates)
+    snapshot, version = before.copy(), case.scheduler_options.kubernetes_version
+    expanded = expand_manifests(snapshot, manifests, reading, version, gates=case.gates)
     expanded.doubts += case.edited.doubts
-    other.expanded = expanded
+    other = dataclasses.replace(case.with_snapshot(snapshot), expanded=expanded)
     merge(other.snapshot, expanded.objects, Notes())
     run = place_pods(other.new_session(), pods_of(other), rollouts=expanded.rollouts, scaler=case.scaler)
     return ScaledOutChange(expanded.scaled, run.run_outcome.pending, expanded.failed)

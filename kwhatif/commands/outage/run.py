@@ -33,7 +33,7 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
 
@@ -81,7 +81,7 @@ class Outage(Question[OutageResult]):
     executor: Executor = field(default_factory=LocalExecutor)
     rows: RowsFile | None = None
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
@@ -112,12 +112,12 @@ class Outage(Question[OutageResult]):
             return wanted
         return msgspec.structs.replace(wanted, each=tuple(KINDS[k] for k in self.survive if k in KINDS) or EACH)
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[OutageResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[OutageResult]:
         (case,) = cases
         wanted = self._select_failures()
-        before = place_scenario(case)
+        case, before = place_scenario(case)
         ground = StudyBase.from_scenario(case)
-        case.session = session = ground.session
+        session = ground.session
         gone, there = find_failures(wanted, session.snapshot.objects.list_all(Node))
         of = f"{ground.digest} {self.unreachable}" if self.rows is not None else ""
         study = Study("Failing", OutageBase(ground, self.unreachable), gone, simulate_failure, Failure, of)
@@ -149,7 +149,8 @@ class Outage(Question[OutageResult]):
         for each in examples:
             # Workers had schedulers of their own: this one is asked what it would have read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
-        return merge_placed(before, PendingResult([RunRecord(session, examples)], result))
+        end = RunEnd(session, case.snapshot)
+        return merge_placed(before, PendingResult([RunRecord(session, examples)], result, ends=[end]))
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
         asked: Counter[str] = Counter()

@@ -22,7 +22,7 @@ from kwhatif.simulation.placement.hot_nodes import hot_nodes
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import write_snapshot
 from kwhatif.snapshot.read.files import display_path
@@ -48,23 +48,23 @@ class Place(PlaceOptions, Question[PlaceResult]):
         if not self.recreate and not self.timeline:
             raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
 
-    def check_edited(self, case: Scenario) -> None:
+    def check_edited(self, case: LoadedScenario) -> None:
         if not case.inputs.manifests and self.needs_pods(case):
             raise _nothing_to_place()
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return not (self.with_pending or case.edited.has_moved_pods)
 
-    def pods(self, case: Scenario) -> list[PodToSchedule]:
+    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
         if self.timeline and case.expanded.rollouts:
             name = case.expanded.rollouts[0].name
             raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
         return super().pods(case)
 
-    def options(self, case: Scenario) -> DriverOptions:
+    def options(self, case: PreparedScenario) -> DriverOptions:
         return {"seed": self.seed, "detailed": self.detailed}
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[PlaceResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PlaceResult]:
         (case,) = cases
         if self.timeline:
             run = simulate_timeline(
@@ -82,7 +82,6 @@ class Place(PlaceOptions, Question[PlaceResult]):
                 others=case.unknown_kinds,
                 scaler=case.scaler,
             )
-        case.session_after = run.end.session
         for text in hot_nodes(case.snapshot, case.session.cluster, run.placements):
             notes.note(text)
 
@@ -91,9 +90,10 @@ class Place(PlaceOptions, Question[PlaceResult]):
                 self._write(case, run, notes)
             return run.result(fidelity, NeverMade(**case.refusal_fields))
 
-        return PendingResult([run.basis], result, [*run.replacements, *run.placements])
+        placements = [*run.replacements, *run.placements]
+        return PendingResult([run.basis], result, placements, ends=[RunEnd(run.end.session)])
 
-    def _write(self, case: Scenario, run: Placed, notes: Notes) -> None:
+    def _write(self, case: PreparedScenario, run: Placed, notes: Notes) -> None:
         """Write the cluster afterwards."""
         files = [display_path(file) for file in case.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in run.placements)

@@ -24,7 +24,7 @@ from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.new_resources import NewResources, set_resources
 from kwhatif.simulation.edits.scaling import scale
 from kwhatif.simulation.node_pools import pool_of, resource_order_of
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -52,7 +52,7 @@ class Consequence:
 class SizingTrial:
     """Asks what comes of requests, of one case; answers are kept, since steps come by the same ones again."""
 
-    case: Scenario
+    case: PreparedScenario
     price: Price
     _known: dict[tuple[frozenset[str], frozenset[str]], Consequence] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ class SizingTrial:
         return Consequence(state, side, shares_of(state.session.cluster), failed, unpriced, len(today), cost)
 
 
-def asked_of(case: Scenario, draft: Draft) -> list[PodToSchedule]:
+def asked_of(case: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
     """The pods that wait: those of the snapshot, of edits, and those that changes have led to."""
     known = {item.pod.key: item for item in (*case.pods_to_schedule, *draft.asked.values())}
     found = []

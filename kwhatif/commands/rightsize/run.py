@@ -30,10 +30,9 @@ from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.commands.sweep.measures import Prices, read_prices
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
-from kwhatif.simulation.cluster_map import observe_cluster
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 
 MOST_STEPS = 8
 
@@ -57,7 +56,7 @@ class Rightsize(Question[RightsizeResult]):
     write: str = ""
     written_as: str = PATCHES
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
@@ -66,7 +65,7 @@ class Rightsize(Question[RightsizeResult]):
         if self.write == "-":
             raise UsageError("--write -: standard output is for the answer; name a directory")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[RightsizeResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[RightsizeResult]:
         (case,) = cases
         policy = self.policy or default_policy()
         findings = self._findings(case, policy, notes)
@@ -75,9 +74,6 @@ class Rightsize(Question[RightsizeResult]):
         after = asking.ask(findings.new, findings.scalings)
         _warn(before, after, notes)
         bounds = list(find_bounds(asking, findings.new, findings.scalings, after))
-        case.session, case.session_after = before.state.first, after.state.session
-        if case.inputs.with_map:
-            case.initial_state = observe_cluster(before.state.session.cluster, before.state.session.snapshot)
         steps = (
             list(steps_of(asking, findings.new, findings.changes, findings.scalings, self.most_steps))
             if self.steps
@@ -91,9 +87,15 @@ class Rightsize(Question[RightsizeResult]):
                 notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
             return rightsize_result(case, policy, findings, before, after, bounds, steps, fidelity)
 
-        return PendingResult([basis], result, after.state.placements)
+        return PendingResult(
+            [basis],
+            result,
+            after.state.placements,
+            ends=[RunEnd(after.state.session, case.snapshot)],
+            beginning=before.state.session,
+        )
 
-    def _findings(self, case: Scenario, policy: RightsizingPolicy, notes: Notes) -> Findings:
+    def _findings(self, case: PreparedScenario, policy: RightsizingPolicy, notes: Notes) -> Findings:
         snapshot = case.snapshot
         pods = WorkloadPods(snapshot)
         read = self.usage.read(snapshot, pods, policy.window, case.inputs.namespace, case.inputs.now, notes)

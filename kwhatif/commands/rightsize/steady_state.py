@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
@@ -25,7 +24,7 @@ from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, build_au
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, build_karpenter_snapshot
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -53,7 +52,7 @@ class SteadyState:
     groups: dict[str, str] = field(default_factory=dict)
 
 
-def reach_steady_state(case: Scenario, snapshot: Snapshot, asked: Sequence[PodToSchedule]) -> SteadyState:
+def reach_steady_state(case: PreparedScenario, snapshot: Snapshot, asked: Sequence[PodToSchedule]) -> SteadyState:
     """The cluster of a case with other objects, once nothing moves; ``asked`` are its pods that wait."""
     session = _open_session(case, snapshot)
     scaler = case.scaler
@@ -72,11 +71,9 @@ def reach_steady_state(case: Scenario, snapshot: Snapshot, asked: Sequence[PodTo
     return state
 
 
-def _open_session(case: Scenario, snapshot: Snapshot) -> Session:
+def _open_session(case: PreparedScenario, snapshot: Snapshot) -> Session:
     """A session of the case with other objects."""
-    other = copy.copy(case)
-    other.edited = replaced(case.edited, snapshot=snapshot)
-    return other.new_session()
+    return case.with_snapshot(snapshot).new_session()
 
 
 def _unscheduled_pods(session: Session, run: PlacementRun, asked: Sequence[PodToSchedule]) -> list[Pod]:

@@ -42,14 +42,11 @@ def add_usage(
         return result
     pods = WorkloadPods(snapshot)
     read = UsageOptions(files).read(snapshot, pods, default_policy().window, "default", now, notes)
-    found = replace(
+    return replace(
         result,
         usage=tuple(_by_pool(snapshot, read.book, features, by)),
         reserved=tuple(_by_workload(pods, read.book)),
     )
-    if result.cluster_map is not None:
-        found.set_cluster_map(result.cluster_map)
-    return found
 
 
 def _by_pool(snapshot: Snapshot, book: UsageBook, features: Features, by: str) -> Iterator[PoolUsage]:

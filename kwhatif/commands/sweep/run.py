@@ -59,7 +59,7 @@ from kwhatif.results.outcome import Outcome as WholeOutcome
 from kwhatif.simulation.expansion.pods import expand_manifests
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
-from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Scenario
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.atomic_files import draft_of
@@ -100,10 +100,9 @@ class Sweep(ReplayQuestion[SweepResult]):
         """A case for each cluster. Raises UsageError where there is nothing to place."""
         if not (self.files or self.replayed or inputs.edits):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
-        all_: list[ReplayScenario] = []
-        for snapshot in self.snapshots:
-            all_.append(ReplayScenario(replace(inputs, snapshot=snapshot, manifests=self.files), engine, all=all_))
-        return list(all_)
+        return [
+            Scenario(replace(inputs, snapshot=snapshot, manifests=self.files), engine) for snapshot in self.snapshots
+        ]
 
     def check(self, case: Scenario) -> None:
         super().check(case)
@@ -113,10 +112,10 @@ class Sweep(ReplayQuestion[SweepResult]):
             raise UsageError("--all-nodes scores all nodes, whatever percentageOfNodesToScore the space has")
         objectives_of(self.objectives, priced=self.prices is not None)
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return not self.replayed
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[SweepResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[SweepResult]:
         setup = cases[0].setup
         if any(case.setup.configuration != setup.configuration for case in cases):
             raise UsageError("the clusters have policies of their own: name the one to begin with, with --policy")
@@ -183,8 +182,8 @@ class Sweep(ReplayQuestion[SweepResult]):
             prices, unknown = prices_of(case.snapshot.objects.list_all(Node), self.prices)
             if unknown:
                 notes.warn(f"nodes without a price, which count as free: of instance type {', '.join(unknown)}")
-        again = case.again if case.expanded.rollouts else None
-        return SweepCluster(StudyBase.from_scenario(case), case.replayed, again, probe, prices, reading.max_pods)
+        base = StudyBase.from_scenario(case)
+        return SweepCluster(base, case.replayed, case.expand_again, probe, prices, reading.max_pods)
 
     def _check_objectives(self, objectives: Sequence[Objective], site: SweepCluster, end: PolicyRun) -> None:
         known = {*scalars([measure_cluster(end.session.cluster, end.placements, 0, {}, site.prices)])}

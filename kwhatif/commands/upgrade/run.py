@@ -25,7 +25,7 @@ from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_scenario
-from kwhatif.simulation.question import PendingResult, Question, Scenario
+from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy, ReplacementPlan, nodes_of
 from kwhatif.upgrading.strategies import plan_of
@@ -89,27 +89,24 @@ class Upgrade(Question[UpgradeResult]):
     within: float | None = None
     prices: Prices | None = None
 
-    def needs_pods(self, case: Scenario) -> bool:
+    def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
         if not self.pool:
             raise UsageError("name the pool: with --pool SELECTOR")
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[UpgradeResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[UpgradeResult]:
         (case,) = cases
         scaler = case.scaler
-        before = place_scenario(case, scaler)
+        case, before = place_scenario(case, scaler)
         old = chosen_nodes(self.pool, case.snapshot.objects.list_all(Node))
         zones = len({(node.metadata.labels or {}).get(_ZONE) for node in old})
         plan = self.plan_options.plan(self.strategy, len(old), zones)
-        if case.inputs.with_map and case.initial_state is None:
-            # The map begins with the pool as it is, without the nodes that are yet to come.
-            case.new_session()
         draft = Draft(case.snapshot)
         names = add_new_nodes(draft, in_delete_order(old, plan.delete_policy), self.changes)
-        case.edited = replace(case.edited, snapshot=draft.snapshot)
-        session = case.session = case.new_session()
+        case = case.with_snapshot(draft.snapshot)
+        session = case.new_session()
         found = replace_pool(session, names, plan, self.times, self.provision, scaler)
         evictions = found.evictions
         budgets, workloads = evictions.budgets, evictions.workloads
@@ -147,9 +144,9 @@ class Upgrade(Question[UpgradeResult]):
         )
         evicted = list(evictions.evicted)
         basis = RunRecord(session, evictions.recreated_pods, placements, evicted=evicted)
-        return add_placement_before(
-            before, PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements)
-        )
+        end = RunEnd(session, case.snapshot)
+        answer = PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements, ends=[end])
+        return add_placement_before(before, answer)
 
     @staticmethod
     def _cost(found: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:

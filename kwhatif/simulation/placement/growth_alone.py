@@ -13,7 +13,7 @@ from kwhatif.simulation.inputs import PROVISION_SECONDS
 from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import PreparedScenario
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -24,7 +24,9 @@ class Growing:
     New nodes come up after ``provision`` seconds.
     """
 
-    def __init__(self, case: Scenario, autoscalers: Sequence[Autoscaler], provision: float = PROVISION_SECONDS) -> None:
+    def __init__(
+        self, case: PreparedScenario, autoscalers: Sequence[Autoscaler], provision: float = PROVISION_SECONDS
+    ) -> None:
         self._case, self._autoscalers, self._provision = case, autoscalers, provision
         self._beginning = case.session.fork()
 

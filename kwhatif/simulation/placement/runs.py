@@ -33,7 +33,7 @@ from kwhatif.simulation.placement.settled_cluster import settle_cluster
 from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.placement.verdict import words_of_placements
-from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.question import PendingResult, PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -177,15 +177,14 @@ def _step_by_step(
 R = TypeVar("R", DrainResult, OutageResult)
 
 
-def place_scenario(case: Scenario, scaler: Scaler | None = None) -> Placed | None:
-    """Place the pods of a case, if there are any: from then on its cluster is as it is afterwards."""
+def place_scenario(case: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Placed | None]:
+    """Place the pods of a case, if there are any: it is returned with the cluster as it is afterwards."""
     if not case.pods_to_schedule and not case.expanded.rollouts:
-        return None
+        return case, None
     session, rollouts = case.new_session(), case.expanded.rollouts
     before = place_pods(session, case.pods_to_schedule, rollouts=rollouts, others=case.unknown_kinds, scaler=scaler)
     after = snapshot_after_run(session.snapshot, case.edited.covered, case.expanded, before.end)
-    case.edited = replace(case.edited, snapshot=after)
-    return before
+    return case.with_snapshot(after), before
 
 
 def merge_placed(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
@@ -198,4 +197,4 @@ def merge_placed(before: Placed | None, answer: PendingResult[R]) -> PendingResu
         found = answer.result(msgspec.structs.replace(then, gaps=tuple(told)))
         return msgspec.structs.replace(found, before=tuple(before.placements), rollouts=before.rollouts)
 
-    return PendingResult([before.basis, *answer.runs], result)
+    return replace(answer, runs=[before.basis, *answer.runs], result=result, placements=())

@@ -25,6 +25,7 @@ from kwhatif.simulation.session import PodToSchedule
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import Json, node, pod
+from tests.prepared_scenarios import prepare
 from tests.simulation.edits.editing import snapshot_of as in_whole
 
 TRIALS = 400
@@ -135,8 +136,8 @@ def test_pods_of_a_stateful_set_come_in_their_order_and_others_in_any() -> None:
 def ground() -> ChancesBase:
     nodes = [node(f"n{k:03}", cpu="2", zone=f"z{k % 3}") for k in range(130)]
     case = Scenario(Inputs(snapshot_of(nodes), [workload("Deployment", "web", 6), workload("StatefulSet", "db", 3)]))
-    ask(Chances(trials=1, executor=LocalExecutor(1)), case)
-    return ChancesBase(StudyBase.from_scenario(case), case.new_rollouts, ZONE, updates=bool(case.expanded.rollouts))
+    known = prepare(Chances(trials=1, executor=LocalExecutor(1)), case)
+    return ChancesBase(StudyBase.from_scenario(known), known.new_rollouts, ZONE, updates=bool(known.expanded.rollouts))
 
 
 def test_a_trial_depends_on_its_number_and_the_seed_alone_wherever_it_is_made() -> None:
@@ -178,7 +179,7 @@ def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
     question = Chances(trials=50, executor=LocalExecutor(2))
     case = Scenario(Inputs(cluster, [changed]))
     result = ask(question, case)
-    assert case.expanded.rollouts
+    assert prepare(question, case).expanded.rollouts
     found = of(result, "web")
     assert (found.pods, found.pending.times) == (2, 0)
     assert round(sum(each.pods for each in found.nodes), 6) == 2, "every trial has both pods of the update"

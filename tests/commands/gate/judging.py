@@ -12,13 +12,13 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.commands.gate.gate_policy import rules_of
-from kwhatif.commands.gate.judgement import GateScenario, GateSettings
+from kwhatif.commands.gate.judgement import GateSettings
 from kwhatif.commands.gate.rule import in_tree
 from kwhatif.commands.gate.run import Gate
 from kwhatif.results.gate import Finding, GateResult
-from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.inputs import Inputs, Notes
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.question import ReadManifests, Scenario
 from kwhatif.simulation.repository_policy import GatePolicy, ReadPolicy
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
@@ -65,7 +65,7 @@ def judged(
     terms = GateSettings(rules_of(read, in_tree()), frozenset(in_tree()), exemptions, read.description)
     before = None if base is None else manifests(*base, file="base.yaml")
     question = Given(given=terms, head=manifests(*head), before=before, **more)
-    return ask(question, GateScenario(Inputs(snapshot, now=datetime.fromisoformat(now))))
+    return ask(question, Scenario(Inputs(snapshot, now=datetime.fromisoformat(now))))
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,8 @@ class Given(Gate):
     def terms(self) -> GateSettings:
         return self.given
 
-    def load(self, case: Scenario) -> None:
-        assert isinstance(case, GateScenario)
-        case.manifests, case.base = self.head, self.before
+    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
+        return ReadManifests(self.head, base=self.before)
 
 
 def found(result: GateResult) -> list[tuple[str, str, str]]:

@@ -13,12 +13,13 @@ import pytest
 from kwhatif.commands.gate import rule as registry
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.gate_policy import rules_of
-from kwhatif.commands.gate.judgement import GateScenario, GateSettings
+from kwhatif.commands.gate.judgement import GateSettings
 from kwhatif.commands.gate.rule import Parameters, Rule, all_rules, in_tree, register
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results.gate import Finding, GateResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.question import Scenario
 from kwhatif.simulation.repository_policy import GatePolicy, ReadPolicy
 from tests.builders import node
 from tests.commands.gate.judging import NOON, Given, manifests, new, snapshot_of
@@ -67,7 +68,7 @@ def judged_by(known: Mapping[str, type[Rule[Any]]], rules: Mapping[str, Any]) ->
     """What the gate says of two new pods."""
     given = rules_of(ReadPolicy(GatePolicy(rules=dict(rules))), known)
     question = Given(given=GateSettings(given, set(known)), head=manifests(new("Deployment", "web", 2)))
-    return ask(question, GateScenario(Inputs(snapshot_of([node("n1")]), now=datetime.fromisoformat(NOON))))
+    return ask(question, Scenario(Inputs(snapshot_of([node("n1")]), now=datetime.fromisoformat(NOON))))
 
 
 def test_a_rule_from_outside_is_as_good_as_any() -> None:

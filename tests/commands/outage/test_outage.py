@@ -27,6 +27,7 @@ from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import Json, budget, node, node_term, pod, select
 from tests.commands.outage.test_failures import failing_scenarios
+from tests.prepared_scenarios import prepare
 from tests.simulation.sessions import session_of
 from tests.storage_builders import claim, volume
 from tests.strategies import GeneratedCluster, crowds
@@ -296,8 +297,8 @@ def test_what_is_undone_after_each_failure_gives_what_clusters_of_their_own_give
 def test_what_travels_to_a_worker_gives_the_same_answers_there() -> None:
     pods = [web(number, "abcd"[number % 4], priority=number) for number in range(8)]
     case = Scenario(Inputs(objects_of(POOLED, pods)))
-    ask(Outage(FailureSelection(nodes=("a",)), executor=LocalExecutor(1)), case)
-    here = OutageBase(StudyBase.from_scenario(case), unreachable=False)
+    prepared = prepare(Outage(FailureSelection(nodes=("a",)), executor=LocalExecutor(1)), case)
+    here = OutageBase(StudyBase.from_scenario(prepared), unreachable=False)
     there = pickle.loads(pickle.dumps(here))
     for gone in (
         NodeFailure("node", "a", ("a",)),

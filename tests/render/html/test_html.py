@@ -51,9 +51,7 @@ def hostile_placement(text: str) -> PlaceResult:
         fidelity=Fidelity(rules="1.36", cluster=text, source=text, gaps=(Gap(what=text, effect=text, pods=(text,)),)),
         timeline=(TimelineEntry(time=0.5, pod=text, what="queued", why=text, node=text),),
     )
-    result.set_cluster_map(hostile_map(text))
-    result.set_notes([text])
-    return result
+    return result.with_context(cluster_map=hostile_map(text), notes=(text,))
 
 
 # --- hostile names

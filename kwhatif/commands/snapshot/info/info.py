@@ -100,9 +100,9 @@ def info(
         devices=tuple(devices(snapshot)) if devices else (),
         nodes=tuple(_node(row) for row in rows) if nodes else (),
     )
-    if mapped:
-        result.set_cluster_map(build_map({"now": _look(rows, pods, features)}, by))
-    return result
+    if not mapped:
+        return result
+    return result.with_context(cluster_map=build_map({"now": _look(rows, pods, features)}, by))
 
 
 def _look(rows: Sequence[_Row], pods: Sequence[Pod], features: Features) -> ClusterObservation:

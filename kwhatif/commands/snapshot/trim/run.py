@@ -13,7 +13,7 @@ from kwhatif.results.base import Fidelity
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion
-from kwhatif.simulation.question import PendingResult, Scenario
+from kwhatif.simulation.question import PendingResult, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule
 
 
@@ -39,14 +39,14 @@ class Trim(PodQuestion[TrimResult]):
     def nothing(self) -> UsageError:
         return UsageError("name the pods to trim for: manifests, or pods of the snapshot")
 
-    def select(self, case: Scenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> None:
+    def select(self, case: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> PreparedScenario:
         # Updates are not rolled out: all new pods are there at once.
         own = list(case.expanded.all_pods())
         given = {item.pod.key for item in own}
         named = self.find_named(case, names, choice)
-        case.pods_to_schedule = [*own, *(item for item in named if item.pod.key not in given)]
+        return replace(case, pods_to_schedule=[*own, *(item for item in named if item.pod.key not in given)])
 
-    def answer(self, cases: Sequence[Scenario], notes: Notes) -> PendingResult[TrimResult]:
+    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[TrimResult]:
         (case,) = cases
         for item in case.pods_to_schedule:
             name = item.pod.spec.scheduler_name
@@ -55,8 +55,7 @@ class Trim(PodQuestion[TrimResult]):
                 raise InputError(problem, source=item.origin, place="$.spec.schedulerName")
         whole = case.snapshot
         before, waiting = unbind_pods(whole, case.pods_to_schedule)
-        case.edited = replace(case.edited, snapshot=before)
-        session = case.new_session()
+        session = case.with_snapshot(before).new_session()
 
         def result(fidelity: Fidelity) -> TrimResult:
             for gap in fidelity.touching:
