@@ -358,7 +358,7 @@ def read(
 
 
 def misshapen(obj: Object) -> RequestRefusal | None:
-    """400 for an object that was not decoded strictly yet, if a field has a value of a type that it cannot have."""
+    """400 for an object that was not decoded strictly yet, if one of its fields has a value of a wrong type."""
     try:
         convert(obj, checked_type(group_of(obj), obj["kind"]))
     except InputError as error:
