@@ -1,7 +1,4 @@
-"""The parts that results of several questions share: what a value is, and what an answer stands on.
-
-The cluster an answer is about, node by node and pod by pod, for those who draw it.
-"""
+"""What results of several questions share: the base class, fidelity and gaps, and the map of a cluster."""
 
 from __future__ import annotations
 
@@ -129,25 +126,29 @@ class Result(ResultStruct, frozen=True, kw_only=True, dict=True):
         return tuple(found for found in (getattr(self, "fidelity", None),) if found is not None)
 
     def with_refusals(self, **refused: Sequence[Any]) -> Self:
-        """The answer with the ``refusals`` of the API server and what controllers ``failed`` to make, if it tells."""
+        """The answer with the API server's ``refusals`` and the pods that controllers ``failed`` to make, if it has
+        these fields.
+        """
         return self
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is worth knowing besides, as a command has it on standard error: ``note: ...``, ``warning: ...``."""
+        """Notes and warnings beside the answer, as a command prints them on standard error: ``note: ...``, ``warning:
+        ...``.
+        """
         return tuple(self.__dict__.get("notes", ()))
 
     def set_notes(self, notes: Iterable[str]) -> None:
-        """Keep notes beside the answer, as long as this very value is there."""
+        """Attach notes to this value."""
         self.__dict__["notes"] = tuple(notes)
 
     @property
     def command(self) -> str:
-        """The command that was answered, without what is about its output, if it was one; no part of the answer."""
+        """The command that was answered, without output options; no part of the answer."""
         return str(self.__dict__.get("again", ""))
 
     def set_command(self, command: str) -> None:
-        """Keep the command beside the answer, as long as this very value is there."""
+        """Attach the command to this value."""
         self.__dict__["again"] = command
 
     def explain_command_of(self, pod: str) -> str:
@@ -156,21 +157,21 @@ class Result(ResultStruct, frozen=True, kw_only=True, dict=True):
 
     @property
     def cluster_map(self) -> ClusterMap | None:
-        """The cluster that this is about, if a map was asked for; like the notes no part of the answer."""
+        """A map of the cluster, if one was requested; no part of the answer."""
         found: ClusterMap | None = self.__dict__.get("cluster_map")
         return found
 
     def set_cluster_map(self, found: ClusterMap) -> None:
-        """Keep a map beside the answer, as long as this very value is there."""
+        """Attach a map to this value."""
         self.__dict__["cluster_map"] = found
 
     @property
     def explanations(self) -> tuple[ResultStruct, ...]:
-        """Why pods have no node, as reports of ``explain``, where a page is to show it; no part of the answer."""
+        """Reports of ``explain`` about pods without a node, for a page; no part of the answer."""
         return tuple(self.__dict__.get("explained", ()))
 
     def set_explanations(self, reports: Iterable[ResultStruct]) -> None:
-        """Keep these beside the answer, as long as this very value is there."""
+        """Attach explanations to this value."""
         self.__dict__["explained"] = tuple(reports)
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,7 +180,7 @@ class Result(ResultStruct, frozen=True, kw_only=True, dict=True):
         return found
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """What the answer is mostly about as rows of plain values: pods, nodes, differences or findings."""
+        """The main rows of the answer as plain values: pods, nodes, differences or findings."""
         rows: list[dict[str, Any]] = msgspec.to_builtins(list(getattr(self, self.rows)))
         return rows
 
