@@ -306,8 +306,7 @@ class Objects:
         return dict(sorted(self._by_kind.items()))
 
     def where(self, keep: Callable[[Resource], bool]) -> Objects:
-        """Those objects that are to be kept, in lists of their own. All kinds stay covered, even if they become empty.
-        """
+        """Those objects that are to be kept, in lists of their own. All kinds stay covered, even empty ones."""
         return Objects({kind: filter(keep, objs) for kind, objs in self.by_kind().items()})
 
     def copy(self) -> Objects:

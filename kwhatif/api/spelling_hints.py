@@ -1,4 +1,4 @@
-""""did you mean ...?" for messages about unknown names."""
+""" "did you mean ...?" for messages about unknown names."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _DEFAULT_GROUP = "must be 'PersistentVolumeClaim' when referencing the default a
 
 
 def check_data_sources(problems: Problems, spec: Object, path: str) -> None:
-    """Sources of other kinds than claims and snapshots, and those of other namespaces, are dropped without validation."""
+    """Sources of other kinds than claims and snapshots, and those of other namespaces, are dropped without a check."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and _kind(source) not in (_CLAIM, _SNAPSHOT):
         source = None

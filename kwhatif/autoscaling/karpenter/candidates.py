@@ -67,8 +67,7 @@ class CandidateSearch:
 
 
 def find_candidates(world: KarpenterSnapshot, *, empty: bool) -> CandidateSearch:
-    """The nodes that one of the methods may disrupt: empty ones, or also underutilized ones where their pool allows it.
-    """
+    """The nodes that one of the methods may disrupt: empty ones, or underutilized ones where their pool allows it."""
     found = CandidateSearch()
     for node in world.cluster.nodes:
         candidate = _candidate(world, node, found)

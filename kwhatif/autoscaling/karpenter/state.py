@@ -340,8 +340,7 @@ class PodBudgets:
         return None
 
     def is_reschedulable_now(self, pod: Pod) -> bool:
-        """Whether the pod is rescheduled from a node that is being deleted: unless it, or a budget, never lets it go.
-        """
+        """Whether the pod is rescheduled when its node is deleted: unless it, or a budget, never lets it go."""
         blocked = self._blockers(pod, lambda budget: budget.never) is not None
         return is_reschedulable(pod) and is_disruptable(pod, self._now) and not blocked
 
