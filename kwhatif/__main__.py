@@ -1,7 +1,7 @@
 """``python -m kwhatif``.
 
-With ``-m`` Python looks for modules in the working directory first. Whoever stands in somebody else's checkout does not
-mean that: what is imported from here on is not looked for there, unless this very package was found there.
+With ``-m`` Python looks for modules in the working directory first, which may be a checkout of unknown origin: it is
+taken off the path before anything else is imported, unless this very package was found there.
 """
 
 import os

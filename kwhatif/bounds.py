@@ -1,7 +1,7 @@
-"""How much is taken from outside: what is larger, longer or slower than this is refused, and the message says so.
+"""Limits of everything that is taken from outside and made in one run; what exceeds one is refused with a message.
 
-Files and API servers may be hostile: nothing is read to an end that others chose.
-``docs/security.md`` lists these limits, and a test holds the two together.
+Files and API servers may be hostile, so nothing is read without a limit. ``docs/security.md`` lists these limits, and a
+test compares the two.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _spent: ContextVar[list[int] | None] = ContextVar("spent", default=None)
 
 @contextmanager
 def pods_to_make(most: int | None = None) -> Iterator[None]:
-    """What is done inside may make so many pods; unsaid, as many as outside, where these do not count."""
+    """A context in which so many pods may be made; without a number as many as outside, where these do not count."""
     around = _pod_room.get()
     token = _pod_room.set(_PodRoom(most if most is not None else around.most if around else PODS))
     try:
@@ -131,9 +131,9 @@ def pods_left() -> int:
 
 
 def make_room(pods: int, owner: str) -> None:
-    """Count pods that are about to be made, before there is one of them. Raises InputError if they are too many.
+    """Count pods that are about to be made. Raises InputError if they are too many.
 
-    Who knows of others that come later makes room for all of them in a ``pods_to_make`` of its own first.
+    A caller that knows of further pods first makes room for all of them in a ``pods_to_make`` of its own.
     """
     room = _pod_room.get() or _PodRoom(PODS)
     if room.made + pods > room.most:
@@ -153,14 +153,14 @@ def make_nodes(number: int) -> None:
 
 
 def check_nodes(number: int, owner: str) -> None:
-    """Refuse to have so many nodes that are not there yet. Raises InputError if they are too many."""
+    """Refuse so many additional nodes. Raises InputError if they are too many."""
     if number > NODES:
         raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,} of {owner}")
 
 
 @contextmanager
 def work_to_do() -> Iterator[None]:
-    """What is charged inside has a limit."""
+    """A context in which the work that is charged has a limit."""
     token = _spent.set([0])
     try:
         yield
@@ -169,7 +169,7 @@ def work_to_do() -> Iterator[None]:
 
 
 def charge(cost: int, work: str) -> None:
-    """Count what work has cost that others can make as dear as they like. Raises InputError once it is too much."""
+    """Count work whose cost the input decides. Raises InputError once it exceeds the limit."""
     spent = _spent.get()
     if spent is None:
         return
@@ -181,9 +181,9 @@ def charge(cost: int, work: str) -> None:
 
 
 def in_time(seconds: float, work: Callable[[], T]) -> T:
-    """What ``work`` comes to, or what it raises. Raises TimeoutError once it has taken too long.
+    """The result of ``work``, or what it raises. Raises TimeoutError once it has taken too long.
 
-    It is then left to a thread that is not waited for any more.
+    It then goes on in a thread that is not waited for any more.
     """
     outcome: list[T | BaseException] = []
 

@@ -1,13 +1,13 @@
 """Every error kwhatif raises on purpose, as one tree. Each class fixes the exit code it leads to.
 
     KwhatifError                 exit code 2
-    ├── UsageError               the command line asks for something that makes no sense
+    ├── UsageError               a command line or call that makes no sense
     ├── InputError               a file: which one, where in it, what was found, what was expected
     ├── ClusterError             a live cluster that cannot be reached, refuses, or answers nonsense
     ├── PolicyError              a scheduler configuration that kube-scheduler would refuse
     ├── PluginError              a plugin broke its contract or failed: plugin, hook and pod are named
-    ├── FidelityError            --strict: the answer would stand on something that is not modelled
-    └── UnreadError              nobody reads the answer to its end (exit code 141, and not a word)
+    ├── FidelityError            --strict: the answer would depend on something that is not modelled
+    └── UnreadError              the reader of stdout has gone (exit code 141, without a message)
 
 "The pod does not fit" is not an error: it is a result with exit code 1.
 """
@@ -22,7 +22,7 @@ class KwhatifError(Exception):
 
 
 class UsageError(KwhatifError):
-    """The command line asks for something that makes no sense."""
+    """A command line or call that makes no sense."""
 
 
 class InputError(KwhatifError):
@@ -59,11 +59,11 @@ class PluginError(KwhatifError):
 
 
 class FidelityError(KwhatifError):
-    """``--strict`` and the answer would stand on something that is not modelled."""
+    """``--strict``, and the answer would depend on something that is not modelled."""
 
 
 class UnreadError(KwhatifError):
-    """The answer was not read to its end, as by ``head``: no mistake, but no good answer either."""
+    """The reader closed stdout before the end, as ``head`` does."""
 
     exit_code = 128 + 13
-    """That of a program which SIGPIPE ends, as shells give it."""
+    """128 + SIGPIPE, as shells report it."""

@@ -1,7 +1,7 @@
-"""How far a long piece of work has come, reported to a listener. There is none unless the command line installs one.
+"""Progress of long work, reported to a listener. There is none unless the command line installs one.
 
-Loops whose length matters go through ``tracked``; what takes long as a whole is ``begun``. A thread is nobody's to look
-on: the one who looks on is the context's, and a new thread begins with none.
+Loops whose length matters go through ``track``; other long work calls ``report_start``. The listener is a context
+variable, so a new thread begins without one.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ T = TypeVar("T")
 
 
 class ProgressListener(Protocol):
-    """Who looks on."""
+    """Receives progress reports."""
 
     def start(self, doing: str) -> None:
-        """Something else is done from now on: ``Loading prod.json``."""
+        """Other work begins: ``Loading prod.json``."""
 
     def update(self, doing: str, noun: str, done: int, of: int | None) -> None:
-        """``done`` of these things are done, ``of`` so many if that is known: ``Placing 1,200 of 20,000 pods``."""
+        """``done`` of these items are done, ``of`` so many if that is known: ``Placing 1,200 of 20,000 pods``."""
 
     def clear(self) -> None:
-        """Something else is about to be printed."""
+        """Remove what is shown, since other output follows."""
 
 
 _onlooker: ContextVar[ProgressListener | None] = ContextVar("_onlooker", default=None)
@@ -32,7 +32,7 @@ _onlooker: ContextVar[ProgressListener | None] = ContextVar("_onlooker", default
 
 @contextmanager
 def use_listener(onlooker: ProgressListener | None) -> Iterator[None]:
-    """Somebody looks on, or nobody, until this is over."""
+    """Install a listener, or None, in this context."""
     token = _onlooker.set(onlooker)
     try:
         yield
@@ -42,19 +42,19 @@ def use_listener(onlooker: ProgressListener | None) -> Iterator[None]:
 
 
 def report_start(doing: str) -> None:
-    """Say what is done from now on."""
+    """Report that work begins."""
     if (onlooker := _onlooker.get()) is not None:
         onlooker.start(doing)
 
 
 def report_progress(doing: str, noun: str, done: int, of: int | None = None) -> None:
-    """Say how far it has come, where no loop goes through all of it."""
+    """Report progress of work without a loop over all of it."""
     if (onlooker := _onlooker.get()) is not None:
         onlooker.update(doing, noun, done, of)
 
 
 def track(items: Iterable[T], doing: str, noun: str) -> Iterable[T]:
-    """The items themselves, and while they are gone through, how far that is. Without an onlooker nothing is added."""
+    """The items themselves, with progress reported as they are consumed. Without a listener this costs nothing."""
     onlooker = _onlooker.get()
     return items if onlooker is None else _track_items(onlooker, items, doing, noun)
 
@@ -67,6 +67,6 @@ def _track_items(onlooker: ProgressListener, items: Iterable[T], doing: str, nou
 
 
 def clear() -> None:
-    """Take away what is shown, since something else is about to be printed."""
+    """Remove what is shown, since other output follows."""
     if (onlooker := _onlooker.get()) is not None:
         onlooker.clear()

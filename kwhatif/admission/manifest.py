@@ -1,16 +1,10 @@
-"""What somebody sends to the API server: the verb, the manifest and the address; and how the server reads it.
+"""Requests as users send them, and how the API server decodes their manifests.
 
-Upstream: apiserver/pkg/endpoints/handlers (create.go, update.go, patch.go).
-
-How the API server reads a manifest that is created or replaced: strictly, as kubectl asks it to.
-
-The first value that does not fit its type ends the reading; without one, all unknown fields are reported together.
-Upstream: sigs.k8s.io/json (strict decoding), encoding/json of Go, apimachinery/pkg/runtime/serializer/json.
-
-How the API server reads a manifest that is applied: as a patch whose every field has an owner.
-
-All that does not fit is told together. Upstream: sigs.k8s.io/structured-merge-diff (typed, schema) as
-apimachinery/pkg/util/managedfields uses it.
+A manifest that is created or replaced is decoded strictly, as kubectl asks for: the first value of a wrong type ends
+decoding, otherwise all unknown fields are reported together. One that is applied is decoded as a patch, whose errors
+are all reported together. Upstream: apiserver/pkg/endpoints/handlers (create.go, update.go, patch.go);
+sigs.k8s.io/json, encoding/json of Go, apimachinery/pkg/runtime/serializer/json; sigs.k8s.io/structured-merge-diff
+(typed, schema) as apimachinery/pkg/util/managedfields uses it.
 """
 
 from __future__ import annotations
@@ -61,7 +55,7 @@ class UnknownField:
 
 
 def unknown_fields(value: Any, name: str, types: Types) -> list[UnknownField]:
-    """The fields that the type ``name`` does not have, in their order. Raises Misfit."""
+    """The fields that the type ``name`` does not have, in their order. Raises FieldTypeError."""
     return list(_struct(value, name, types, "", (name.rpartition(".")[2],)))
 
 
@@ -364,7 +358,7 @@ def read(
 
 
 def misshapen(obj: Object) -> RequestRefusal | None:
-    """400 for an object that was not decoded strictly yet, if a field has a value of a type that it cannot have."""
+    """400 for an object that was not decoded strictly yet, if one of its fields has a value of a wrong type."""
     try:
         convert(obj, checked_type(group_of(obj), obj["kind"]))
     except InputError as error:

@@ -1,8 +1,7 @@
-"""The objects that admission and controllers look up, as plain values, by kind, namespace and name.
+"""The objects that admission and controllers look up, as plain values by kind, namespace and name; and the names of
+resources and kinds in the API server's messages.
 
-How the API calls the collection of a kind, and how its messages name an object.
-
-A refused request is told by resource (``deployments.apps "web" is forbidden``), an invalid object by kind
+A refused request is reported by resource (``deployments.apps "web" is forbidden``), an invalid object by kind
 (``Deployment.apps "web" is invalid``).
 """
 
@@ -20,9 +19,9 @@ from kwhatif.api.quantity import plain_quantity
 
 
 class ObjectStore:
-    """What is in the cluster. ``put`` replaces; objects keep the order in which they first came.
+    """What is in the cluster. ``put`` replaces; objects keep the order in which they were first put.
 
-    ``pruned``: of all objects that were there from the start there may be no more than is read here.
+    ``pruned``: objects that were there from the start may lack fields, since a snapshot keeps only those that are read.
     """
 
     def __init__(self, objects: Iterable[Object] = (), *, pruned: bool = False) -> None:
@@ -38,7 +37,7 @@ class ObjectStore:
             self.put(obj)
 
     def put(self, obj: Object, *, sketched: bool = False) -> None:
-        """``sketched``: of the object's fields there are only those that scheduling reads."""
+        """``sketched``: the object has only those fields that scheduling reads."""
         of_kind = self._by_kind.setdefault(obj["kind"], {})
         key = namespace_of(obj), name_of(obj)
         (self._sketches.add if sketched else self._sketches.discard)((obj["kind"], *key))
@@ -72,7 +71,7 @@ class ObjectStore:
         return self._by_kind.get(kind, {}).get((namespace, name))
 
     def is_sketch(self, obj: Object) -> bool:
-        """Whether of an object's fields there are only those that scheduling reads."""
+        """Whether the object has only those fields that scheduling reads."""
         return (obj["kind"], namespace_of(obj), name_of(obj)) in self._sketches
 
     def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
@@ -81,9 +80,10 @@ class ObjectStore:
         yield from list(found.values())
 
     def knows(self, kind: str, namespace: str | None = None) -> bool:
-        """Whether this kind was looked at, in a namespace or in all of them: what is not here is not there either.
+        """Whether this kind was read, in a namespace or in all of them, so that an object which is not here does not
+        exist.
 
-        What came later says nothing about the others of its kind.
+        Objects that were created since do not make their kind known.
         """
         return kind in self._known or (namespace is not None and (kind, namespace) in self._known_homes)
 

@@ -1,6 +1,6 @@
-"""The admission steps in the order in which the API server runs them.
+"""The admission plugins in the order in which the API server runs them.
 
-All of them may first change the object; then it is completed and validated; then they may refuse it, quota last.
+All mutating plugins run first; then the object is defaulted and validated; then the validating plugins run, quota last.
 Upstream: pkg/kubeapiserver/options/plugins.go.
 """
 

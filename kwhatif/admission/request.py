@@ -1,4 +1,6 @@
-"""One request on its way through the API server: the object as it stands, and what was done to it."""
+"""One request on its way through admission: the object as it stands, and what plugins changed, warned of and could not
+know.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,12 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 @dataclass(slots=True)
 class Request:
-    """``object`` is ours to alter; ``old`` is what is stored when the request is an update. It is ``named`` once a
-    name that was only ``begun`` in the manifest has its end. Where a policy has ``mutated`` the object, what may
-    change it is asked ``again``. Its ``kind``, if it is one that is read here, else nothing, stays. An object that
-    is made ``anew`` takes the place of the old one; one that is ``merged`` has from it what its manifest leaves
-    out. A server ``alone`` reaches none of the webhooks that it would ask. ``features`` are the server's rules.
+    """``object`` may be altered; ``old`` is the stored object when the request is an update. ``name_is_complete`` is
+    False while a name from ``generateName`` lacks its suffix. Once a policy has changed the object (``is_mutated``),
+    mutating plugins run again (``is_reinvocation``). ``kind`` does not change: it is empty for a kind that is not read
+    here. ``replaces_object``: the object takes the place of the old one; ``is_merged``: fields that the manifest leaves
+    out are those of the old one. An ``offline`` server reaches none of its webhooks. ``features`` are the server's
+    rules.
     """
 
     object: Object
@@ -54,7 +57,7 @@ class Request:
         self.changes.append(FieldChange(step, path, text))
 
     def doubt(self, step: str, what: str, effect: str) -> None:
-        """Something that a step would have done, if anybody could tell what."""
+        """Note an effect of a step that cannot be known."""
         self.changes.append(FieldChange(step, "", f"{what}; {effect}"))
         self.doubts.append(Doubt(what, effect))
 

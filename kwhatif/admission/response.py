@@ -1,4 +1,4 @@
-"""What the API server answers to a request to create an object: what it made of it, or why it refused."""
+"""The API server's answer to a request: the object as stored, or a refusal; and what is unknown about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """Something that a step filled in or altered: at ``path`` in the object, in words a person can act on."""
+    """A field that a step set or altered: its ``path`` in the object, and the change in words."""
 
     step: str
     path: str
@@ -20,7 +20,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One field that is wrong."""
+    """One field error of a refusal."""
 
     field: str
     message: str

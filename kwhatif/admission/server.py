@@ -1,4 +1,4 @@
-"""The API server, as far as pods and what makes them are concerned: objects go in, answers come out."""
+"""The API server for one cluster: requests go in, stored objects or refusals come out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PROVISIONED = "pv.kubernetes.io/provisioned-by"
 
 
 class ApiServer:
-    """Creates and updates objects in a world, by the rules of a minor; ``gates`` are those set by hand."""
+    """Creates and updates objects in a store, by the rules of a minor; ``gates`` are those set explicitly."""
 
     def __init__(
         self,
@@ -69,12 +69,12 @@ class ApiServer:
         self._quotas = Quotas(world, self._features) if QUOTA in plugins else None
         self._numbers: dict[tuple[str, str, str], int] = {}
         self.doubts: Doubts = {}
-        """What is not known of all that was asked."""
+        """What could not be known about the requests so far."""
 
     def judges(self, obj: Object) -> bool:
-        """Whether it is known what a server makes of such an object.
+        """Whether it is known how the server handles such an object.
 
-        It is of Kubernetes' own groups, or of a definition; or all definitions are known, so that it is of none.
+        It is of a built-in group or of a known definition; or all definitions are known, and it is of none of them.
         """
         group, kind = group_of(obj), str(obj.get("kind") or "")
         if group in self._types.groups:
@@ -147,9 +147,9 @@ class ApiServer:
         return self.update(obj, verb, kind, manager=manager)
 
     def _may_be_left_out(self, obj: Object) -> bool:
-        """Whether an object may be there although the world lacks it: a snapshot leaves out its kind.
+        """Whether an object may exist although the store lacks it, because the snapshot does not cover its kind.
 
-        Files of objects may hold any kind, so what they lack is taken not to be there, which is noted, too.
+        Files of objects may hold any kind, so an object they lack is assumed not to exist, which is noted.
         """
         kind, name = obj["kind"], name_of(obj)
         if not name or self.world.knows(kind, namespace_of(obj)):
@@ -163,7 +163,7 @@ class ApiServer:
         return self.world.pruned
 
     def create(self, obj: Object) -> ApiResponse:
-        """Store a new object; what is given stays as it is. ``metadata.namespace`` must be set."""
+        """Store a new object; the argument is not changed. ``metadata.namespace`` must be set."""
         refused = misshapen(obj)
         if refused is not None:
             return refused
@@ -190,10 +190,10 @@ class ApiServer:
     def update(
         self, obj: Object, verb: str = "", kind: ApiResource | None = None, *, manager: str = "kubectl"
     ) -> ApiResponse:
-        """Change an object that is there, as a request of this verb does.
+        """Change a stored object, as a request with this verb does.
 
-        Without a ``kind`` the types of fields are unknown, and the manifest takes the object's place. So does a pod's
-        if no verb is named: kubectl could hardly change anything about it.
+        Without a ``kind`` the types of fields are unknown, and the manifest replaces the object. So does a pod's
+        manifest if no verb is given, since kubectl could change hardly anything about a pod.
         """
         name = name_of(obj)
         old = self.world.get(obj["kind"], namespace_of(obj), name)
@@ -227,7 +227,7 @@ class ApiServer:
         return self._store(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
 
     def _doubt_owners(self, kept: Request, verb: str) -> None:
-        """Say so where a manifest is refused only for what it leaves out, and it is unknown who owned that."""
+        """Note it where a manifest is refused only for fields that it omits and whose owner is unknown."""
         rules_of(kept.object).prepare(kept.object, kept.old or {})
         if self._through(kept) is None:
             missing = "managedFields" if verb == "apply" else "last-applied-configuration"
@@ -268,7 +268,7 @@ class ApiServer:
         return self._quotas.check(request) if self._quotas else None
 
     def _run_admission(self, request: Request) -> RequestRefusal | None:
-        """Mutating plugins are asked, and once more if a policy has changed the object."""
+        """Run the mutating plugins, and once more if a policy has changed the object."""
         for request.is_reinvocation in (False, True):
             for plugin in self._plugins:
                 refused = plugin.admit(request) if plugin.admit else None
@@ -303,7 +303,7 @@ class ApiServer:
         return StoredObject(request.object, tuple(request.changes), tuple(request.warnings))
 
     def _identify(self, obj: Object) -> None:
-        """A name if only its beginning is given, and a uid that is the same in every run."""
+        """A name if only its prefix is given, and a uid that is the same in every run."""
         metadata = within(obj, "metadata")
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = self._generate_name(obj["kind"], namespace_of(obj), metadata["generateName"])
@@ -328,9 +328,9 @@ def type_gates(minor: str, gates: Mapping[str, bool]) -> frozenset[str]:
 
 
 def _features(minor: str, gates: Mapping[str, bool]) -> Features:
-    """The rules with those of these gates that are about groups of pods, if they can be set so in the minor.
+    """The features with those of these gates that concern pod groups, where the minor has them.
 
-    What all other gates do to the server is not known here.
+    How other gates would change the server is not known here.
     """
     try:
         return features_of(minor, {name: gates[name] for name in GROUP_GATES if name in gates})
@@ -339,7 +339,7 @@ def _features(minor: str, gates: Mapping[str, bool]) -> Features:
 
 
 def _is_of_cluster(obj: Object) -> bool:
-    """Whether the cluster makes such objects itself; of volumes those that a driver provisioned."""
+    """Whether the cluster creates such objects itself; of volumes, those that a driver provisioned."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     kind = known_kind(obj)
     return kind in _MADE_BY_CLUSTER or (kind == "PersistentVolume" and _PROVISIONED in annotations)

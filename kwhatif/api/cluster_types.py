@@ -1,7 +1,7 @@
-"""What the API server of one cluster serves, where that is not what its minor serves by default.
+"""The kinds that the API server of one cluster serves, where they differ from what its minor serves by default.
 
-Betas that are off by default may be on (``--runtime-config``), and kinds may be switched off. Of what no minor of the
-table serves in a version, the fields are taken to be those of another version of the kind.
+Beta versions that are off by default may be on (``--runtime-config``), and kinds may be switched off. The fields of a
+version that no minor of the table serves are taken from another version of the kind.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ ServedKind = tuple[str, str]
 
 
 class ClusterTypes(Types):
-    """A minor's kinds, those that the cluster serves ``besides``, and without those that it does ``not`` serve.
+    """A minor's kinds, plus those that the cluster serves ``besides``, minus those that it does ``not`` serve.
 
-    ``absent`` are kinds of Kubernetes' own groups, as the group and the kind; they are served in no version.
+    ``absent`` are built-in kinds, as group and kind, that are served in no version.
     """
 
     def __init__(

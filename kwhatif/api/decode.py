@@ -1,11 +1,8 @@
-"""JSON texts and Python values become typed objects, or an InputError that names the exact place.
+"""Decoding of JSON and plain Python values into typed objects, or an InputError that names the exact place.
 
-Why a JSON value does not fit a type: the exact place, what was found there and what was expected.
-
-The decoder that reads whole clusters stops at the first misfit and says little. This walks the same value
-once more, slowly, and reads null as Go does: as if the field were absent, or as the zero value in a list
-or a map.
-Upstream: the rules of Go's encoding/json as sigs.k8s.io/json applies them.
+The fast decoder stops at the first misfit with a terse message. To explain it the same value is walked once more,
+slowly; null is read as Go does: as if the field were absent, or as the zero value in a list or a map. Upstream: Go's
+encoding/json as sigs.k8s.io/json applies it.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ _SHOWN = 60
 
 
 def as_go_reads(value: object, type_: Any) -> object:
-    """``value`` without its nulls, ready to become a ``type_``. Raises InputError at the first misfit."""
+    """``value`` without its nulls, ready for conversion to ``type_``. Raises InputError at the first misfit."""
     return _fit(value, _type_info(type_), "$")
 
 
@@ -40,7 +37,7 @@ def step(key: str) -> str:
 
 
 def place_of(part: object, value: object) -> str:
-    """Where in a value this very object stands, ``$`` if nowhere."""
+    """The path at which this very object stands within a value, ``$`` if nowhere."""
     rest = [("$", value)]
     while rest:
         place, here = rest.pop()
@@ -276,7 +273,7 @@ def line_and_column(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def syntax_error(error: msgspec.DecodeError, data: bytes, start: int = 0) -> InputError:
-    """What is wrong with the JSON that begins at byte ``start``, with the line and column."""
+    """The syntax error in the JSON that begins at byte ``start``, with line and column."""
     found, trailing = _BYTE.search(str(error)), before_trailing(error)
     if found:
         offset = start + (int(found[1]) if trailing is None else trailing)
@@ -288,13 +285,13 @@ def syntax_error(error: msgspec.DecodeError, data: bytes, start: int = 0) -> Inp
 
 
 def before_trailing(error: msgspec.DecodeError) -> int | None:
-    """If the error is only that more follows a complete value: how many bytes lie before what follows."""
+    """If the error is only that more follows a complete value: the length of that value in bytes."""
     found = _BYTE.search(str(error)) if _TRAILING in str(error) else None
     return int(found[1]) - _TRAILING_SHIFT if found else None
 
 
 def _trailing_shift() -> int:
-    """How far msgspec's number of the byte is from the truth when something follows a complete value."""
+    """By how much msgspec's byte offset is off when something follows a complete value."""
     try:
         msgspec.json.decode(b"{}{}")
     except msgspec.DecodeError as error:
@@ -323,7 +320,7 @@ def _decode_untyped(data: Json) -> Any:
     try:
         return _decode_bytes(data, Any)
     except msgspec.ValidationError:
-        # All that JSON without a type can be blamed for is a number beyond all ranges.
+        # Of untyped JSON only a number out of every range is refused.
         value = json.loads(bytes(data), parse_int=_number, parse_float=_number)
         raise InputError("this number is too large", place=place_of(_ENDLESS, value)) from None
 
@@ -340,15 +337,15 @@ _building = threading.Lock()
 def _decoder(type_: Any) -> Callable[[Json], Any]:
     found = _decoders.get(type_)
     if found is None:
-        # While a decoder is built, what msgspec notes on the Structs is half done: who built another one of the same
-        # Structs at that moment would read it, and crash.
+        # While a decoder is built, the caches that msgspec keeps on the Structs are incomplete: a second thread that
+        # built a decoder of the same Structs at that moment would read them, and crash.
         with _building:
             found = _decoders[type_] = msgspec.json.Decoder(type_, dec_hook=_read_own).decode
     return found
 
 
 def _read_own(type_: type[Any], value: object) -> object:
-    """A value of a type that reads its own text."""
+    """A value of a type with a reader of its own, such as a quantity."""
     if type_ is Quantity:
         return Quantity.from_json(value)
     if type_ is Timestamp:

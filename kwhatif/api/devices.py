@@ -1,7 +1,8 @@
-"""Dynamic resource allocation: claims, their templates, classes, slices of devices and rules that taint them.
+"""resource.k8s.io/v1, dynamic resource allocation: claims and their templates, device classes, resource slices, taint
+rules.
 
-These are the objects of ``resource.k8s.io/v1``. What v1beta1 and v1beta2 spell otherwise is converted while it is read.
-Upstream: api/resource/v1/types.go and dynamic-resource-allocation/api/v1beta1/conversion.go.
+v1beta1 and v1beta2 are converted while they are read. Upstream: api/resource/v1/types.go and
+dynamic-resource-allocation/api/v1beta1/conversion.go.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ class _OneRequest(Base):
 
     @property
     def mode(self) -> str:
-        """The API server's default filled in, as is that of ``wanted``."""
+        """The allocation mode, with the API server's default filled in."""
         return self.allocation_mode or EXACT_COUNT
 
     @property
@@ -224,7 +225,7 @@ class SubRequest(_OneRequest):
 
 
 class DeviceRequest(ExactRequest):
-    """``exactly`` or ``first_available``. The fields beside them are how v1beta1 spells ``exactly``."""
+    """``exactly`` or ``first_available``. The fields beside them are v1beta1's form of ``exactly``."""
 
     name: str = ""
     exactly: ExactRequest | None = None

@@ -1,4 +1,5 @@
-"""The kinds that an API server serves and the types of their fields, by minor.
+"""The kinds that an API server serves and the types of their fields, by minor, and a check of plain objects against
+them.
 
 ``kubernetes.json`` is made by ``.ci/kubernetes_types.py`` from the OpenAPI documents that Kubernetes publishes: 1.29 to
 1.36, generally available versions and those betas that are served by default. A value that does not hold in all minors
@@ -8,16 +9,14 @@ is listed as ``[[first, last, value], ...]``. A field's type is spelt
     core.v1.PodSpec     a type of the table
     []T, {}T            a list, a map with text keys
     []<a,b>T, []<*>T    a list whose items are identified by these fields, or by their values
-    *T                  a field that holds a pointer: left out where it was not given, written even if it is zero
+    *T                  a field that holds a pointer: omitted where it was not given, written even if it is zero
     !T, !*T             a field that Go always writes: empty as "", 0, {} or null
 
-All others are left out when they are empty. How a field is written is what Go's sources of the newest minor say.
+All others are omitted when they are empty. How a field is written is what Go's sources of the newest minor say.
 
-Objects that are kept as plain values, checked field by field: Structs made of the table of all fields.
-
-What the API server and the controllers read of such an object is more than any Struct of ours has. To decode it into
-one with all its fields, and to throw that away, is the check; it takes microseconds.
-Upstream: encoding/json of Go, to which a field that is null is not there, and null in a list or a map an empty item.
+An object is checked by decoding it into a Struct with all fields of its kind, which is then dropped: that takes
+microseconds. Upstream: encoding/json of Go, which takes a null field as absent, and null in a list or a map as an empty
+item.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ from kwhatif.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """One type: ``shape`` is ``list``, ``map``, ``struct`` or ``scalar``; of the first two, ``item`` is what they hold.
-    A struct is ``granular`` where its parts have owners of their own against the rule of its type.
+    """One type: ``shape`` is ``list``, ``map``, ``struct`` or ``scalar``; of the first two, ``item`` is the type of the
+    elements.
 
-    ``keys`` tell the items of a list apart, ``("*",)`` by their values; a list without is replaced as a whole. Of a
-    field, ``written`` says that Go always writes it, and ``pointer`` that it can tell nothing from zero.
+    ``keys`` identify the items of a list, ``("*",)`` by their values; a list without is atomic. Of a field, ``written``
+    says that Go always writes it, and ``pointer`` that it distinguishes nothing from zero.
     """
 
     shape: str
@@ -155,7 +154,7 @@ class Types:
 
 @lru_cache(maxsize=8)
 def types_of(minor: str, gates: frozenset[str] = frozenset()) -> Types:
-    """What a minor knows with these gates on. One that the table lacks is taken for its nearest neighbour."""
+    """The types of a minor with these gates on. For a minor that the table lacks, those of its nearest neighbour."""
     minors = _table()["minors"]
     if minor not in minors:
         minor = minors[-1] if _number(minor) > _number(minors[-1]) else minors[0]
@@ -244,7 +243,7 @@ def checked_type(group: str, kind: str) -> type[Resource]:
         return Resource
     with _building:
         type_: type[Resource] = _define_struct(name, newest_types(), Resource)
-        # What msgspec notes on a Struct when it is first used is not to be noted by two threads at once.
+        # msgspec keeps caches on a Struct when it is first used, which two threads must not fill at once.
         fits({}, type_)
     return type_
 

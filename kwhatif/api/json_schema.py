@@ -1,9 +1,8 @@
-"""JSON Schemas, made from the Structs that decode, and all that a document has against them, in words.
+"""JSON Schemas made from the Structs that decode, and error messages for documents that do not fit them.
 
-Formats of our own that people write refuse unknown fields, other than objects of Kubernetes: their Structs
-forbid them. ``strictly`` decodes such a document, ``strictly_json`` its text; only what does not decode is held against
-the schema, since that takes a hundred times as long, and what is said of it names the place, what was expected and what
-was found.
+Documents of our own refuse unknown fields, other than Kubernetes' objects. ``convert_strictly`` and ``decode_strictly``
+decode such a document; only one that does not decode is validated by its schema, which takes a hundred times as long
+and gives the place, what was expected and what was found.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ def document_schema(
     definitions: Mapping[str, Schema] | None = None,
     closed: bool = True,
 ) -> Schema:
-    """The schema of a format of our own. A ``closed`` one has no other fields; one without an ``api_version`` does not
-    say what it is.
+    """The schema of a format of our own. A ``closed`` one has no other fields; one without an ``api_version`` has no
+    ``apiVersion`` and ``kind``.
     """
     head = {"apiVersion": {"const": api_version}, "kind": {"const": kind}} if api_version else {}
     return {
@@ -117,7 +116,7 @@ def convert_strictly(value: object, type_: type[T]) -> T:
 
 
 def decode_strictly(data: Json, type_: type[T]) -> T:
-    """As ``decode_json``; what does not fit is said by the type's schema. Raises InputError with a ``place``."""
+    """As ``decode_json``; misfits are reported by the type's schema. Raises InputError with a ``place``."""
     try:
         return decode_json(data, type_)
     except InputError as error:
@@ -144,12 +143,12 @@ def find_schema_errors(value: Any, validator: Validator) -> Iterator[tuple[str, 
             place = "".join(f"[{key}]" if isinstance(key, int) else step(key) for key in leaf.absolute_path)
             # Numbers padded, so that the tenth element comes after the second.
             found.setdefault((f"${place}", _describe_error(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
-    # Who misspells a field also lacks the one that was meant.
+    # A misspelt field also leaves a required one missing: only the first is reported.
     yield from sorted(found, key=lambda misfit: (found[misfit], not misfit[1].startswith("unknown"), misfit))
 
 
 def validator(schema: Schema) -> Validator:
-    """What holds values against a schema; it knows quantities."""
+    """A validator of the schema that knows quantities."""
     # Takes a while to import, and most documents are sound.
     import jsonschema
 
@@ -165,7 +164,7 @@ def _validator_of(type_: Any) -> Validator:
 
 
 def _leaves(error: ValidationError) -> Iterator[ValidationError]:
-    """Of "this or null", what speaks of this."""
+    """Of the errors of "this or null", those of this."""
     if error.validator != "anyOf" or not error.context:
         yield error
         return

@@ -1,6 +1,6 @@
-"""The one table of kinds: where each is served, what decodes it, and who reads it.
+"""The one table of kinds: where each is served, what decodes it, and which parts of the program read it.
 
-What a live cluster is asked for, the rights that takes, the lists of the snapshot format, which objects live in
+The requests to a live cluster, the rights these take, the lists of the snapshot format, which objects live in
 namespaces and which become pods: all of that follows from ``TABLE``. What redaction does to a kind is keyed by it.
 """
 
@@ -18,7 +18,7 @@ from kwhatif.api.meta import Resource
 
 
 def plural_of(kind: str) -> str:
-    """What the API calls the collection of a kind: ``storageclasses``, ``networkpolicies``, ``endpoints``."""
+    """The API's name for the collection of a kind: ``storageclasses``, ``networkpolicies``, ``endpoints``."""
     word = kind.lower()
     if word == "endpoints":
         return word
@@ -29,16 +29,16 @@ def plural_of(kind: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind: its group (empty for the core's) and the versions in which it can be read, the best first.
+    """One kind: its group (empty for the core's) and the versions in which it can be read, the preferred one first.
 
     ``struct`` decodes what scheduling reads of it. Of a ``whole`` kind the API server and the controllers read more
-    than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to what holds
-    the pod template of a workload. A ``rare`` kind is not served by every cluster: where it is not, there are none
-    of it. An ``idle`` one is not read here, and no answer lacks anything for it. ``forks`` are other groups, each
-    with a version, in which objects of the same name and form are served. ``short`` is how kubectl abbreviates it. A
-    ``momentary`` one says how things are right now: it is read from a live cluster only if somebody asks for it, and is
-    never followed. ``resource`` is what the API calls the collection, where that is not the plural. ``served`` is the
-    kind in the API, where that is not its name here because a kind of another group has it.
+    than scheduling does, or only they do: its objects are kept as plain values. ``template`` is the path to the object
+    that holds a workload's pod template. A ``rare`` kind is not served by every cluster: where it is not, there are no
+    objects of it. An ``idle`` one is not read here, and no answer depends on it. ``forks`` are other groups, each with
+    a version, in which objects of the same name and form are served. ``short`` is kubectl's abbreviation. A
+    ``momentary`` kind describes the present: it is read from a live cluster only on request, and is never followed.
+    ``resource`` is the name of the collection in the API, where that is not the plural. ``served`` is the kind in the
+    API, where that is not its name here because a kind of another group has it.
     """
 
     name: str
@@ -58,22 +58,22 @@ class Kind:
 
     @property
     def kind(self) -> str:
-        """What objects of the kind say that they are: its name, unless another kind has that name as well."""
+        """The ``kind`` field of its objects: its name, unless another kind has that name as well."""
         return self.served or self.name
 
     @property
     def title(self) -> str:
-        """What messages call it: with its group, where a kind of another group has the same name."""
+        """Its name in messages: with its group, where a kind of another group has the same name."""
         return f"{self.kind} of {self.group}" if self.served else self.name
 
     @property
     def forms(self) -> tuple[Kind, ...]:
-        """The kind in every group that serves it, the one to ask first at the front."""
+        """The kind in every group that serves it, the one to request first at the front."""
         return (*(replace(self, group=group, versions=(version,)) for group, version in self.forks), self)
 
     @property
     def read(self) -> bool:
-        """Whether anybody here reads it; such kinds are all that is taken from a live cluster."""
+        """Whether any part of the program reads it; only such kinds are requested from a live cluster."""
         return self.struct is not None or self.whole
 
     @property
@@ -281,15 +281,15 @@ class Objects:
         self._by_kind.setdefault(type(obj).__name__, []).append(obj)
 
     def extend(self, kind: type[T], objs: list[T]) -> None:
-        """Add objects of one kind; none at all still says that the kind was looked at."""
+        """Add objects of one kind; an empty list still records that the kind was read."""
         self._by_kind.setdefault(kind.__name__, []).extend(objs)
 
     def put(self, kind: type[T], objs: Iterable[T]) -> None:
-        """Have these objects of one kind, in place of those there were."""
+        """Replace the objects of one kind."""
         self._by_kind[kind.__name__] = list(objs)
 
     def put_if_any(self, kind: type[T], objs: Iterable[T]) -> None:
-        """The same; a kind of which there is nothing stays unknown."""
+        """As ``put``; a kind without objects stays unknown."""
         if kept := list(objs):
             self.put(kind, kept)
 
@@ -302,11 +302,11 @@ class Objects:
         return self._by_kind.get(kind, [])
 
     def by_kind(self) -> dict[str, list[Resource]]:
-        """All objects, the kinds in the order of their names; one that was looked at is there even if it has none."""
+        """All objects, the kinds in the order of their names; a kind that was read is included even if it has none."""
         return dict(sorted(self._by_kind.items()))
 
     def where(self, keep: Callable[[Resource], bool]) -> Objects:
-        """Those objects that are to be kept, in lists of their own. All kinds are still covered, were they empty."""
+        """Those objects that are to be kept, in lists of their own. All kinds stay covered, even empty ones."""
         return Objects({kind: filter(keep, objs) for kind, objs in self.by_kind().items()})
 
     def copy(self) -> Objects:
@@ -314,7 +314,7 @@ class Objects:
         return Objects(self.by_kind())
 
     def known_kinds(self) -> frozenset[str]:
-        """The kinds that were looked at, whether or not there were objects."""
+        """The kinds that were read, whether or not there were objects."""
         return frozenset(self._by_kind)
 
     def __iter__(self) -> Iterator[Resource]:

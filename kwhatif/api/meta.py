@@ -1,4 +1,4 @@
-"""The parts every Kubernetes object shares, and the selectors as the API spells them."""
+"""Metadata, references and selectors, which all Kubernetes objects share."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Resource(Base):
 
     @property
     def identity(self) -> str:
-        """What tells it from all others, also of its name: its uid, or ``namespace/name`` of one that has none yet."""
+        """A unique identity: its uid, or ``namespace/name`` for an object that has none yet."""
         return self.metadata.uid or f"{self.metadata.namespace or 'default'}/{self.metadata.name}"
 
     @property
     def controller(self) -> OwnerReference | None:
-        """The owner that made it and would make it again."""
+        """The owner that is its controller."""
         return next((owner for owner in self.metadata.owner_references or () if owner.controller), None)
 
 

@@ -1,11 +1,9 @@
-"""Karpenter's objects: NodePools, the NodeClaims made for them, and the node classes of AWS.
+"""Objects of node autoscalers: Karpenter's NodePools, NodeClaims and AWS node classes, and the objects of Cluster API
+that cluster-autoscaler reads. OpenShift's Machine API (``machine.openshift.io``) serves two of the latter in the same
+form.
 
-Upstream: pkg/apis/v1 of kubernetes-sigs/karpenter, and of aws/karpenter-provider-aws.
-
-Cluster API's objects as far as cluster-autoscaler reads them: what makes machines, and the machines.
-
-OpenShift's Machine API (``machine.openshift.io``) serves two of the kinds in the same form.
-Upstream: cluster-autoscaler/cloudprovider/clusterapi, and cloudprovider/openshift of openshift/kubernetes-autoscaler.
+Upstream: pkg/apis/v1 of kubernetes-sigs/karpenter, and of aws/karpenter-provider-aws;
+cluster-autoscaler/cloudprovider/clusterapi, and cloudprovider/openshift of openshift/kubernetes-autoscaler.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class NodeClaimMetadata(Base):
 
 
 class NodeClaimSpec(Base):
-    """Of a machine, or of all that are made for a NodePool."""
+    """The spec of a machine, or of all machines of a NodePool."""
 
     node_class_ref: NodeClassRef = msgspec.field(default_factory=NodeClassRef)
     requirements: list[PoolRequirement] | None = None
@@ -85,7 +83,7 @@ class NodePool(Resource):
 
     @property
     def takes_part(self) -> bool:
-        """Whether machines are bought for pods: it is ready, stays, and is not of a fixed size."""
+        """Whether machines are bought for pods: it is ready, not being deleted, and not of a fixed size."""
         ready = any(each.type == "Ready" and each.status == "True" for each in self.status.conditions or ())
         return ready and self.spec.replicas is None and self.metadata.deletion_timestamp is None
 
@@ -206,7 +204,7 @@ class MachineMetadata(Base):
 
 
 class MachineSpec(Base):
-    """What is said of the nodes to come."""
+    """Fields of the nodes to come."""
 
     metadata: MachineMetadata = msgspec.field(default_factory=MachineMetadata)
     taints: list[Taint] | None = None
@@ -234,7 +232,7 @@ class ScalableStatus(Base):
 
 
 class Scalable(Resource):
-    """Whatever makes machines, as many as ``replicas``."""
+    """An object that makes machines, as many as ``replicas``."""
 
     spec: ScalableSpec = msgspec.field(default_factory=ScalableSpec)
     status: ScalableStatus = msgspec.field(default_factory=ScalableStatus)

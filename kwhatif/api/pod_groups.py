@@ -1,4 +1,4 @@
-"""Groups of pods that are scheduled together, as ``scheduling.k8s.io/v1alpha2`` has them.
+"""PodGroup and Workload of ``scheduling.k8s.io/v1alpha2``: pods that are scheduled together.
 
 Upstream: staging/src/k8s.io/api/scheduling/v1alpha2/types.go.
 """
@@ -79,7 +79,7 @@ class PodGroup(Resource):
 
     @property
     def priority(self) -> int:
-        """What preemption for the whole group goes by; the pods' own priorities are another matter."""
+        """The priority for preemption by the whole group; the pods' own priorities may differ."""
         return self.spec.priority or 0
 
     @property

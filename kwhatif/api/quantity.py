@@ -1,14 +1,10 @@
-"""Quantities: exact numbers with a suffix, such as ``500m``, ``1Gi`` or ``2e3``.
+"""Quantities: exact numbers with a suffix, such as ``500m``, ``1Gi`` or ``2e3``, with upstream's parsing and rounding.
 
-Upstream: apimachinery/pkg/api/resource (quantity.go, amount.go, math.go, scale_int.go).
+A quantity is ``mantissa * 10**exponent``, kept *narrow* or *wide* as upstream does. The number is the same; they differ
+outside the range of an int64: narrow yields 0, wide the low 64 bits. So ``100E`` is worth 0 to a scheduler, and
+``100000000000000000000`` is worth 7766279631452241920.
 
-A quantity is ``mantissa * 10**exponent``, kept *narrow* or *wide* as upstream does. The number is the
-same; they differ in what becomes of it outside the range of an int64: narrow yields 0, wide the low 64
-bits. So ``100E`` is worth 0 to a scheduler, and ``100000000000000000000`` is worth 7766279631452241920.
-
-How a text becomes the parts of a quantity.
-
-Upstream: apimachinery/pkg/api/resource (quantity.go: ParseQuantity, suffix.go).
+Upstream: apimachinery/pkg/api/resource (quantity.go, amount.go, math.go, scale_int.go, suffix.go).
 """
 
 from __future__ import annotations
@@ -232,7 +228,7 @@ class Quantity:
 
     @property
     def wide(self) -> bool:
-        """Whether upstream keeps this amount as a big decimal behind a pointer, and not as a plain int64."""
+        """Whether upstream keeps this amount as an inf.Dec, and not as an int64Amount."""
         return self._wide
 
     @property

@@ -1,4 +1,4 @@
-"""The objects that the plugins of kubernetes-sigs/scheduler-plugins read, with only the fields they look at.
+"""Custom resources of kubernetes-sigs/scheduler-plugins, with only the fields that its plugins read.
 
 Upstream: apis/scheduling/v1alpha1 of scheduler-plugins, noderesourcetopology-api, appgroup-api, networktopology-api and
 security-profiles-operator.

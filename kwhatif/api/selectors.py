@@ -1,13 +1,9 @@
-"""Selectors, compiled: label selectors, node selectors and tolerations.
+"""Selectors, compiled: label selectors, node selectors and tolerations; and label selectors as kubectl's ``-l`` takes
+them.
 
-A requirement is a question about one label's value, so a column of labels can be answered once per distinct
-value instead of once per node. Compiled selectors are hashable: equal selectors share their answers.
-
-Label selectors as a command line spells them: ``app=web``, ``tier in (a,b),!canary``.
-
-Upstream: apimachinery/pkg/labels/selector.go (Parse).
-
-What may be a label's key and value (upstream: apimachinery/pkg/api/validate/content/kube.go, dns.go).
+A requirement depends on one label's value, so a column of labels can be evaluated once per distinct value instead of
+once per node. Compiled selectors are hashable: equal selectors share their results. Upstream:
+apimachinery/pkg/labels/selector.go; for keys and values apimachinery/pkg/api/validate/content (kube.go, dns.go).
 """
 
 from __future__ import annotations
@@ -54,7 +50,7 @@ def _canonical_int64(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One question about a label (upstream: apimachinery/pkg/labels/selector.go)."""
+    """A requirement on one label (upstream: apimachinery/pkg/labels/selector.go)."""
 
     key: str
     operator: str
@@ -166,7 +162,7 @@ class NodeTerm:
 
     @classmethod
     def parse(cls, term: NodeSelectorTerm) -> NodeTerm | None:
-        """As ``of``, but raises SelectorError for a broken term."""
+        """As ``from_term``, but raises SelectorError for a broken term."""
         if not term.match_expressions and not term.match_fields:
             return None
         expressions = tuple(
@@ -277,9 +273,10 @@ _COMPARING = ("Lt", "Gt")
 
 
 class TolerationIndex:
-    """Tolerations by what they name, so that a taint is not held against each: the API server bounds neither list.
+    """Tolerations by key, value and effect, so that a taint is not compared with each of them: the API server bounds
+    neither list.
 
-    Only those that compare numbers are asked one by one, once for each distinct taint.
+    Only tolerations that compare numbers are tried one by one, once for each distinct taint.
     """
 
     def __init__(self, tolerations: Sequence[Toleration], *, comparison_operators: bool) -> None:
@@ -299,7 +296,7 @@ class TolerationIndex:
         self._asked: dict[tuple[str, str, str], bool] = {}
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether any of them does."""
+        """Whether any of the tolerations tolerates the taint."""
         for key in {taint.key, ""}:
             for effect in (taint.effect, ""):
                 if (key, effect) in self._exists or (key, taint.value or "", effect) in self._equal:

@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote something else."""
+""" "did you mean ...?" for messages about unknown names."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Every time and every duration of every kind, read in one place: what Go would not read is refused where it stands.
+"""Times and durations in objects of the API: one place reads them, and refuses what Go would not read.
 
-Whoever calculates with times reads them later, out of objects that have been let in, and some of them are read by an
-autoscaler alone. So all are looked at when an object is decoded.
-
-Upstream: apimachinery/pkg/apis/meta/v1 (time.go, duration.go); sigs.k8s.io/karpenter pkg/apis/v1/duration.go.
+All times of an object are checked when it is decoded, also those that only an autoscaler reads, so that code which
+calculates with them later cannot fail. Upstream: apimachinery/pkg/apis/meta/v1 (time.go, duration.go);
+sigs.k8s.io/karpenter pkg/apis/v1/duration.go.
 """
 
 from __future__ import annotations
@@ -39,10 +38,7 @@ def parse_time(text: str) -> datetime:
 
 
 def nanoseconds_of(text: str) -> int:
-    """Nanoseconds since 1970 of a time, as an int64; what lies beyond that is as near as an int64 comes to it.
-
-    Raises ValueError.
-    """
+    """Nanoseconds since 1970 of a time, as an int64; times beyond its range are clipped. Raises ValueError."""
     found = parse_time(text)
     whole = (found.replace(microsecond=0) - datetime(1970, 1, 1, tzinfo=UTC)) // _SECOND
     fraction = text.replace(",", ".").partition(".")[2]
@@ -51,7 +47,7 @@ def nanoseconds_of(text: str) -> int:
 
 
 def format_time(seconds: float) -> str:
-    """A time in seconds since 1970 as the API writes it; what is not in the years 1 to 9999 is as near as they come."""
+    """A time in seconds since 1970 as the API writes it; clipped to the years 1 to 9999."""
     whole = min(max(int(seconds // 1), _FIRST_SECOND), _LAST_SECOND)
     return f"{datetime(1970, 1, 1) + whole * _SECOND:%Y-%m-%dT%H:%M:%SZ}".zfill(len("2026-03-01T11:29:02Z"))
 
@@ -83,7 +79,7 @@ def _lifetime_problem(text: str) -> str:
 
 
 Problem = Callable[[str], str]
-"""What is wrong with a text; nothing, if nothing is."""
+"""The error of a text, empty if it is valid."""
 
 TIMES: Mapping[type[msgspec.Struct], Mapping[str, Problem]] = {
     meta.ObjectMeta: {"creation_timestamp": _time_problem, "deletion_timestamp": _time_problem},
@@ -107,7 +103,7 @@ def convert_object(value: object, struct: type[S]) -> S:
 
 
 def check_times(obj: msgspec.Struct) -> None:
-    """Raises InputError with the place of a time or a duration in the object that the API server would not read."""
+    """Raises InputError with the place of a time or a duration in the object that the API server would refuse."""
     _check(obj, _plan(type(obj)), "$")
 
 

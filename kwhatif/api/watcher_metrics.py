@@ -1,4 +1,4 @@
-"""How busy nodes are, as load-watcher serves it at ``/watcher``, and when it is.
+"""Node utilization as load-watcher serves it at ``/watcher``, with the time of the measurement.
 
 Upstream: pkg/watcher/watcher.go of paypal/load-watcher.
 """
@@ -48,7 +48,7 @@ class WatcherMetrics(Resource):
 
 
 class Moments(Resource):
-    """When it is, and since when the scheduler has run, in seconds since 1970; None where it is not given."""
+    """The present time, and the start of the scheduler, in seconds since 1970; None where it is not given."""
 
     now: float | None = None
     started: float | None = None

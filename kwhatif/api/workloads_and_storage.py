@@ -1,4 +1,4 @@
-"""Workload controllers that select pods, budgets, priority classes and storage."""
+"""apps/v1, policy/v1, scheduling.k8s.io/v1 and storage.k8s.io/v1, with the fields that scheduling reads."""
 
 from __future__ import annotations
 

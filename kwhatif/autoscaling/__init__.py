@@ -1,1 +1,1 @@
-"""What autoscalers would do: new nodes for pods that find none, and nodes that are needed no longer."""
+"""Autoscalers of nodes: which nodes they would add for pending pods, and which unneeded ones they would remove."""

@@ -1,4 +1,4 @@
-"""The one question that is asked of every autoscaler: which nodes come for these pods, and why for others none does?"""
+"""What every autoscaler answers: which nodes would be added for pending pods, and why none for others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from kwhatif.api.meta import Resource
 
 @dataclass(frozen=True)
 class UpcomingNode:
-    """A node as it will be, of a node group or NodePool, with daemon pods and what else comes with it.
+    """A node that an autoscaler would add, of a node group or NodePool, with daemon pods and the objects that come with
+    it.
 
     ``types`` are those that a cloud may choose from, the cheapest first; ``price`` is by the hour.
     """
@@ -26,11 +27,11 @@ class UpcomingNode:
 
 @dataclass(frozen=True)
 class AutoscalerPlan:
-    """What an autoscaler does about pods without a node.
+    """An autoscaler's plan for pods without a node.
 
-    ``why_not`` says, for those that get none, what keeps each group from helping; under "" what is about all groups.
-    ``plans`` and ``pods`` are what another order of maps would have led to: other plans in words, and pods that are
-    helped in some order only.
+    ``why_not`` says, for those that get none, why each group does not help; under "" what concerns all groups.
+    ``plans`` and ``pods`` are the results of another map order: other plans in words, and pods that are helped in some
+    order only.
     """
 
     nodes: Sequence[UpcomingNode] = ()
@@ -42,7 +43,7 @@ class AutoscalerPlan:
 
 @dataclass(frozen=True)
 class GroupSize:
-    """A node group or NodePool that has grown, from ``size`` nodes ``to`` so many, and how far it may."""
+    """A node group or NodePool that has grown, from ``size`` nodes ``to`` so many, and its maximum."""
 
     group: str
     size: int

@@ -1,4 +1,4 @@
-"""Trees become functions, once their types fit; what the types cannot tell is checked when the function runs.
+"""The type checker and compiler: trees become Python functions; what the types leave open is checked at run time.
 
 Upstream: github.com/google/cel-go (checker/checker.go, interpreter/planner.go, interpreter/runtimecost.go).
 """

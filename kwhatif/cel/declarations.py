@@ -1,6 +1,4 @@
-"""What a function can be called with, what it gives, and what the call costs before it is made.
-
-Types of expressions, as far as they decide which overloads come into question.
+"""Function declarations: overloads with their types, results and costs.
 
 Upstream: github.com/google/cel-go/checker (types.go, format.go).
 """

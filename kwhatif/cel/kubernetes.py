@@ -1,8 +1,7 @@
-"""Functions that Kubernetes adds: quantities, semantic versions, addresses, sets, lists, patterns.
+"""The functions that Kubernetes adds: quantities, semantic versions, IP addresses, URLs, sets, lists, regular
+expressions.
 
-Upstream: apiserver/pkg/cel/library and apiserver/pkg/cel/environment/base.go.
-
-URLs. Upstream: apiserver/pkg/cel/library/urls.go and Go's net/url.
+Upstream: apiserver/pkg/cel/library, apiserver/pkg/cel/environment/base.go; for URLs library/urls.go and Go's net/url.
 """
 
 from __future__ import annotations

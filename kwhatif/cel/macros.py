@@ -1,4 +1,5 @@
-"""Calls whose arguments name a variable or are not worked out: ``has``, ``all``, ``map``, ``cel.bind`` and so on.
+"""Macros: ``has``, ``all``, ``map``, ``cel.bind`` and the others, whose arguments are variables or unevaluated
+expressions.
 
 Upstream: github.com/google/cel-go (parser/macro.go, cel/library.go, ext/bindings.go, ext/comprehensions.go).
 """

@@ -1,4 +1,4 @@
-"""Equality, order and arithmetic of values; what cannot be done is a Fault with cel-go's words.
+"""Equality, order and arithmetic of values; a failure is a Fault with cel-go's message.
 
 Upstream: github.com/google/cel-go/common/types.
 """

@@ -1,4 +1,4 @@
-"""An expression ready to run as often as one likes."""
+"""A compiled expression, ready to be evaluated."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Functions that every expression has: sizes, conversions, strings, optional values, times.
+"""The standard functions and those of the strings extension: sizes, conversions, strings, optional values, times,
+format.
 
-Upstream: github.com/google/cel-go/common/stdlib, common/types and ext/strings.go (version 2).
-
-Values as texts, as Go writes them.
-
-Upstream: github.com/google/cel-go/ext/formatting.go and each type's ConvertToType.
+Upstream: github.com/google/cel-go/common/stdlib, common/types (each type's ConvertToType), ext/strings.go (version 2)
+and ext/formatting.go.
 """
 
 from __future__ import annotations

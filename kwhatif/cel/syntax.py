@@ -1,4 +1,4 @@
-"""Expression texts become trees.
+"""The parser: the text of an expression becomes a tree.
 
 Upstream: github.com/google/cel-go/parser (gen/CEL.g4, unescape.go).
 """

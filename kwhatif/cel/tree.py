@@ -1,4 +1,4 @@
-"""The tree of an expression, as the parser makes it: CEL's operators are calls of functions."""
+"""The syntax tree of an expression; operators are calls of functions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Values that Python has no type of its own for, and what the types of values are called.
+"""Values without a Python type of their own, the names of types, and the errors of expressions.
 
 bool, int, double, string, bytes, null, list and map are bool, int, float, str, bytes, None, list and dict.
-
-What can be wrong with an expression before it runs and while it does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Device claims as the scheduler sees them, with the allocations that it has made but not yet recorded.
+"""Device claims in the scheduler's cache, with allocations that were made but not yet recorded in the API.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources (dra_manager.go, allocateddevices.go, claims.go) and
 dynamic-resource-allocation (resourceslice/tracker, deviceclass/extendedresourcecache).
@@ -88,7 +88,7 @@ class Devices:
     # --- claims
 
     def put(self, claim: ResourceClaim) -> None:
-        """Add or replace a claim; the devices of its allocation change hands accordingly."""
+        """Add or replace a claim; the devices of its allocation change owners accordingly."""
         key = (claim.namespace, claim.name)
         before = self.claims.get(key)
         self.claims[key] = claim

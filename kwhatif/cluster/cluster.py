@@ -97,7 +97,7 @@ class Cluster(NodeInfos):
     # --- pods
 
     def add(self, info: PodInfo, node_name: str) -> None:
-        """A pod that runs (or is assumed to run) on a node; a node that is not there yet is remembered.
+        """Add a pod that runs (or is assumed to run) on a node; for a node that does not exist it is remembered.
 
         Raises ValueError for a pod that already has a node.
         """
@@ -158,12 +158,12 @@ class Cluster(NodeInfos):
         return row
 
     def forget_elsewhere(self, uid: str, node_name: str) -> None:
-        """A pod that was added for a node which is not there is no more, if there was one."""
+        """Forget a pod that was added for a node which does not exist, if there is one."""
         if node_name in self._elsewhere:
             self._elsewhere[node_name] = [info for info in self._elsewhere[node_name] if info.uid != uid]
 
     def remove_pod(self, uid: str, *, deleted: bool = True) -> int:
-        """A pod goes for good: as ``forget``, and its device claims are free. Raises KeyError."""
+        """Delete a pod: as ``forget``, and its device claims are released. Raises KeyError."""
         info, _ = self._where[uid]
         row = self.forget(uid)
         self.pending.discard(uid)
@@ -171,7 +171,7 @@ class Cluster(NodeInfos):
         return row
 
     def mark_terminating(self, uid: str, *, preempted: bool = True) -> None:
-        """A pod is told to go; it still counts until it is forgotten. Raises KeyError."""
+        """Set a pod's deletion timestamp; it still counts until it is forgotten. Raises KeyError."""
         info, row = self._where[uid]
         going = self.shapes.terminating(info, preempted=preempted)
         # Forks share what they know of a pod, so this one gets its own.
@@ -191,7 +191,7 @@ class Cluster(NodeInfos):
     # --- nominations
 
     def nominate(self, info: PodInfo, node_name: str) -> None:
-        """Remember that a pending pod is to get room on a node."""
+        """Record that a pending pod is nominated to a node."""
         self.remove_nomination(info.uid)
         info.nominated = node_name
         self.nominated.setdefault(node_name, []).append(info)
@@ -208,8 +208,8 @@ class Cluster(NodeInfos):
     # --- to try something and undo it
 
     def checkpoint(self) -> Checkpoint:
-        """How things stand, so that pods and nodes may come and go and ``go_back`` undo it: what devices were given
-        to whom is no part of it.
+        """The state to which ``go_back`` returns after pods and nodes have come and gone; the allocation of devices is
+        not part of it.
         """
         return Checkpoint(
             len(self.journal),
@@ -226,7 +226,7 @@ class Cluster(NodeInfos):
         )
 
     def go_back(self, to: Checkpoint) -> None:
-        """Undo all that has changed since a checkpoint; it costs what has changed, and plugins go on as they were."""
+        """Undo all changes since a checkpoint, at the cost of these changes; plugins keep their caches."""
         changed = sorted(set(self.journal[to.journal :]))
         back = []
         for row in changed:
@@ -267,9 +267,9 @@ class Cluster(NodeInfos):
     # --- nodes and copies
 
     def invalidate_kinds(self, kinds: Collection[str]) -> None:
-        """The objects of these kinds are others from now on: what follows from them is worked out anew.
+        """The objects of these kinds were replaced: what was computed from them is dropped.
 
-        What was assumed of volumes or devices is forgotten with them. Pods are told of one by one instead.
+        Assumptions about volumes or devices are dropped with them. Pods are added and removed one by one instead.
         """
         if not Owners.KINDS.isdisjoint(kinds):
             self.owners = Owners(self.objects)
@@ -306,7 +306,7 @@ class Cluster(NodeInfos):
         return twin
 
     def without_nodes(self, names: Collection[str]) -> Cluster:
-        """A copy in which nodes are gone, and with them the pods that ran there. Faster than ``replace_nodes``."""
+        """A copy without these nodes and the pods on them. Faster than ``replace_nodes``."""
         twin = self.fork()
         gone = {row for name in names if (row := self.columns.row(name)) is not None}
         for row in sorted(gone):
@@ -329,7 +329,7 @@ class Cluster(NodeInfos):
         return twin
 
     def with_nodes(self, nodes: Sequence[Node]) -> Cluster:
-        """A copy with rows for more nodes, which come last and are not there until they ``join``."""
+        """A copy with inactive rows for more nodes, which come last, until ``activate_node``."""
         twin, more = self.fork(), len(nodes)
         twin.columns = self.columns.with_nodes(nodes)
         twin._requested = extend_rows(twin._requested, more)
@@ -341,7 +341,7 @@ class Cluster(NodeInfos):
         return twin
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
-        """Add, update or remove nodes: the whole list, in the order they joined. Rows are dealt anew."""
+        """Add, update or remove nodes: the whole list, in the order they joined. Rows are numbered anew."""
         homes: dict[str, list[PodInfo]] = {name: list(infos) for name, infos in self._elsewhere.items()}
         for name, infos in zip(self.columns.names, self.pods_on, strict=True):
             if infos:

@@ -1,4 +1,4 @@
-"""Work that is done once for a cluster and asked for again with every pod."""
+"""Values that are computed once for a cluster and reused for every pod."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 def cached_per_cluster(work: Callable[Concatenate[Cluster, P], T]) -> Callable[Concatenate[Cluster, P], T]:
-    """Work a function out once for each cluster and further arguments, which have to be hashable.
+    """Cache a function per cluster and further arguments, which have to be hashable.
 
-    What it returns may hold tallies, which stay live: all that is remembered goes when the cluster drops them.
+    The cached value may hold tallies, which stay live: the cache is dropped when the cluster drops them.
     """
 
     @wraps(work)

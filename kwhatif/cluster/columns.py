@@ -1,13 +1,8 @@
-"""What the Node objects say, as columns. The only place that documents the axes.
+"""Node objects as columns: the only place that documents the axes.
 
-Axis 0 of every array is the node, in the scheduler's own order (``order.py``); N is their number. Resource
-matrices have the resources of a ``ResourceAxis`` as axis 1. Labels, taints, images and declared features are
-dictionary-encoded: a code a node, and a short list of distinct values that questions are asked of.
-
-Which column a resource has in the matrices of requests and capacities.
-
-The order in which the scheduler lists its nodes: zones take turns.
-
+Axis 0 of every array is the node, in the order of kube-scheduler's node tree, in which zones take turns; N is their
+number. Resource matrices have the resources of a ``ResourceAxis`` as axis 1. Labels, taints, images and declared
+features are dictionary-encoded: a code a node, and a short list of distinct values that selectors are evaluated on.
 Upstream: pkg/scheduler/backend/cache/node_tree.go and component-helpers/node/topology.
 """
 

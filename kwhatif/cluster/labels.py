@@ -1,8 +1,7 @@
-"""Labels of pods, coded as those of nodes are, and selectors asked of all of them at once or looked up.
+"""Labels of pods as dictionary-encoded columns, and an index of selectors.
 
-Two questions are asked of labels and selectors. *Which pods does this selector select?* ``LabelColumns`` answers with
-a mask, from codes and without a look at single pods. *Which of all these selectors select this pod?*
-``SelectorIndex`` answers without a look at those that want another value.
+``LabelColumns`` says which pods a selector selects, as a mask computed from codes and not pod by pod. ``SelectorIndex``
+says which of many selectors select a pod, without a look at those that need another value.
 """
 
 from __future__ import annotations
@@ -89,9 +88,10 @@ class LabelColumns:
 
 
 class SelectorIndex(Generic[T]):
-    """Things with a selector each, found by the labels they select.
+    """Items with a selector each, found by the labels they select.
 
-    A selector is filed under the values of one label it insists on, that with the least company; few insist on none.
+    A selector is filed under the values of one label that it requires, the one with the fewest others; few require
+    none.
     """
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class SelectorIndex(Generic[T]):
                 found.append((selector, thing))
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> list[T]:
-        """The things whose selectors select a pod, in no particular order."""
+        """The items whose selectors select a pod, in no particular order."""
         found = []
         for home in (namespace, None):
             if (shelf := self._shelves.get(home)) is not None:

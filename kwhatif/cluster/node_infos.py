@@ -1,4 +1,5 @@
-"""What the scheduler knows of each node: requests, host ports and pods, as columns over all nodes.
+"""Per-node state of the scheduler's cache, as columns over all nodes: requests, host ports, pods, active and searched
+nodes.
 
 Upstream: NodeInfo in pkg/scheduler/framework/types.go, and its lists in pkg/scheduler/backend/cache/snapshot.go.
 """
@@ -112,7 +113,7 @@ class NodeInfos:
     # --- changes
 
     def touch(self, row: int) -> None:
-        """Something about a node is another that does not show in its pods."""
+        """Mark a row as changed, for a change that does not show in its pods."""
         self.journal.append(row)
 
     def list_changed_rows(self, since: int) -> list[int]:
@@ -134,22 +135,22 @@ class NodeInfos:
 
     @property
     def too_many_tallies(self) -> bool:
-        """Whether placing a pod has become dear because of counts that few still ask for."""
+        """Whether placing a pod has become expensive because of tallies that are hardly used any more."""
         return len(self._tallies) > TALLY_LIMIT
 
     def drop_tallies(self) -> None:
-        """Forget all tallies and what is worked out ``once_a_cluster``; who holds such a thing must ask again."""
+        """Drop all tallies and the values of ``cached_per_cluster``, which holders have to request again."""
         self.memory.clear()
         self._tallies.clear()
 
     # --- which nodes are there
 
     def activate_node(self, row: int) -> None:
-        """A node that has a row is there from now on."""
+        """Activate a node that has a row."""
         self._set_active(row, there=True)
 
     def deactivate_node(self, row: int) -> None:
-        """A node without pods leaves and keeps its row."""
+        """Deactivate a node without pods; it keeps its row."""
         self._set_active(row, there=False)
 
     def _set_active(self, row: int, *, there: bool) -> None:
@@ -160,7 +161,7 @@ class NodeInfos:
 
     @property
     def node_order(self) -> IntpArray:
-        """intp[n]: the rows of the nodes that are there, in the order in which the scheduler lists them.
+        """intp[n]: the rows of the active nodes, in the order in which the scheduler lists them.
 
         While a group of pods is tried in a placement, only that placement's.
         """
@@ -171,7 +172,8 @@ class NodeInfos:
         return self._searched
 
     def assume_placement(self, rows: IntpArray | None) -> None:
-        """Search only these nodes, until it is undone by None; what looks around still sees all others.
+        """Search only these nodes, until it is undone by None; plugins that look at the whole cluster still see all
+        others.
 
         Upstream: Snapshot.AssumePlacement in pkg/scheduler/backend/cache/snapshot.go.
         """
@@ -180,12 +182,12 @@ class NodeInfos:
             self.placement = rows
 
     def is_searched(self, row: int) -> bool:
-        """Whether a node is there and in the placement."""
+        """Whether a node is active and in the placement."""
         return bool(self.active[row]) and (self.placement is None or row in self.placement)
 
     @property
     def left_out(self) -> BoolArray:
-        """bool[N]: nodes that are not there, or not in the placement."""
+        """bool[N]: nodes that are not active, or not in the placement."""
         if self.placement is None:
             return ~self.active
         found = np.ones(len(self), np.bool_)

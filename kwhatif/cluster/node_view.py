@@ -1,7 +1,7 @@
-"""Some rows of a cluster as a plugin sees them, possibly with pods imagined away or added.
+"""Some rows of a cluster as plugins see them, possibly with a hypothetical change of the pods on them.
 
-The same filter code answers for the whole cluster, for one row that changed, and for thousands of independent
-"what if these pods left this node?" questions at once: only the view differs.
+The same filter code evaluates the whole cluster, one row that changed, and thousands of independent "what if these pods
+left this node?" cases at once: only the view differs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 
 
 class PodDelta:
-    """Pods imagined to come or go, each row for itself.
+    """A hypothetical change of pods, each row for itself.
 
     shapes     intp[n, P]     numbers of the shapes of the pods in question
-    signs      int64[n, P]    +1 the pod is there in addition, -1 it is away, 0 as it is
-    ports      bool[n, K]     host ports in use after the change, or None when nobody asks
+    signs      int64[n, P]    +1 the pod is added, -1 it is removed, 0 unchanged
+    ports      bool[n, K]     host ports in use after the change, or None when no filter reads them
     requested  int64[n, R]    what the change adds to the nodes' requests
     count      int64[n]       ... and to their number of pods
     """
@@ -76,7 +76,7 @@ class NodeView:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether no pods are imagined to come or go."""
+        """Whether the view has no hypothetical change."""
         return self._change is None
 
     @property

@@ -1,4 +1,4 @@
-"""All shapes of pods met so far, numbered, and what is known of them as arrays."""
+"""The table of pod shapes met so far, numbered, with their properties as arrays."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def _surely_alike(one: Pod, other: Pod) -> bool:
 
 
 def _resize_state(statuses: Sequence[ContainerStatus] | None) -> list[tuple[Any, ...]]:
-    """What a resize has to do with of the statuses of containers: restarts and states are nobody's business here."""
+    """The parts of container statuses that a resize changes; restarts and states are ignored."""
     return [
         (status.name, status.resources, status.allocated_resources)
         for status in statuses or ()
@@ -274,10 +274,10 @@ def _resize_state(statuses: Sequence[ContainerStatus] | None) -> list[tuple[Any,
 
 
 def _without_made_up_names(spec: PodSpec) -> PodSpec:
-    """The spec without names that are made up anew for each pod.
+    """The spec without names that are generated for each pod.
 
-    Those of device claims only DynamicResources reads, from the pod itself. Of most volumes, such as
-    ``kube-api-access-x7k2p``, there is nothing but a name, which no plugin reads.
+    Those of device claims only DynamicResources reads, from the pod itself. Most volumes, such as
+    ``kube-api-access-x7k2p``, consist of a name only, which no plugin reads.
     """
     if spec.resource_claims:
         spec = msgspec.structs.replace(spec, resource_claims=[PodResourceClaim() for _ in spec.resource_claims])

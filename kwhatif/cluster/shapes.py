@@ -1,16 +1,10 @@
-"""Pods by shape: what scheduling can see of a pod, stored once for all pods that look alike.
+"""Pod shapes: what scheduling can see of a pod, stored once for all pods that look alike; with compiled affinity terms
+and the selectors that services and controllers imply.
 
-Two pods have the same shape when no plugin can tell them apart: same namespace, labels, controller, spec and
-resize status. Shapes that differ in nothing but labels are of one template. Both are numbered, so questions about many
-pods are answered by indexing with their shapes' numbers.
-
-Pod (anti-)affinity terms, compiled, each distinct one once.
-
-Upstream: kube-scheduler/framework/types.go (AffinityTerm).
-
-Which services select a pod, and which selector they and its controller imply.
-
-Upstream: pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector, GetPodServices).
+Two pods have the same shape when no plugin can tell them apart: same namespace, labels, controller, spec and resize
+status. Shapes that differ in nothing but labels are of one template. Both are numbered, so that questions about many
+pods are answered by indexing with their shapes' numbers. Upstream: kube-scheduler/framework/types.go (AffinityTerm) and
+pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector, GetPodServices).
 """
 
 from __future__ import annotations
@@ -195,7 +189,7 @@ _EVERYBODY = Selector()
 
 
 class Owners:
-    """The services and controllers of a cluster, by the pods that are theirs."""
+    """The services and controllers of a cluster, by the pods that they select."""
 
     KINDS = frozenset(kind.__name__ for kind in (Service, ReplicationController, ReplicaSet, StatefulSet))
 

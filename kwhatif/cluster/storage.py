@@ -1,4 +1,4 @@
-"""Volumes and claims as the scheduler sees them, with the bindings it has assumed but nobody has made yet.
+"""Volumes and claims in the scheduler's cache, with bindings that are assumed but not yet made.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding (assume caches) and component-helpers/storage/volume.
 """
@@ -30,7 +30,7 @@ ClaimKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What was there and assumed at some moment."""
+    """The volumes and assumptions at some moment."""
 
     changes: int
     version: int

@@ -1,9 +1,7 @@
-"""Counts of pods by node and by topology domain that keep themselves up to date.
+"""Tallies: counts of pods by node and by topology domain that are kept up to date, and the set of those of a cluster.
 
-A plugin that asks "how many pods matching this selector run in each zone?" registers a tally once. From then on
+A plugin that needs "how many pods matching this selector run in each zone?" registers a tally once. From then on
 placing or removing a pod costs two additions instead of a walk over the cluster.
-
-The live tallies of a cluster, and which of them count which pods.
 """
 
 from __future__ import annotations
@@ -137,9 +135,9 @@ class Tally:
         return (self._domain_of >= 0).astype(np.int64)
 
     def open_domains(self, there: BoolArray, comings: int) -> BoolArray:
-        """bool[D + 1]: domains that at least one founding node which is ``there`` (bool[N]) belongs to.
+        """bool[D + 1]: domains with at least one founding node which is ``active`` (bool[N]).
 
-        It is worked out again when the number of ``comings`` is another one.
+        They are computed again when ``membership_version`` has changed.
         """
         if self._open is None or self._open[0] != comings:
             found, topology, founding = np.zeros(len(self.by_domain), np.bool_), self.spec.topology, self.spec.founding
@@ -165,7 +163,7 @@ class Tallies:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all tallies; who holds one must ask again."""
+        """Drop all tallies, which holders have to request again."""
         self._by_key: dict[Hashable, Tally] = {}
         self._selecting: SelectorIndex[tuple[Tally, Selection, int]] = SelectorIndex()
         self._by_term: dict[AffinityTerm, list[tuple[Tally, int]]] = {}
@@ -177,7 +175,7 @@ class Tallies:
         return len(self._by_key)
 
     def count(self, shape: PodShape, row: int, sign: int) -> None:
-        """A pod came to (+1) or went from (-1) a node."""
+        """A pod was added to (+1) or removed from (-1) a node."""
         self._pods.append(shape.index)
         self._rows.append(row if sign > 0 else ~row)
         if self._by_key:

@@ -1,4 +1,4 @@
-"""Names for the arrays that go round. Shapes are given where they are used; N is the number of nodes."""
+"""Type aliases of arrays. Shapes are documented where they are used; N is the number of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods that exist and had no node when they came, as whoever lists pods by a label finds them beside the bound ones."""
+"""Pods that existed without a node when they were loaded, for plugins that list pods by a label."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UnboundPods:
             _file(by_value, label, pod)
 
     def discard(self, uid: str) -> None:
-        """The pod is no more, if it was among them."""
+        """Remove the pod, if it is among them."""
         pod = self._pods.pop(uid, None)
         if pod is not None:
             for label, by_value in self._by_label.items():

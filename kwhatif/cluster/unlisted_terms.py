@@ -1,8 +1,8 @@
-"""Affinity terms that nobody sees: those of pods assumed in the cycle of a group.
+"""Affinity terms of pods assumed in a group's cycle, which later members of the group do not see.
 
-A snapshot lists the nodes with pods that have affinity terms when it is taken. What is assumed in it later does not
-change these lists, so the terms of a member are seen by those after it only where the node was listed already.
-Upstream: AssumePod in pkg/scheduler/backend/cache/snapshot.go, and plugins/interpodaffinity.
+A snapshot lists the nodes with pods that have affinity terms when it is taken. Pods assumed in it later do not change
+these lists, so the terms of a member are visible to those after it only where the node was listed already. Upstream:
+AssumePod in pkg/scheduler/backend/cache/snapshot.go, and plugins/interpodaffinity.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WITH_ANTI_AFFINITY = TallySpec(
 
 class UnlistedTerms:
     """The pods, with the rows of their nodes, whose required anti-affinity (``anti``), or any of whose terms
-    (``every``), are not seen.
+    (``every``), are not visible.
     """
 
     def __init__(self) -> None:

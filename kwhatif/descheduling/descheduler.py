@@ -53,8 +53,8 @@ class PluginError:
 
 @dataclass(frozen=True)
 class PluginVerdict:
-    """What a plugin makes of a pod: it ``evicts`` it, is ``refused``, or ``leaves`` it; the evictor may have it
-    ``protected``, and it may be ``gone`` by another plugin.
+    """A plugin's verdict on a pod: it ``evicts`` it, is ``refused``, or ``leaves`` it; the evictor may have
+    ``protected`` it, and it may be ``gone`` by another plugin.
     """
 
     profile: str
@@ -65,7 +65,7 @@ class PluginVerdict:
 
 @dataclass
 class Cycle:
-    """What one cycle did. ``protected`` is profile -> pod -> reasons, as things were before anything was evicted.
+    """The outcome of a cycle. ``protected`` is profile -> pod -> reasons, as of the state before any eviction.
 
     ``skipped``: there were fewer than two ready nodes, so nothing was done.
     """
@@ -106,7 +106,7 @@ class Descheduler:
         )
 
     def cycle(self, *, with_protected: bool = True) -> Cycle:
-        """Run all plugins once. Who is protected is worked out for all pods only if asked for."""
+        """Run all plugins once. The protected pods are computed only on request."""
         if len(self._nodes) < LEAST_NODES:
             return Cycle(skipped=True)
         utilization: list[Utilization] = []
@@ -126,7 +126,9 @@ class Descheduler:
         return found
 
     def verdicts_on(self, pod: Pod) -> list[PluginVerdict]:
-        """What each plugin of each profile makes of a pod, in the order in which they run; after a cycle was run."""
+        """Each plugin's verdict on a pod, in the order in which profiles and plugins ran. Requires that a cycle was
+        run.
+        """
         told = {(each.profile, each.plugin): each for each in self._evictor.evictions if each.pod.key == pod.key}
         stopped = {
             (each.profile, each.plugin): each

@@ -1,4 +1,4 @@
-"""The plugins there are, by name (upstream: pkg/descheduler/setupplugins.go)."""
+"""The table of plugins by name (upstream: pkg/descheduler/setupplugins.go)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From a parsed document to a policy that can run, refusing what upstream refuses, in its words.
+"""From a parsed document to a runnable policy, with upstream's refusals.
 
-Unknown fields are errors, as upstream decodes policies strictly; so are arguments of plugins that do not
-exist. Upstream: pkg/descheduler/policyconfig.go, pkg/framework/profile/profile.go (NewProfile).
+Unknown fields are errors, as upstream decodes policies strictly; so are arguments of plugins that do not exist.
+Upstream: pkg/descheduler/policyconfig.go, pkg/framework/profile/profile.go (NewProfile).
 """
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""Which devices a claim gets on a node: upstream's allocator, and what it takes to answer for many nodes at once."""
+"""Dynamic resource allocation: which devices a claim gets on a node, by upstream's allocator, evaluated for many nodes
+at once.
+"""

@@ -1,7 +1,7 @@
-"""Which devices some claims get on one node: the first solution in upstream's order of search.
+"""The allocator: the first solution in upstream's order of search, for some claims on one node.
 
-Pools by driver and name, slices by name, devices as they are listed; requests one after the other, and back when one
-cannot be had. What upstream forgets to undo when it goes back is forgotten here, too, since it decides what comes out.
+Pools by driver and name, slices by name, devices as they are listed; requests one after the other, with backtracking.
+State that upstream fails to restore when it backtracks is not restored here either, since it affects the outcome.
 Upstream: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go.
 """
 
@@ -375,7 +375,9 @@ class Search:
     # --- counters
 
     def _owner(self, place: int) -> str:
-        """Whose counters a device consumes: upstream keeps them by the pool's name, which drivers may share."""
+        """The owner of the counters that a device consumes: upstream keys them by the pool's name, which drivers may
+        share.
+        """
         if self._plan.features.counters_belong_to_pools:
             return self._node.pools[self._node.pool_of[place]].id[1]
         return self._node.units[place].slice.name

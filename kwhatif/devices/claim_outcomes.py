@@ -1,9 +1,7 @@
-"""What claims get on each node, kept up to date node by node.
+"""Outcomes of allocation for each node, kept up to date row by row, and the ledger of devices in use.
 
-Nodes whose devices are alike and alike in use have one answer; when devices change hands, only the nodes that can
-reach them are asked again.
-
-Which devices are taken, as columns that follow the claims of one cluster.
+Nodes with equal devices in equal states share one outcome; when devices change owners, only the nodes that can reach
+them are searched again.
 """
 
 from __future__ import annotations
@@ -140,7 +138,7 @@ class ClaimOutcomes:
 
     @classmethod
     def for_plan(cls, cluster: Cluster, plan: Plan) -> ClaimOutcomes:
-        """The answers for a cluster, up to date."""
+        """The outcomes for a cluster, up to date."""
         ledger = Ledger.for_cluster(cluster)
         kept: dict[int, ClaimOutcomes] = cluster.devices.own.setdefault("answers", {})
         found = kept.pop(id(plan), None)
@@ -154,7 +152,7 @@ class ClaimOutcomes:
         return found
 
     def refresh(self) -> None:
-        """Ask again about nodes that have more or less than before."""
+        """Search again on nodes whose free devices changed."""
         changed = self._ledger.changed
         if self._seen < len(changed):
             rows = np.array(sorted(set(changed[self._seen :])), np.intp)

@@ -1,10 +1,7 @@
-"""An outcome of the search becomes what is written into claims.
+"""From an outcome to the allocation that is written into claims, and the claim behind a pod's extended resources.
 
-Upstream: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go (createNodeSelector).
-
-The claim behind a pod's extended resources, where device classes serve them.
-
-Upstream: plugins/dynamicresources/extendeddynamicresources.go.
+Upstream: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go (createNodeSelector) and
+plugins/dynamicresources/extendeddynamicresources.go.
 """
 
 from __future__ import annotations
@@ -156,7 +153,7 @@ def requests_of(
 def _shared_out(
     containers: list[Container], init: int, resource: str, class_name: str
 ) -> tuple[list[_ContainerRequest], list[ExtendedResourceRequest]]:
-    """One resource; of the containers, the first ``init`` are init containers that take the others' devices."""
+    """One resource; the first ``init`` containers are init containers, which reuse the others' devices."""
     lasting: list[_ContainerRequest | None] = [None] * len(containers)
     long_lived: list[ExtendedResourceRequest] = []
     short_lived: list[ExtendedResourceRequest] = []

@@ -1,4 +1,4 @@
-"""Why claims cannot be had on a node, in numbers: how many devices there are, and what becomes of each."""
+"""Explanations of failed allocations on a node, in numbers: how many devices there are, and why each cannot be used."""
 
 from __future__ import annotations
 

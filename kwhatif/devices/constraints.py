@@ -1,10 +1,7 @@
-"""matchAttribute and distinctAttribute: what the devices of a claim must have in common, or not.
+"""matchAttribute and distinctAttribute constraints, and consumable capacity of shared devices.
 
-Upstream: dynamic-resource-allocation/structured/internal/incubating (allocator_incubating.go, constraint.go).
-
-How much of a shared device a request takes, and whether that much is left.
-
-Amounts are billionths. Upstream: dynamic-resource-allocation/structured/internal/incubating/consumable_capacity.go.
+Amounts are billionths. Upstream: dynamic-resource-allocation/structured/internal/incubating (allocator_incubating.go,
+constraint.go, consumable_capacity.go).
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ def attribute_of(device: Device, driver: str, name: str) -> DeviceAttribute | No
 
 @dataclass(slots=True)
 class Constraint:
-    """``requests`` are the names it is about, all of them where there is none."""
+    """``requests`` are the names it applies to, all of them if it names none."""
 
     attribute: str
     requests: frozenset[str]
@@ -40,7 +37,7 @@ class Constraint:
         return not self.requests or any(name in self.requests for name in names)
 
     def add(self, request: str, alternative: str, device: Device, driver: str) -> bool:
-        """Count a device in, unless it breaks the constraint."""
+        """Add a device, unless it violates the constraint."""
         if not self.applies_to(request, alternative):
             return True
         found = attribute_of(device, driver, self.attribute)

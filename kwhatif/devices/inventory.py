@@ -1,11 +1,8 @@
-"""All devices, numbered, and the pools of each node; what is asked of a device is asked once per distinct answer.
+"""All devices of a cluster, numbered, and the pools that each node sees: slices of the newest generation, complete and
+valid or not.
 
-The device axis is a column, too: axis 0 of the arrays here is the device, in the order of slices by name; D is
-their number.
-
-Pools of devices as a node sees them: the slices of the newest generation, complete and valid or not.
-
-Upstream: dynamic-resource-allocation/structured/internal/incubating/pools_incubating.go.
+Axis 0 of the arrays here is the device, in the order of slices by name; D is their number. Selectors are evaluated once
+per distinct device. Upstream: dynamic-resource-allocation/structured/internal/incubating/pools_incubating.go.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a list of claims asks for, compiled for one inventory: the same for all claims that are spelt alike.
+"""A list of claims compiled for one inventory; equal lists share one plan.
 
 Upstream: dynamic-resource-allocation/structured/internal/incubating/allocator_incubating.go (validateDeviceRequest).
 """

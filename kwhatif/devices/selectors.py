@@ -1,6 +1,5 @@
-"""Which devices the selectors of a class and of a request let through.
-
-Device selectors: CEL over ``device``, compiled once, asked once per distinct device.
+"""Device selectors: CEL expressions over ``device`` of a class and of a request, compiled once, evaluated once per
+distinct device.
 
 Upstream: dynamic-resource-allocation/cel/compile.go.
 """

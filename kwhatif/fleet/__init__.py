@@ -1,1 +1,1 @@
-"""Many worlds asked one question each, on one machine or on many: knows nothing of schedulers."""
+"""Studies: one question asked of many worlds, on one machine or on many. Nothing here depends on schedulers."""

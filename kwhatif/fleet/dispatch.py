@@ -1,4 +1,4 @@
-"""The course of a study: batches are handed out, answers come back, and what went wrong is tried once more."""
+"""Dispatch of a study: batches are handed to workers, results come back in order, failures are retried once."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ IndexedResult = tuple[int, Any]
 
 
 def run(study: Study[Base, Task, Row], back: Executor, rows: RowsFile | None = None) -> Generator[Row | FailedTask]:
-    """The rows of a study **in the order of its worlds**, whatever the back and the number of its workers.
+    """The rows of a study **in the order of its worlds**, whatever the executor and the number of its workers.
 
-    They are written to ``rows`` as they come, and those that are there already are not asked for again; worlds that
-    failed are. Who closes the iterator, or raises in it as Ctrl-C does, ends the workers and keeps what is there.
-    Raises KwhatifError if there are no workers, or if ``rows`` are of another study.
+    They are written to ``rows`` as they come; worlds whose rows are there already are not computed again, failed ones
+    are. Closing the iterator, or raising in it as Ctrl-C does, ends the workers and keeps the rows so far. Raises
+    KwhatifError if there are no workers, or if ``rows`` belong to another study.
     """
     with nullcontext() if rows is None else closing(rows):
         ready: dict[int, Any] = {} if rows is None else dict(rows.begin(study))
@@ -50,19 +50,18 @@ def run(study: Study[Base, Task, Row], back: Executor, rows: RowsFile | None = N
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Worlds on their way, by their places. ``last``: they are not tried again."""
+    """Worlds handed to a worker, by their places. ``last``: they are not retried."""
 
     indices: list[int]
     last: bool = False
 
 
 class _Dispatcher:
-    """What is still to be handed out, and what is under way.
+    """The worlds to be handed out, and those under way.
 
-    todo      nobody has asked of them
-    single    they were under way when workers died, with others, so each goes by itself
-    suspects  they were that more than once, so each goes while nothing else is under way
-    failed    they raised an error, at the worker named, who is not to have them again
+    todo      not handed out yet single    lost with a worker together with others, so each is retried by itself
+    suspects  lost that way more than once, so each is retried while nothing else is under way failed    they raised an
+    error at the worker named, which must not get them again
     """
 
     def __init__(self, study: Study[Any, Any, Any], pool: Pool, left: Iterable[int]) -> None:
@@ -74,7 +73,7 @@ class _Dispatcher:
         self._size = 1
 
     def next_results(self) -> list[IndexedResult]:
-        """What comes back next. Nothing may, although there is more to come."""
+        """The next results, possibly none, although there are more to come."""
         self._hand_out()
         wait(self._under_way, return_when=FIRST_COMPLETED)
         done = [(future, self._under_way.pop(future)) for future in list(self._under_way) if future.done()]
@@ -140,7 +139,7 @@ class _Dispatcher:
                 self._failed.append((index, answers.worker))
 
     def _handle_lost_batches(self, batches: list[_Batch], why: str) -> Iterator[IndexedResult]:
-        """Somebody among these cost a worker its life, unless somebody else did."""
+        """Retry these batches: one of their worlds may have killed its worker."""
         indices = [index for batch in batches for index in batch.indices]
         self._losses.update(indices)
         for index in indices:

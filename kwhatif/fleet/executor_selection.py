@@ -1,4 +1,4 @@
-"""Which workers are meant by words: processes of this machine, or those of a Dask or Ray cluster."""
+"""From an option's value to an executor: processes of this machine, or workers of a Dask or Ray cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kwhatif.fleet.executors import _DASK, _RAY, Executor, LocalExecutor
 
 
 def executor_of(on: str | None, workers: int | None) -> Executor:
-    """The back ``on`` these machines, with so many ``workers`` at most. Raises UsageError for what names none."""
+    """The executor that ``on`` names, with at most so many ``workers``. Raises UsageError for an unknown name."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected a number of at least 1")
     if on is None:

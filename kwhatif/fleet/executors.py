@@ -1,9 +1,7 @@
-"""What a study knows of its workers, wherever they are.
+"""The interface of executors, and the local one: processes of this machine by loky, none where one worker is enough.
 
-Which back is meant by words.
-
-Processes of this machine, by loky; none at all where one worker is enough. They import nothing from the working
-directory, have the base of the study through a pipe, and end when whoever started them is gone.
+Worker processes import nothing from the working directory, get the base of the study through a pipe, and end when their
+parent has gone.
 """
 
 from __future__ import annotations
@@ -29,11 +27,11 @@ LOST = "its worker was killed, or ran out of memory"
 
 
 class LostError(Exception):
-    """Workers died, and nobody knows because of which of the batches that were under way."""
+    """Workers died, and it is unknown which of the batches under way killed them."""
 
 
 class FatalError(Exception):
-    """This very batch cost workers their lives again and again."""
+    """A batch killed its workers repeatedly."""
 
 
 class Pool(Protocol):
@@ -41,27 +39,27 @@ class Pool(Protocol):
 
     @property
     def width(self) -> int:
-        """So many batches are worth having under way."""
+        """How many batches should be under way at a time."""
 
     def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
-        """Have somebody ask of these worlds; if there is a choice, another worker than the one to ``avoid``."""
+        """Hand out a batch; if there is a choice, to another worker than the one to ``avoid``."""
 
     def verdict(self, error: BaseException) -> Exception:
-        """What a future's error means: LostError, FatalError, or else what ends the study."""
+        """The meaning of a future's error: LostError, FatalError, or else the error that ends the study."""
 
     def renew(self) -> None:
-        """Have workers again, after some were lost."""
+        """Start workers again, after some were lost."""
 
 
 class Executor(Protocol):
-    """Somewhere to work."""
+    """A place where workers run."""
 
     def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[Pool]:
-        """Workers for so many worlds, who are gone when this is over. Raises KwhatifError."""
+        """A context with workers for so many worlds. Raises KwhatifError."""
 
 
 def describe_failure(error: BaseException) -> str:
-    """Why workers elsewhere cannot do what they should."""
+    """Why workers on other machines fail."""
     return f"the workers cannot be asked: {type(error).__name__}: {error} (they need the same kwhatif)"
 
 
@@ -81,9 +79,9 @@ _LOOKS_EVERY = 0.5
 
 
 class LocalExecutor:
-    """So many ``processes`` of this machine. With one, worlds are asked in this very process.
+    """So many ``processes`` of this machine. With one, worlds are computed in this very process.
 
-    None is one for each core, once it is clear that the study takes long enough.
+    None means one for each core, once it is clear that the study takes long enough.
     """
 
     def __init__(self, processes: int | None = None) -> None:
@@ -91,7 +89,7 @@ class LocalExecutor:
 
     @contextmanager
     def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[Pool]:
-        """Raises UsageError for several, where there is no Python that they could be started with."""
+        """Raises UsageError for several processes, where there is no Python to start them with."""
         with ExitStack() as stack:
             processes = None if self._processes is None else min(self._processes, left)
             if getattr(sys, "frozen", False):
@@ -105,7 +103,7 @@ class LocalExecutor:
 
 
 class _ThisProcess:
-    """No worker but ourselves; a batch is asked when it is handed in."""
+    """No worker but this process; a batch is computed when it is submitted."""
 
     width = 1
 
@@ -121,7 +119,7 @@ class _ThisProcess:
         raise error
 
     def renew(self) -> None:
-        """There is nobody to lose."""
+        """Nothing can be lost."""
 
 
 class _GrowingPool:
@@ -166,7 +164,7 @@ def cores_here() -> int:
 def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
     """The base is pickled once, and handed to each worker through the pipe by which it is started.
 
-    So it is in no file that others could read, or that a run that is killed could leave behind. Of a cluster of 5,000
+    So it is in no file that other users could read, or that a killed run could leave behind. For a cluster of 5,000
     nodes and 50,000 pods it is forty megabytes.
     """
     with _shut_down_in_order(), _isolated_children():
@@ -179,7 +177,7 @@ def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
 
 @contextmanager
 def _shut_down_in_order() -> Iterator[None]:
-    """On SIGTERM, or left by its terminal, a process ends its workers first, and takes away what it wrote for them."""
+    """On SIGTERM or SIGHUP a process ends its workers first, and removes what it wrote for them."""
     if threading.current_thread() is not threading.main_thread():
         # Signals are none of another thread's business.
         yield
@@ -197,7 +195,7 @@ def _shut_down_in_order() -> Iterator[None]:
 
 
 class _Processes:
-    """Processes of loky. One more, apart from them, asks of worlds that failed."""
+    """Processes of loky. A further one, kept apart, retries failed worlds."""
 
     def __init__(self, base: bytes, processes: int) -> None:
         self._key, self._base, self._processes = uuid.uuid4().hex, base, processes
@@ -226,7 +224,7 @@ class _Processes:
         self._executor = _executor(self._processes, self._base)
 
     def close(self) -> None:
-        """Nobody finishes what he is about."""
+        """End the workers at once."""
         for executor in filter(None, (self._executor, self._apart)):
             executor.shutdown(wait=True, kill_workers=True)
         self._apart = None
@@ -234,11 +232,11 @@ class _Processes:
 
 @contextmanager
 def _isolated_children() -> Iterator[None]:
-    """Python processes that are started inside import nothing from the working directory, or with ``python -I`` from
-    where variables say.
+    """Python processes that are started in this context import nothing from the working directory or, with ``python
+    -I``, from the paths that variables name.
 
-    loky starts its own with ``-m`` and trackers of resources with ``-c``, which both have that directory come first;
-    they take neither -I nor -P from us. Also those are meant that take the place of others later.
+    loky starts its own with ``-m`` and resource trackers with ``-c``, for which that directory comes first; they accept
+    neither -I nor -P. This holds also for processes that replace others later.
     """
     before = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
     if sys.flags.ignore_environment:
@@ -269,7 +267,7 @@ _handed_over: list[bytes] = []
 
 
 def _begin_work(base: bytes, parent: int) -> None:
-    """Ctrl-C is for the parent, who ends its workers; where that is gone, there is nobody to work for."""
+    """Ctrl-C is handled by the parent, which ends its workers; a worker whose parent has gone ends itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _handed_over[:] = [base]
     threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()

@@ -1,7 +1,4 @@
-"""Workers of a Dask cluster.
-
-Workers of a Ray cluster.
-"""
+"""Executors on clusters of Dask and of Ray."""
 
 from __future__ import annotations
 
@@ -83,7 +80,7 @@ class _DaskPool:
 
 
 def _hand_over(found: Future[BatchResult], task: Any) -> None:
-    """What became of a task of Dask. (Its own executor forgets about futures whose results are lost.)"""
+    """The outcome of a Dask task. (Dask's own executor forgets futures whose results are lost.)"""
     try:
         found.set_result(task.result())
     except BaseException as error:
@@ -97,8 +94,8 @@ def _answer_dask_batch(base: tuple[Ask, Any], worlds: Sequence[Any]) -> BatchRes
 
 
 class RayExecutor:
-    """The Ray cluster at ``address`` (``ray://HOST:PORT``), else the one that ``ray start`` or RAY_ADDRESS made known,
-    else one of our own for as long as this takes. So ``many`` worlds at a time, if not one for each of its CPUs.
+    """The Ray cluster at ``address`` (``ray://HOST:PORT``), else the one of ``ray start`` or RAY_ADDRESS, else one of
+    our own for the duration of the study. So ``many`` worlds at a time, by default one for each of its CPUs.
     """
 
     def __init__(self, address: str | None = None, many: int | None = None) -> None:
@@ -136,7 +133,7 @@ class RayExecutor:
 
 
 class _RayPool:
-    """Tasks of Ray. A world that failed on one machine is tried again on another one, if there is one."""
+    """Tasks of Ray. A world that failed on one machine is retried on another one, if there is one."""
 
     def __init__(self, ray: Any, study: Study[Any, Any, Any], many: int) -> None:
         self._ray, self._key = ray, uuid.uuid4().hex
@@ -165,7 +162,7 @@ class _RayPool:
         return ClusterError(f"ray: {describe_failure(error)}")
 
     def renew(self) -> None:
-        """Ray does that."""
+        """Ray does that by itself."""
 
 
 def _answer_ray_batch(key: str, base: Sequence[Any], worlds: Sequence[Any]) -> BatchResult:

@@ -1,11 +1,11 @@
-"""The rows of a study in a file: written as they come, and taken over by a study that goes on where one was cut off.
+"""The rows of a study in a file: written as they come, and reused by a study that resumes an interrupted one.
 
-While a study is under way the file is lines of JSON, each with its study, its world and its row or error; what a run
-that was killed leaves is whole but for the last line. In the end the lines are put in the order of the worlds, and
-become Parquet if the file's name says so (``fleet/rows_parquet.py``).
+While a study is under way the file is lines of JSON, each with its study, its world and its row or error; after a
+killed run all but the last line are complete. In the end the lines are sorted in the order of the worlds, and converted
+to Parquet if the file's name says so (``fleet/rows_parquet.py``).
 
-What is taken over is believed, so it has to be what this very study would write: of the same study by its digest, for
-worlds that the study has at that place. Anything else is refused, and stays as it is.
+Reused rows are not checked, so they have to be what this very study would write: of the same study by its digest, for
+worlds that the study has at that place. Anything else is refused, and the file is left alone.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
 
 class RowsFile:
-    """Rows at ``path``, which ends in ``.jsonl`` or ``.parquet``. ``resume`` goes on with those that are there.
+    """Rows at ``path``, which ends in ``.jsonl`` or ``.parquet``. ``resume`` reuses those that are there.
 
-    Raises UsageError for another ending, for a file that is there although nothing is to be resumed, and where Parquet
-    cannot be written.
+    Raises UsageError for another ending, for an existing file without ``resume``, and where Parquet cannot be written.
     """
 
     def __init__(self, path: str, *, resume: bool = False) -> None:
@@ -62,14 +61,15 @@ class RowsFile:
         self._lines: dict[int, bytes] = {}
 
     def sibling_from(self, first: int) -> RowsFile:
-        """A file for the rows of a study that goes on from this one, from row ``first`` on, which is in its name."""
+        """A file for the rows of a study that continues this one, from row ``first`` on, which is in its name."""
         stem, dot, ending = self._path.rpartition(".")
         return RowsFile(f"{stem}-{first}{dot}{ending}", resume=self._resume)
 
     def begin(self, study: Study[Any, Any, Any]) -> Mapping[int, Any]:
-        """Be ready for rows of this study, and say which there are.
+        """Prepare for rows of this study, and return those that exist.
 
-        Raises InputError for those of another one and for what is no study, UsageError where another run is writing.
+        Raises InputError for those of another one and for a file of another kind, UsageError where another run is
+        writing.
         """
         self._study = study
         kept: dict[int, Any] = {}
@@ -97,7 +97,7 @@ class RowsFile:
         return kept
 
     def add(self, found: Iterable[tuple[int, Any]]) -> None:
-        """Write rows, which are on the disk then. Raises UsageError where that cannot be."""
+        """Write rows to the disk. Raises UsageError where that fails."""
         assert self._study is not None
         assert self._file is not None
         encode, added = msgspec.json.encode, {}
@@ -115,7 +115,7 @@ class RowsFile:
         self._lines |= added
 
     def close(self) -> None:
-        """Nothing more is added; what there is takes its final form, if there is anything. Raises UsageError."""
+        """Bring the rows into their final form, if there are any. Raises UsageError."""
         file, self._file = self._file, None
         if file is None:
             return
@@ -153,9 +153,9 @@ class RowsFile:
     # --- what is there
 
     def _read_complete_lines(self, file: AppendOnlyFile, *, resumed: bool) -> Iterator[tuple[_Line, bytes]]:
-        """The lines that can be gone on with; the last one of a run that was killed may be cut off.
+        """The complete lines; the last one of a killed run may be cut off.
 
-        Raises InputError for what this study did not write, and OSError.
+        Raises InputError for lines that this study did not write, and OSError.
         """
         assert self._study is not None
         source, texts, size = self._journal, file.read_lines(bounds.ROWS_BYTES), 0
@@ -176,7 +176,7 @@ class RowsFile:
             file.cut(size)
 
     def _check_fragment(self, text: bytes, source: str) -> None:
-        """What a run that was killed wrote of its last line begins as every line does."""
+        """The incomplete last line of a killed run has to begin as every line does."""
         assert self._study is not None
         head = b'{"study":"%b","index":' % self._study.digest.encode()
         if not text.startswith(head) and not head.startswith(text):

@@ -1,8 +1,8 @@
-"""Rows of a study as Parquet: a column for each number, text and truth value of world and row, and one with the line.
+"""Rows of a study as Parquet: a column for each number, text and boolean of world and row, and one with the line.
 
-To go on with such a file its lines are read back. A few bytes of Parquet can stand for gigabytes, packed or by
-references to one value, so the lines are not packed, and they are read few at a time: what is read at once is never
-more than so many times the file.
+To resume such a file its lines are read back. A few bytes of Parquet can stand for gigabytes, by compression or by
+references to one value, so the lines are not compressed, and few are read at a time: what is read at once is never more
+than a fixed multiple of the file's size.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""A study as a value: one question, asked of many worlds that know nothing of each other.
-
-What a worker does: it keeps the base of the study, and answers for one batch of worlds after the other.
+"""A study as a value, one question asked of many independent worlds; and the work of a worker, which keeps the study's
+base and computes batches of worlds.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Row = TypeVar("Row", bound=msgspec.Struct)
 
 
 class FailedTask(msgspec.Struct, frozen=True):
-    """A world that could not be asked, although it was tried twice: its place among the worlds, and the last error."""
+    """A world that failed twice: its place among the worlds, and the last error."""
 
     index: int
     error: str
@@ -35,12 +34,12 @@ class FailedTask(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Study(Generic[Base, Task, Row]):
-    """Worlds and what is asked of each.
+    """Worlds and the question asked of each.
 
-    ``base`` is what they have in common: any value that can be pickled. It is sent once to each worker, which must find
-    it as it was after every world. ``worlds`` are small frozen Structs. ``ask`` is a function of a module, since
-    workers find it by name; it answers with a ``row``, and the same for the same world. ``of`` stands for the base, as
-    a digest or a name: rows that were kept are taken over where it is the same.
+    ``base`` is what they have in common: any value that can be pickled. It is sent once to each worker, and every world
+    must leave it unchanged. ``worlds`` are small frozen Structs. ``ask`` is a module-level function, since workers find
+    it by name; it returns a ``row``, and the same for the same world. ``of`` identifies the base, by a digest or a
+    name: kept rows are reused where it is the same.
     """
 
     name: str
@@ -52,7 +51,7 @@ class Study(Generic[Base, Task, Row]):
 
     @cached_property
     def digest(self) -> str:
-        """What tells this study from all others: 16 hexadecimal digits."""
+        """The identity of this study: 16 hexadecimal digits."""
         asked = f"{self.ask.__module__}.{self.ask.__qualname__}"
         fields = [(each.name, str(each.type)) for each in msgspec.structs.fields(self.row)]
         # Another release may answer otherwise.
@@ -68,7 +67,7 @@ Ask = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What became of one world: its row, or why there is none."""
+    """The outcome of one world: its row, or why there is none."""
 
     row: Any = None
     error: str | None = None
@@ -76,7 +75,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """Those of a batch, in its order, the seconds they took, and which worker it was, where one can be avoided."""
+    """The results of a batch, in its order, the seconds they took, and the worker, where it can be avoided."""
 
     results: Sequence[TaskResult]
     seconds: float
@@ -89,7 +88,7 @@ _one_at_a_time = threading.RLock()
 
 
 def answer_batch(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -> BatchResult:
-    """Ask of each of these worlds. An error of one of them is its answer."""
+    """Compute each of these worlds. An error of one of them is its result."""
     with _one_at_a_time, use_listener(None), reduce_garbage_collection():
         begun = time.monotonic()
         each = [_answer(ask, base, world) for world in worlds]
@@ -98,7 +97,7 @@ def answer_batch(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -
 
 @contextmanager
 def reduce_garbage_collection() -> Iterator[None]:
-    """Have the collector of garbage look seldom, as on the command line, and never through what is there already."""
+    """Make the garbage collector run rarely, as on the command line, and never over what is loaded already."""
     usual = gc.get_threshold()
     gc.set_threshold(100_000, 20, 20)
     gc.freeze()
@@ -119,7 +118,7 @@ def _answer(ask: Ask, base: Any, world: Any) -> TaskResult:
 
 
 def kept_base(key: str, load: Callable[[], Any]) -> Any:
-    """The base that goes by this key, loaded when this process first has to do with it. Only the last one is kept."""
+    """The base with this key, loaded on first use in this process. Only the last one is kept."""
     with _one_at_a_time:
         if key not in _bases:
             _bases.clear()

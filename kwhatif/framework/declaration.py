@@ -1,4 +1,4 @@
-"""What a plugin says of itself before there is a cluster: its arguments, where it runs, whether it is on by default.
+"""A plugin's declaration: its arguments, extension points and place among the default plugins, known without a cluster.
 
 Configurations are read, completed, validated and printed by this alone. Upstream: kube-scheduler/config/v1 and
 scheduler/apis/config (types_pluginargs.go, default_plugins.go, defaults.go, validation_pluginargs.go).
@@ -51,7 +51,7 @@ class Declaration:
 
     @classmethod
     def is_modelled(cls, features: Features) -> bool:
-        """Whether what it does in this kube-scheduler is known here, if it does anything here at all."""
+        """Whether this kube-scheduler's version of the plugin is modelled here, if it does anything at all."""
         return True
 
     @classmethod
@@ -66,12 +66,12 @@ class Declaration:
 
     @classmethod
     def by_default(cls, features: Features) -> DefaultPlugin | None:
-        """Where it is in profiles that do not say otherwise; None if it is not."""
+        """Its place among the default plugins; None if it is not one of them."""
         return cls.default
 
     @classmethod
     def args_type(cls, features: Features) -> type[Args] | None:
-        """Its arguments; None if it has none, and whatever is given is left as it is."""
+        """The type of its arguments; None if it has none, so that given ones are passed on unread."""
         return cls.args
 
     @classmethod
@@ -81,7 +81,7 @@ class Declaration:
 
     @classmethod
     def fill_defaults(cls, args: Any, features: Features) -> Any:
-        """The arguments with what is filled in for fields left out."""
+        """The arguments with upstream's defaults for fields left out."""
         return args
 
     @classmethod

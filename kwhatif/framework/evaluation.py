@@ -1,7 +1,7 @@
-"""All that is known of one pod shape on one cluster under one profile, kept up to date row by row.
+"""The evaluation of one pod shape on one cluster under one profile, kept up to date row by row.
 
-Placing a pod changes one row. So the answers of plugins that look at Node objects are worked out once a shape,
-those of plugins that look at a node's own pods again for rows in the journal, and only the rest for every pod.
+Placing a pod changes one row. So the results of plugins that read Node objects only are computed once a shape, those of
+plugins that also read a node's own pods again for rows in the journal, and only the rest for every pod.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class PluginScore:
 class Evaluation:
     """Filters and scores of one shape.
 
-    After ``totals``: ``score_error`` if PreScore failed, and the totals mean nothing.
-    After ``begin``: ``refusal`` if PreFilter refuses the pod, ``narrowed`` intp[] rows if it narrowed the choice,
-    to nodes of ``narrowed_names``, some of which may not exist; ``reached`` are the plugins that PreFilter got to.
-    After ``passing``: ``troubled`` if a plugin that looks at the whole cluster met an error on some node.
+    After ``totals``: ``score_error`` if PreScore failed, in which case the totals mean nothing. After ``begin``:
+    ``refusal`` if PreFilter refuses the pod, ``narrowed`` intp[] rows if it narrowed the choice, to nodes of
+    ``narrowed_names``, some of which may not exist; ``reached`` are the plugins whose PreFilter ran. After ``passing``:
+    ``troubled`` if a plugin of scope CLUSTER met an error on some node.
     """
 
     def __init__(self, framework: Framework, cluster: Cluster, pod: PodInfo) -> None:
@@ -77,7 +77,7 @@ class Evaluation:
     # --- filters
 
     def _prepare(self, pod: PodInfo) -> None:
-        """Find out who is asked what, and what is known of that."""
+        """Find the plugins that run, and cached results of theirs."""
         framework, cluster = self._framework, self.cluster
         filters: dict[Scope, list[tuple[AnyPlugin, object]]] = {scope: [] for scope in Scope}
         scorers: dict[Scope, list[tuple[AnyPlugin, int, object]]] = {scope: [] for scope in Scope}
@@ -108,19 +108,19 @@ class Evaluation:
 
     @property
     def ok(self) -> BoolArray:
-        """bool[N]: nodes that pass the filters that look at nodes one by one, as of the last refresh."""
+        """bool[N]: nodes that pass the filters of scope NODE and ROW, as of the last refresh."""
         ok: BoolArray = self._static.ok & self._rows.ok
         return ok
 
     def _state(self, plugin: AnyPlugin) -> object:
-        """What PreFilter left for Filter; SKIP as well where it refused the pod and left nothing."""
+        """The state that PreFilter made for Filter; SKIP as well where it refused the pod."""
         outcome = self._outcomes.get(plugin.name)
         if isinstance(outcome, Status):
             return SKIP
         return outcome.state if isinstance(outcome, PreFilterResult) else outcome
 
     def pre_filter_state_of(self, plugin: AnyPlugin) -> object:
-        """What the plugin's PreFilter made for the pod that began last; None where it made nothing."""
+        """The state that the plugin's PreFilter made for the last pod; None where it made none."""
         state = self._state(plugin)
         return None if isinstance(state, Skip) else state
 
@@ -143,7 +143,7 @@ class Evaluation:
         self._looking = [(plugin, state) for plugin, state in states if not isinstance(state, Skip)]
 
     def _listen(self, pod: PodInfo) -> None:
-        """Find out who of those that look at the whole cluster has nothing to say of such pods, whatever happens."""
+        """Find the plugins of scope CLUSTER that never filter or score such pods."""
         about = pod.shape.index, len(self.cluster.shapes.templates)
         if about == self._listened:
             return
@@ -213,9 +213,9 @@ class Evaluation:
         return self.refusal is None and not (self.passing(pod) & self.cluster.active).any() and not self.troubled
 
     def _none_passes_alone(self, pod: PodInfo) -> bool:
-        """Whether the filters that look at nodes one by one leave no node, whatever the others say.
+        """Whether the filters of scope NODE and ROW leave no node, whatever the others say.
 
-        Only nodes that changed since this was last asked are looked at, of those that may take such pods at all.
+        Only nodes that changed since the last call are evaluated, of those that may take such pods at all.
         """
         journal = self.cluster.journal
         changed = self.cluster.list_changed_rows(self._none_passed) if self._none_passed >= 0 else []
@@ -227,7 +227,7 @@ class Evaluation:
         return self._none_passed >= 0
 
     def stale_rows(self) -> list[int]:
-        """Rows whose answers are out of date."""
+        """Rows whose results are out of date."""
         return self._rows.stale_rows()
 
     def passing(self, pod: PodInfo) -> BoolArray:
@@ -244,7 +244,9 @@ class Evaluation:
         return ok
 
     def passing_among(self, pod: PodInfo, rows: IntpArray) -> BoolArray:
-        """bool[n]: which of these rows pass all filters, nominations left aside; as of the last refresh, as above."""
+        """bool[n]: which of these rows pass all filters, without nominated pods; as of the last refresh, as
+        ``passing``.
+        """
         ok: BoolArray = self._static.ok[rows] & self._rows.ok[rows]
         for plugin, state in self._looking:
             if not ok.any():
@@ -255,12 +257,12 @@ class Evaluation:
 
     @property
     def has_cluster_scope(self) -> bool:
-        """Whether a plugin looks at more than nodes one by one, for the pod that began last."""
+        """Whether a plugin of scope CLUSTER runs for the last pod."""
         return bool(self._asked_each_time or self._cluster_filters or self._cluster_scorers)
 
     @property
     def depends_on_other_pods(self) -> bool:
-        """Whether a filter asks where other pods are, for the pod that began last."""
+        """Whether a filter reads the pods of other nodes, for the last pod."""
         return bool(self._looking)
 
     def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
@@ -279,7 +281,7 @@ class Evaluation:
         return verdicts
 
     def verdicts(self, pod: PodInfo) -> Verdicts:
-        """Verdicts on all nodes, with room kept for nominated pods."""
+        """Verdicts on all nodes, with nominated pods added."""
         verdicts = self.verdicts_on(pod, self._everything)
         nominated = self._nominated_rows(pod)
         if nominated is not None:
@@ -300,7 +302,7 @@ class Evaluation:
         return ok
 
     def _nominated_rows(self, pod: PodInfo) -> tuple[IntpArray, PodDelta] | None:
-        """Rows where pods of the same or higher priority are nominated, and those pods as an imagined change.
+        """Rows where pods of the same or higher priority are nominated, and those pods as a hypothetical change.
 
         Upstream: RunFilterPluginsWithNominatedPods.
         """
@@ -354,7 +356,7 @@ class Evaluation:
 
 
 def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, list[PodInfo]]:
-    """Row -> pods nominated there that this pod must leave room for."""
+    """Row -> pods nominated there that take precedence over this pod."""
     found: dict[int, list[PodInfo]] = {}
     for node, infos in cluster.nominated.items():
         row = cluster.columns.row(node)

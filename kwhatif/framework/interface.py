@@ -1,13 +1,9 @@
-"""The extension points, in the order in which a pod meets them.
+"""The extension points, in the order in which a pod meets them, and the events by which waiting pods are requeued.
 
-A plugin subclasses ``Plugin`` and overrides only the hooks it needs; a hook that is overridden is an extension
-point the plugin has. Arrays of a view are not to be written to. Upstream: kube-scheduler/framework/interface.go.
-
-What can happen to a cluster that may let a waiting pod fit, and which waiting pods it concerns.
-
-A plugin says in ``events_to_register`` which events it cares about, and for each a question about one waiting pod:
-could this event change my answer? Upstream: EventsToRegister and QueueingHintFn of each plugin, and
-pkg/scheduler/framework/events.go.
+A plugin subclasses ``Plugin`` and overrides only the hooks it needs; a hook that is overridden is an extension point
+the plugin has. Arrays of a view are read-only. In ``events_to_register`` a plugin names events, each with a queueing
+hint for one waiting pod: could this event change the plugin's verdict? Upstream: kube-scheduler/framework/interface.go;
+EventsToRegister and QueueingHintFn of each plugin, and pkg/scheduler/framework/events.go.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ class ClusterEvent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventOccurrence:
-    """An event and the pod it is about; for a claim, its namespace and name. An ``unbound`` pod was only nominated."""
+    """An event and the pod it concerns; for a claim, its namespace and name. An ``unbound`` pod was only nominated."""
 
     event: ClusterEvent
     cluster: Cluster
@@ -53,7 +49,7 @@ class EventOccurrence:
 
     @property
     def affects_topology(self) -> bool:
-        """Whether the pod counts for those who look at other pods in a topology."""
+        """Whether the pod counts for plugins that look at other pods in a topology."""
         return not self.unbound or self.cluster.shapes.features.lost_nominations_concern_affinity
 
 
@@ -62,7 +58,7 @@ QueueingHint = Callable[[PodInfo, EventOccurrence], bool]
 
 
 def always(waiting: PodInfo, happening: EventOccurrence) -> bool:
-    """Any such event might."""
+    """A queueing hint for which every event may help."""
     return True
 
 
@@ -82,14 +78,14 @@ Suggestion = tuple[str, Pod | Node | ResourceClaim]
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """What a plugin does with the objects of a kind, in words, and which pods its answer may depend on them for."""
+    """How a plugin uses the objects of a kind, in words, and for which pods."""
 
     use: str
     matters: Callable[[PodInfo, Cluster], bool] = lambda pod, cluster: True
 
 
 class Scope(Enum):
-    """What a plugin's answer for a node depends on, besides the pod."""
+    """What a plugin's result for a node depends on, besides the pod."""
 
     NODE = "the Node object alone"
     ROW = "the Node object and the pods on it"
@@ -115,7 +111,7 @@ class PostFilterResult:
 
 
 class Preempt(Protocol):
-    """Looks for victims: pods of lower priority on as many nodes as ``args`` want, or all whom ``rules`` name."""
+    """Searches victims: pods of lower priority on as many nodes as ``args`` allow, or those that ``rules`` name."""
 
     def __call__(
         self, pod: PodInfo, diagnosis: Diagnosis, args: Any, rules: VictimRules | None = None, /
@@ -133,17 +129,17 @@ class WaitingPod:
     denied: Status | None = None
 
     def allow(self, plugin: str) -> None:
-        """A plugin no longer objects; the pod goes on once none does."""
+        """A plugin approves; the pod is bound once all have."""
         self.waits.pop(plugin, None)
 
     def reject(self, plugin: str, reason: str) -> None:
-        """A plugin turns the pod away, unless that is decided already."""
+        """A plugin rejects the pod, unless that is decided already."""
         if self.denied is None and self.waits:
             self.denied = Status(Code.UNSCHEDULABLE, (reason,), plugin)
 
     @property
     def deadline(self) -> float:
-        """When the least patient plugin gives up."""
+        """When the first plugin's timeout ends."""
         return self.since + min(self.waits.values(), default=0.0)
 
 
@@ -219,7 +215,7 @@ class Plugin(Declaration, Generic[F, P]):
         self.handle = handle
 
     def applies_to(self, pod: PodInfo) -> bool:
-        """Whether pods of this shape are any business of the plugin's; asked once for all of them.
+        """Whether the plugin does anything for pods of this shape; called once for all of them.
 
         False promises that PreEnqueue, Reserve and PreBind let them through, that PreFilter and PreScore skip them (or
         that all scores are 0), and that they hold no reservations, so that none of these is called.
@@ -227,16 +223,17 @@ class Plugin(Declaration, Generic[F, P]):
         return True
 
     def cache_key(self, pod: PodInfo) -> Hashable:
-        """What of a pod it looks at where it looks at nodes one by one (scopes NODE and ROW).
+        """What the plugin reads of a pod at scope NODE and ROW.
 
-        For pods of which this is equal its answers are the same; unless it is overridden, for those of one template.
+        Its results are shared by pods with equal keys; unless it is overridden, by those of one template.
         """
         return pod.shape.index if self.depends_on_labels else pod.shape.template
 
     def never_filters_or_scores(self, pod: PodInfo, cluster: Cluster) -> bool:
-        """Whether PreFilter and PreScore skip pods of this shape wherever pods run, and Filter and Score are left out.
+        """Whether PreFilter and PreScore skip pods of this shape wherever pods run, so that Filter and Score are not
+        called.
 
-        It is asked with scope CLUSTER, and again once the cluster has met a new template, which may be about such pods.
+        It is called with scope CLUSTER, and again once the cluster has met a new template, which may concern such pods.
         """
         return False
 
@@ -250,14 +247,14 @@ class Plugin(Declaration, Generic[F, P]):
         return self.events_to_register
 
     def sign_pod(self, pod: PodInfo) -> Mapping[str, object] | None:
-        """All of a pod that Filter and Score go by, by upstream's names for it (``framework/signature.py``); None if
-        they go by more than the pod and the nodes. Pods of a profile with a plugin that does not sign have no
-        signature, so no node is hinted at for them.
+        """All that Filter and Score read of a pod, by upstream's names for it (``framework/signature.py``); None if
+        they read more than the pod and the nodes. Pods of a profile with a plugin that does not sign have no signature,
+        and get no node hints.
         """
         raise NotImplementedError
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        """Changes with which it might accept the pod on one of these nodes, which it alone refuses.
+        """Changes with which the plugin might accept the pod on one of these nodes, which it alone rejects.
 
         Where it keeps the pod out of the queue, there are no nodes.
         """
@@ -272,11 +269,11 @@ class Plugin(Declaration, Generic[F, P]):
         raise NotImplementedError
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> F | PreFilterResult | Skip | Status | None:
-        """Look at the pod once; the answer goes to Filter, SKIP leaves Filter out, a Status refuses the pod."""
+        """Look at the pod once; the returned state goes to Filter, SKIP leaves Filter out, a Status refuses the pod."""
         raise NotImplementedError
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: F) -> Iterator[Rejection]:
-        """Which nodes of the view refuse the pod, reason by reason."""
+        """The nodes of the view that reject the pod, reason by reason."""
         raise NotImplementedError
 
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: F | None) -> PostFilterResult:
@@ -315,7 +312,7 @@ class Plugin(Declaration, Generic[F, P]):
         raise NotImplementedError
 
     def pre_bind(self, pod: PodInfo, node: str, state: F | None) -> Status | None:
-        """The last word before the pod is bound; a Status undoes everything."""
+        """The last step before the pod is bound; a Status undoes everything."""
         raise NotImplementedError
 
     def bind(self, pod: PodInfo, node: str, state: F | None) -> Status | Skip | None:
@@ -323,7 +320,7 @@ class Plugin(Declaration, Generic[F, P]):
         raise NotImplementedError
 
     def post_bind(self, pod: PodInfo, node: str, state: F | None) -> None:
-        """Take note that the pod is bound."""
+        """Informs the plugin that the pod is bound."""
         raise NotImplementedError
 
     # --- groups of pods
@@ -343,8 +340,8 @@ class Plugin(Declaration, Generic[F, P]):
     def pod_group_post_filter(self, preemptor: Any) -> Any:
         """A group as a whole finds no nodes: make room for it, or say why not.
 
-        Both are of ``scheduling/pod_group_preemption.py``. It has no extension point of its own: whoever has it acts
-        at postFilter.
+        Both are of ``scheduling/pod_group_preemption.py``. It has no extension point of its own: a plugin that
+        implements it acts at postFilter.
         """
         raise NotImplementedError
 

@@ -1,8 +1,8 @@
-"""What plugins that look at nodes one by one say of all nodes, shared by all pods that are one to them.
+"""Results of plugins of scope NODE and ROW on all nodes, shared by all pods that are equal to these plugins.
 
-What depends on the Node objects alone is worked out once; what depends on a node's own pods, too, again for the rows
-that changed. A thousand templates that ask for the same resources share the latter, and differ where they
-differ: in tolerations, in node affinity, in images.
+What depends on Node objects alone is computed once; what also depends on a node's own pods, again for the rows that
+changed. A thousand templates with the same requests share the latter, and differ in tolerations, node affinity or
+images only.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FEW = 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PluginSet:
-    """Plugins of one profile, to be asked about the nodes of one cluster."""
+    """Plugins of one profile, evaluated on the nodes of one cluster."""
 
     framework: Framework
     cluster: Cluster
@@ -49,7 +49,7 @@ class PluginSet:
     scorers: Scorers
 
     def cache_key(self, pod: PodInfo) -> Hashable:
-        """Who is asked, and what of the pod they look at: for equal keys the answers are the same."""
+        """The plugins, and what they read of the pod: results are shared for equal keys."""
         filtering = tuple([(plugin.name, plugin.cache_key(pod)) for plugin, _ in self.filters])
         scoring = tuple([(plugin.name, plugin.cache_key(pod)) for plugin, _, _ in self.scorers])
         return filtering, scoring
@@ -66,12 +66,10 @@ class RawScore:
 
 
 class NodeResults:
-    """What some plugins say of all nodes as they are.
+    """Results of some plugins on all nodes.
 
-    ok           bool[N]: nodes that pass the filters
-    local        int64[N]: the weighted sum of the scores that are not normalized
-    normalized   the others
-    error        PreScore's, which every cycle that scores ends with
+    ok           bool[N]: nodes that pass the filters local        int64[N]: the weighted sum of the scores that are not
+    normalized normalized   the others error        PreScore's, which ends every cycle that scores
     """
 
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:
@@ -110,7 +108,7 @@ class NodeResults:
 
 
 class NodeScopeResults(NodeResults):
-    """Answers with scope NODE. What is the same everywhere is normalised once, and added up in ``local``."""
+    """Results of scope NODE. Scores that are normalised over all nodes are added up in ``local``."""
 
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:
         super().__init__(panel, pod)
@@ -124,7 +122,7 @@ class NodeScopeResults(NodeResults):
         self.local += self._same
 
     def catch_up(self, pod: PodInfo) -> None:
-        """Ask for scores again that depend on which nodes there are, if one came or went."""
+        """Recompute scores that depend on which nodes there are, if a node was added or removed."""
         if self._comings != self._cluster.membership_version:
             self._comings = self._cluster.membership_version
             if any(plugin.depends_on_node_count for plugin, _, _ in self._scorers):
@@ -132,9 +130,9 @@ class NodeScopeResults(NodeResults):
 
 
 class RowScopeResults(NodeResults):
-    """Answers with scope ROW, which follow the cluster's journal.
+    """Results of scope ROW, which follow the cluster's journal.
 
-    Where all that is looked at are sums, it is kept what was said of each: many nodes come to the same ones.
+    For plugins that read sums only, the result of each distinct sum is kept, since many nodes have the same ones.
     """
 
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:
@@ -147,7 +145,7 @@ class RowScopeResults(NodeResults):
         )
 
     def stale_rows(self) -> list[int]:
-        """Rows whose answers are out of date."""
+        """Rows whose results are out of date."""
         return self._cluster.list_changed_rows(self._seen)
 
     def refresh(self, pod: PodInfo) -> None:
@@ -171,7 +169,7 @@ class RowScopeResults(NodeResults):
             self._by_sums = None
 
     def _recall(self, rows: list[int], said: dict[Sums, tuple[bool, int]]) -> tuple[list[int], list[Sums]]:
-        """The rows of which nothing is known, with what is new about them."""
+        """The rows without a known result, and the sums of those."""
         cluster, columns = self._cluster, self._cluster.columns
         allocatable, allowed = columns.allocatable, columns.allowed_pods
         requested, non_zero, count = cluster.requested, cluster.non_zero, cluster.pod_count
@@ -202,7 +200,7 @@ A = TypeVar("A", bound=NodeResults)
 
 @dataclass(slots=True, eq=False)
 class NodeResultCache:
-    """Answers by the plugins that gave them and what these look at in a pod, for as long as anybody asks for them."""
+    """Results by plugins and by what these read of a pod, kept as long as they are in use."""
 
     answers: WeakValueDictionary[Hashable, NodeResults] = field(default_factory=WeakValueDictionary)
 
@@ -220,5 +218,5 @@ class NodeResultCache:
 
 @cached_per_cluster
 def result_cache_of(cluster: Cluster, framework: Framework) -> NodeResultCache:
-    """What plugins of one profile have said of one cluster."""
+    """The results of one profile's plugins on one cluster."""
     return NodeResultCache()

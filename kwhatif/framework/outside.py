@@ -1,7 +1,7 @@
 """Plugins from outside the tree: over columns as in-tree ones, or per node, through an adapter.
 
-A class is named as ``package.module:Class`` (a file path works in place of the package) or announced by the
-entry-point group ``kwhatif.plugins``. Hooks are checked when the class is registered, not when it first fails.
+A class is named as ``package.module:Class`` (a file path works in place of the package) or announced by the entry-point
+group ``kwhatif.plugins``. Its hooks are checked at registration.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _adapt_class(given: type) -> PluginClass:
 
 
 class _PerNode(Plugin[None, None]):
-    """The adapter: asks its ``inner`` object node by node."""
+    """The adapter: calls its ``inner`` object node by node."""
 
     name = ""
     given: ClassVar[type]

@@ -1,4 +1,4 @@
-"""Where a group of pods may go together: what plugins of placements are asked, and what they answer.
+"""Placements: sets of nodes that a group of pods is tried on, and the assignments in one.
 
 Upstream: kube-scheduler/framework/interface.go (Placement, PodGroupAssignments).
 """

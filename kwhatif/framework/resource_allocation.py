@@ -1,11 +1,9 @@
-"""Requests against capacity, resource by resource: what the resource scorers share.
-
-Upstream: plugins/noderesources/resource_allocation.go.
-
-How often one cycle adds up a pod's requests upstream: the one place that knows who does (docs/decisions/0003).
+"""Requests against capacity, resource by resource, which the resource scorers share; and how often upstream's plugins
+add up a pod's requests in one cycle (docs/decisions/0003).
 
 With every sum, the requests of some pods grow (``cluster.pod_requests.overhead_drift``). Upstream:
-plugins/noderesources (fit.go, balanced_allocation.go) and plugins/dynamicresources/extendeddynamicresources.go.
+plugins/noderesources (resource_allocation.go, fit.go, balanced_allocation.go) and
+plugins/dynamicresources/extendeddynamicresources.go.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class ScoredResources:
         *,
         with_defaults: bool,
     ) -> ScoredResources:
-        """Leave out what counts for no node: scalars the pod does not ask for, and unknown names."""
+        """Leave out resources that count for no node: scalars the pod does not request, and unknown names."""
         axis = cluster.shapes.resources
         kept = [
             (name, weight, column)

@@ -1,4 +1,4 @@
-"""A profile brought to life: its plugins by extension point, called in order, their contracts checked.
+"""The runner of one profile: its plugins by extension point, called in order, with their contracts checked.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go.
 """
@@ -86,12 +86,12 @@ class Framework:
         ]
 
     def filters_only(self) -> Framework:
-        """The same plugins, asked for nothing but whether a pod may run on a node."""
+        """The same plugins, limited to the filters."""
         filtering = {point: self._at[point] for point in ("preFilter", "filter")}
         return Framework(self.profile_name, filtering, {}, all_filters=self.all_filters)
 
     def signer(self) -> Signer:
-        """Signs pods by what the plugins that filter and score go by."""
+        """Signs pods by the plugins that filter and score."""
         points = ("preFilter", "filter", "preScore", "score")
         return Signer({plugin.name: plugin for point in points for plugin in self._at[point]}.values())
 
@@ -110,18 +110,18 @@ class Framework:
         return all(type(plugin).__module__.startswith("kwhatif.plugins.") for plugin in self.all_plugins)
 
     def attach(self, cluster: Cluster) -> None:
-        """Tell the plugins which cluster they work for."""
+        """Give the plugins the cluster they work for."""
         for plugin in self.all_plugins:
             plugin.handle.cluster = cluster
         self._turns_of.clear()
         self._last_turns = None, self._last_turns[1]
 
     def shape_key(self, shape: PodShape) -> int:
-        """A number that is the same for shapes which are all one to plugins that look at nodes one by one."""
+        """A number that is equal for shapes which plugins of scope NODE and ROW cannot tell apart."""
         return shape.index if self._labels_matter else shape.template
 
     def active_plugins(self, pod: PodInfo) -> _ActivePlugins:
-        """Which plugins pods like this one concern."""
+        """The plugins that apply to pods like this one."""
         last, turns = self._last_turns
         if last is not pod.shape:
             turns = self._find_active_plugins(pod)
@@ -151,7 +151,7 @@ class Framework:
 
     @property
     def orders_by_heap(self) -> bool:
-        """Whether the queue's order is that of its heap and of nothing simpler."""
+        """Whether the queue's order depends on the operations of its heap."""
         return any(plugin.orders_by_heap for plugin in self._at["queueSort"][:1])
 
     def queue_key(self, pod: PodInfo, order: int) -> Any:
@@ -180,7 +180,7 @@ class Framework:
             raise _blame(plugin, "filter", pod, error) from error
 
     def run_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, made: object) -> object:
-        """The plugin's state for Score, SKIP or an error; what its PreFilter ``made``, if it has no PreScore."""
+        """The plugin's state for Score, SKIP or an error; its PreFilter state, if it has no PreScore."""
         if plugin.name not in self._pre_scored:
             if plugin.needs_pre_score:
                 text = f'running Score plugins: plugin "{plugin.name}" failed with: its PreScore was not run'
@@ -218,7 +218,7 @@ class Framework:
         return scores
 
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis) -> PostFilterResult:
-        """Ask plugins in turn to make room; their refusals add up to one message."""
+        """Call PostFilter plugins in turn; their refusals are joined to one message."""
         reasons: list[str] = []
         keeps = bool(self._at["postFilter"])
         for plugin in self._at["postFilter"]:
@@ -239,7 +239,7 @@ class Framework:
     # --- groups of pods
 
     def generate_placements(self, key: GroupKey, cluster: Cluster, parent: Placement) -> list[Placement] | Status:
-        """The placements that a group is tried in, the parent itself if no plugin knows better; or why it is not."""
+        """The placements that a group is tried in, the parent itself if no plugin generates any; or why none."""
         for plugin in self._at["placementGenerate"]:
             found: list[Placement] | Status = plugin.generate_placements(key, cluster, parent)
             if isinstance(found, Status):
@@ -263,7 +263,7 @@ class Framework:
         return found
 
     def pod_group_post_filter(self, preemptor: Any) -> Any:
-        """What the first plugin that makes room for groups as a whole comes to; None if there is none."""
+        """The result of the first plugin that makes room for groups as a whole; None if there is none."""
         for plugin in self._at["postFilter"]:
             if overrides(type(plugin), "pod_group_post_filter"):
                 return plugin.pod_group_post_filter(preemptor)
@@ -272,7 +272,7 @@ class Framework:
     # --- binding
 
     def states(self, pod: PodInfo, evaluation: CycleEvaluation) -> States:
-        """What the hooks below are given, to be kept for as long as one of them may be called."""
+        """The states for the hooks below, to be kept for as long as one of them may be called."""
         return {plugin.name: evaluation.pre_filter_state_of(plugin) for plugin in self.active_plugins(pod).stateful}
 
     def reserve(self, pod: PodInfo, node: str, states: States) -> Status | None:
@@ -302,7 +302,7 @@ class Framework:
         return waits or None
 
     def bind(self, pod: PodInfo, node: str, states: States, before: Binder | None = None) -> Status | None:
-        """PreBind, Bind and PostBind. What ``before`` binds is not left to the Bind plugins."""
+        """PreBind, Bind and PostBind. A pod that ``before`` binds is not offered to the Bind plugins."""
         for plugin in self.active_plugins(pod).pre_bind:
             status: Status | None = _call(plugin, "pre_bind", pod, pod, node, states.get(plugin.name))
             if status is not None:
@@ -323,7 +323,7 @@ class Framework:
 
 
 class _ActivePlugins:
-    """The plugins that are called for pods which do not concern those that are ``idle``."""
+    """The plugins that are called for pods to which the ``idle`` ones do not apply."""
 
     def __init__(self, idle: frozenset[str], at: Mapping[str, Sequence[AnyPlugin]]) -> None:
         def left(point: str, hook: str) -> tuple[AnyPlugin, ...]:
@@ -346,7 +346,7 @@ def _acts(plugin: AnyPlugin, point: str) -> bool:
 
 
 def _speaks_once(plugin: AnyPlugin) -> bool:
-    """Whether it says anything once for all pods that look alike."""
+    """Whether one of its results is shared by all pods that look alike."""
     looks_at_nodes = {plugin.filter_scope, plugin.score_scope} != {Scope.CLUSTER}
     return looks_at_nodes or overrides(type(plugin), "applies_to") or overrides(type(plugin), "scopes")
 

@@ -1,7 +1,8 @@
-"""What makes pods alike to filters and scores: the fragments that plugins sign pods with, and the signature they make.
+"""Signatures of pods: plugins sign what filters and scores read, and equal signatures make pods interchangeable for
+OpportunisticBatching.
 
-Two pods with one signature may go the same way by OpportunisticBatching. It leaves things out on purpose or by
-accident (protocol and address of host ports, the namespace, the priority), as upstream's does.
+As upstream's, a signature leaves out fields on purpose or by accident (protocol and address of host ports, the
+namespace, the priority).
 
 Upstream: kube-scheduler/framework/signers.go, and SignPod in pkg/scheduler/framework/runtime/framework.go.
 """

@@ -1,15 +1,8 @@
-"""What a plugin can answer. Verdicts are values: a pod that does not fit is not an exception.
+"""Statuses of plugins, rejections folded into one verdict a node, and the failure message.
 
-Upstream: kube-scheduler/framework/interface.go (Code, Status).
-
-Rejections folded into one verdict a node: the first plugin that rejects a node names it.
-
-All reasons of that plugin count; the failure message is a histogram of them. Upstream:
+Verdicts are values: a pod that does not fit is not an exception. The first plugin that rejects a node names it, and all
+its reasons count; the message is a histogram of them. Upstream: kube-scheduler/framework/interface.go (Code, Status),
 pkg/scheduler/framework/types.go (Diagnosis, FitError, NodeToStatus).
-
-Why a pod fits nowhere: verdicts by node, what PreFilter said, and the message people see.
-
-Upstream: pkg/scheduler/framework/types.go (FitError.Error).
 """
 
 from __future__ import annotations
@@ -40,7 +33,7 @@ class Code(StrEnum):
 
 
 class Skip:
-    """The plugin has nothing to say about this pod."""
+    """The plugin does not apply to this pod."""
 
     def __repr__(self) -> str:
         return "SKIP"
@@ -51,7 +44,7 @@ SKIP: Final = Skip()
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A refusal (or an error) with its reasons and, once the runner has seen it, the plugin that spoke.
+    """A refusal (or an error) with its reasons and, once the runner has filled it in, the plugin.
 
     ``detail`` is the arithmetic behind it, for people, and takes no part in comparisons.
     """
@@ -98,7 +91,7 @@ class PermitWait:
 
 @dataclass(frozen=True, slots=True)
 class PreFilterResult:
-    """PreFilter's answer when only nodes of these names come into question; ``state`` goes to Filter."""
+    """PreFilter's result when only nodes of these names are eligible; ``state`` goes to Filter."""
 
     names: frozenset[str]
     state: object = None
@@ -156,7 +149,7 @@ class Verdicts:
         self.failed: BoolArray = np.zeros(size, np.bool_)
 
     def take(self, plugin: str, rejections: Iterable[Rejection]) -> None:
-        """Fold in what the next plugin in line says."""
+        """Fold in the next plugin's rejections."""
         untouched = self.first < 0
         index = len(self.plugins)
         self.plugins.append(plugin)
@@ -198,7 +191,7 @@ class Verdicts:
         return counts
 
     def forget(self, rows: IntpArray) -> None:
-        """Take back the verdicts on nodes that were not looked at; they then count as passed."""
+        """Drop the verdicts on nodes that were not evaluated; they then count as passed."""
         for blocker in self.blockers:
             blocker.counted[rows] = False
         self.first[rows] = -1
@@ -251,20 +244,19 @@ def fit_message(nodes: int, histogram: dict[str, int], *, pre_filter: str = "", 
 
 
 class CycleEvaluation(Protocol):
-    """What plugins answered in this cycle, and answer for nodes as they might be.
+    """The results of plugins in this cycle, and their verdicts on hypothetical nodes.
 
-    It is an ``Evaluation``, of which plugins are told no more: it is made of plugins, and they are given a diagnosis.
-    ``reached`` are the plugins that PreFilter got to.
+    It is an ``Evaluation``, of which plugins see no more than this. ``reached`` are the plugins whose PreFilter ran.
     """
 
     reached: frozenset[str]
 
     @property
     def depends_on_other_pods(self) -> bool:
-        """Whether a filter asks where other pods are."""
+        """Whether a filter reads the pods of other nodes."""
 
     def pre_filter_state_of(self, plugin: Any, /) -> object:
-        """What a plugin's PreFilter made for the pod; None where it made nothing."""
+        """The state that a plugin's PreFilter made for the pod; None where it made none."""
 
     def fits_after(self, pod: PodInfo, view: NodeView, /) -> BoolArray:
         """bool[n]: nodes that pass all filters after the view's change of pods."""
@@ -277,9 +269,9 @@ class CycleEvaluation(Protocol):
 class Diagnosis:
     """What is known when no node is left.
 
-    ``considered`` are the rows that were looked at (all, or those PreFilter narrowed the choice to) and
-    ``verdicts`` are about all N nodes. ``refusal`` is PreFilter's, when it refused the pod outright.
-    ``strangers`` are what extenders say of nodes that the cluster does not have.
+    ``considered`` are the rows that were looked at (all, or those PreFilter narrowed the choice to) and ``verdicts``
+    are about all N nodes. ``refusal`` is PreFilter's, when it refused the pod outright. ``unknown_nodes`` are the
+    messages of extenders about nodes that the cluster does not have.
     """
 
     cluster: Cluster
@@ -306,7 +298,7 @@ class Diagnosis:
 
     @property
     def _size(self) -> int:
-        """The number of nodes that are there."""
+        """The number of active nodes."""
         return len(self.cluster.node_order)
 
     def _histogram(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Who may be evicted for a pod, where a PostFilter plugin has other rules than lower priority.
+"""Victim selection by a PostFilter plugin's own rules instead of lower priority.
 
 Upstream: preemption.Interface in pkg/scheduler/framework/preemption/preemption.go.
 """
@@ -13,22 +13,22 @@ from kwhatif.framework.status import Diagnosis
 
 
 class Account:
-    """What a plugin counts while pods of one node are imagined away and put back. This one counts nothing."""
+    """A plugin's bookkeeping while pods of one node are removed and reprieved. This one counts nothing."""
 
     def remove(self, info: PodInfo) -> None:
-        """A pod is imagined away."""
+        """A pod is removed hypothetically."""
 
     def add(self, info: PodInfo) -> None:
-        """A pod is put back."""
+        """A pod is reprieved."""
 
     @property
     def refusal(self) -> str:
-        """Why the pod could not be taken though all that may go were gone."""
+        """Why the pod would not fit even without all possible victims."""
         return ""
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether the pod that was put back last has to go after all."""
+        """Whether the pod that was reprieved last has to be a victim after all."""
         return False
 
 
@@ -36,13 +36,13 @@ class VictimRules(Protocol):
     """A plugin's own rules of preemption."""
 
     def ineligible(self, pod: PodInfo, diagnosis: Diagnosis) -> str:
-        """Why the pod may not preempt at all, or nothing."""
+        """Why the pod may not preempt at all, or None."""
 
     def victims(self, pod: PodInfo, others: Sequence[PodInfo]) -> list[bool] | str:
-        """Which pods of a node may go; a text is an error that speaks for the node."""
+        """The possible victims on a node; a text is an error that becomes the node's status."""
 
     def describe_no_victims(self, pod: PodInfo, node: str) -> str:
-        """What is said of a node where no pod may be evicted."""
+        """The status message of a node without possible victims."""
 
     def account(self, pod: PodInfo) -> Account:
         """A new account, for one node."""

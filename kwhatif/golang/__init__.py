@@ -1,1 +1,1 @@
-"""How Kubernetes' programs, written in Go, read, refuse and print values; nothing here knows of scheduling."""
+"""How Go programs of Kubernetes read, refuse and print values; nothing here depends on scheduling."""

@@ -1,11 +1,10 @@
-"""Structs as Go declares them, for configurations: each field has upstream's constant as its default.
+"""Structs of configurations as Go declares them: each field has upstream's constant as its default; and what decoding
+and printing need to know of their fields.
 
-``Meta(extra=...)`` carries what the annotation cannot say: ``go`` is the Go type that error messages name,
-``always`` marks fields that are printed even when empty, ``embedded`` names the Go struct that a field is
-inlined from. Of a text, ``words`` lists those there are, and ``names`` says what it is the name of, by a method of
-``redaction.pseudonyms.Names``: that is how redaction knows what may stay.
-
-What decoding and rendering need to know of a Struct: its fields, their kinds and their names in Go.
+``Meta(extra=...)`` carries what the annotation cannot say: ``go`` is the Go type that error messages name, ``always``
+marks fields that are printed even when empty, ``embedded`` names the Go struct that a field is inlined from. Of a text,
+``words`` lists the possible values, and ``names`` says what it is the name of, by a method of
+``redaction.pseudonyms.Pseudonyms``: that is how redaction knows what may stay.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cron schedules: whether one can be read, what the reader says if not, and when a run is due.
+"""Cron schedules: parsing with upstream's errors, and when a run is due.
 
 Upstream: robfig/cron/v3 (parser.go, spec.go).
 """

@@ -1,8 +1,7 @@
-"""Errors about one field, worded as Kubernetes words them (upstream: util/validation/field/errors.go).
+"""Field errors in Kubernetes' words, and the syntax of label names and values.
 
-The syntax of label names and values (upstream: apimachinery/pkg/api/validate/content).
-
-Each function returns what is wrong, in upstream's words; nothing when all is well. Lengths are in bytes.
+Functions return errors in upstream's words; nothing if the value is valid. Lengths are in bytes. Upstream:
+util/validation/field/errors.go, apimachinery/pkg/api/validate/content.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kwhatif.golang.formatting import go_json, go_number, go_quote
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where a field is: ``profiles[0].schedulerName``. Its methods return whole error lines."""
+    """The path of a field: ``profiles[0].schedulerName``. Its methods return whole error lines."""
 
     text: str = ""
 

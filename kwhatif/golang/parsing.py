@@ -1,14 +1,7 @@
-"""Durations as Go reads and prints them: ``10m0s``, ``1.5s``, ``300ms``.
+"""Durations, RFC 3339 times, integers and base64 as Go's standard library reads them, with its errors.
 
-RFC 3339 as Go's time.Parse reads it, and what it says of texts that are none.
-
-Upstream: time/format.go of Go; apimachinery/pkg/apis/meta/v1 (time.go, micro_time.go) for the two layouts.
-
-Whole numbers as Go's strconv reads them; Python's int() takes other scripts' digits, spaces and underscores, too.
-
-Upstream: ParseInt in strconv/atoi.go of Go.
-
-Base64 as Go's encoding/base64 reads it (StdEncoding), and what it says of texts that are none.
+Upstream: time/format.go, strconv/atoi.go (ParseInt) and encoding/base64 (StdEncoding) of Go;
+apimachinery/pkg/apis/meta/v1 (time.go, micro_time.go) for the two layouts of times.
 """
 
 from __future__ import annotations
@@ -125,7 +118,7 @@ _LIMITS = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59
 
 
 def misread_time(text: str, layout: str = SECONDS) -> str | None:
-    """What time.Parse says of a text that is no time; None for one that is."""
+    """time.Parse's error for a text that is no time; None for one that is."""
     rest, told = text, {}
     for part in _PARTS.findall(layout):
         found = _READ.get(part, re.compile(re.escape(part))).match(rest)
@@ -179,7 +172,7 @@ _SPACE = re.compile("[\r\n]*")
 
 
 def misread_base64(text: str) -> str | None:
-    """What the decoder says of a text; None for one that is base64. Line ends do not count."""
+    """The decoder's error for a text; None for one that is base64. Line ends do not count."""
     at = _first_wrong(text)
     return None if at is None else f"illegal base64 data at input byte {at}"
 

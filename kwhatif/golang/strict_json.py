@@ -1,9 +1,8 @@
 """From parsed YAML or JSON to Structs, as strictly as kube-scheduler reads its own configuration.
 
-A value of the wrong type ends decoding; unknown fields are collected, all of them. Both speak in
-Go's words (upstream: sigs.k8s.io/json), because those are the words a search engine finds. What Go leaves
-out, the index in a list, is added in front as the place. Objects are read in the order of their keys, as
-upstream does with YAML.
+A value of the wrong type ends decoding; all unknown fields are collected. Both are reported in Go's words, which can be
+searched for (upstream: sigs.k8s.io/json). What Go leaves out, the index in a list, is added in front as the place.
+Objects are read in the order of their keys, as upstream does with YAML.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class MismatchError(Exception):
 def decode(
     struct: type[T], document: Mapping[Any, Any], without: Collection[tuple[str, str]] = ()
 ) -> tuple[T, list[str]]:
-    """Decode ``document`` as ``struct``; also every complaint of strictness, in Go's words.
+    """Decode ``document`` as ``struct``; also every strictness error, in Go's words.
 
     ``without`` are (Struct, field) pairs that count as unknown. Raises MismatchError for a value of the wrong type.
     """

@@ -1,4 +1,4 @@
-"""Moments as time.Parse reads them by a layout of any form (upstream: time/format.go of Go)."""
+"""Times as time.Parse reads them by any layout (upstream: time/format.go of Go)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ZONE = r"[+-][0-9]{2}"
 
 
 class LayoutError(ValueError):
-    """The text is no moment by this layout."""
+    """The text does not match the layout."""
 
 
 def parse_time(layout: str, text: str) -> float:

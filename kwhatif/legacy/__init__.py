@@ -1,6 +1,6 @@
-"""Kubernetes 1.22: the formats of configurations, default plugins and plugins that no later minor has.
+"""Kubernetes 1.22: formats of configurations, default plugins and plugins that no later minor has.
 
-Nothing imports this room. ``ROOM`` is what ``kwhatif.policy.legacy_formats.legacy`` hands to those who ask for it.
+Nothing imports this room. ``ROOM`` is what ``kwhatif.policy.legacy_formats.legacy`` returns.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Documents in formats that 1.22 still read, or that were gone by then, read into the structs of today.
+"""Configuration formats that 1.22 still read, or that were gone by then, converted to the structs of today; and the
+plugins of 1.22: their extension points where these differ, and the default plugins.
 
 Upstream: kube-scheduler/config/v1alpha1 and v1alpha2 of 1.18 with their conversions in pkg/scheduler/apis/config,
-v1beta1 of 1.22, the algorithm providers of 1.18 (pkg/scheduler/algorithmprovider), and LegacyExtender of v1.
-
-The plugins of 1.22: what they extend where it was something else, and those that were on by default.
-
-Upstream: pkg/scheduler/apis/config/v1beta1/default_plugins.go and v1beta2/default_plugins.go of 1.22.
+v1beta1 of 1.22, the algorithm providers of 1.18 (pkg/scheduler/algorithmprovider), LegacyExtender of v1, and
+pkg/scheduler/apis/config/v1beta1/default_plugins.go and v1beta2/default_plugins.go of 1.22.
 """
 
 from __future__ import annotations
@@ -160,7 +158,7 @@ def _profile_of_v1alpha1(body: Json) -> Json:
 
 
 def _is_autoscaler(source: object) -> bool:
-    """Which algorithm provider a configuration goes by."""
+    """Whether the algorithm provider is the ClusterAutoscalerProvider."""
     if source is None:
         return False
     if not isinstance(source, Mapping):

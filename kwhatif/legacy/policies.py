@@ -1,4 +1,4 @@
-"""A Policy made into the profile that kube-scheduler made of it.
+"""Converts a Policy into the profile that kube-scheduler made of it.
 
 Upstream, until 1.22: createFromPolicy in pkg/scheduler/factory.go, legacy_registry.go beside the plugins, and
 ValidatePolicy in pkg/scheduler/apis/config/validation/validation.go.
@@ -59,7 +59,7 @@ _WISHES = {
 
 
 class RefusedPolicyError(Exception):
-    """What kube-scheduler 1.22 says of a Policy that it does not start with; one line for each problem."""
+    """The error of kube-scheduler 1.22 for a Policy that it refuses; one line for each problem."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
@@ -89,7 +89,7 @@ class _ProfileBuilder:
 
 
 def as_configuration(policy: Policy, *, tolerant: bool) -> tuple[KubeSchedulerConfiguration, tuple[str, ...]]:
-    """The configuration with the one profile that a Policy amounts to, and what is to be said of it.
+    """The configuration with the one profile that a Policy amounts to, and notes about it.
 
     If ``tolerant``, names that older schedulers knew, and 1.22 did not, are understood. Raises RefusedPolicyError.
     """

@@ -1,10 +1,8 @@
-"""The Policy as its JSON spells it (upstream, until 1.22: kube-scheduler/config/v1/types.go).
+"""The Policy as its JSON spells it, and the plugins that its predicates and priorities became.
 
-A list that is absent is not an empty one: without predicates or priorities, the default ones hold.
-
-The names that Policies go by, and the plugins they became.
-
-Upstream, until 1.22: pkg/scheduler/framework/plugins/legacy_registry.go. docs/policy.md has these tables in words.
+A list that is absent is not an empty one: without predicates or priorities, the default ones hold. docs/policy.md has
+these tables in words. Upstream, until 1.22: kube-scheduler/config/v1/types.go and
+pkg/scheduler/framework/plugins/legacy_registry.go.
 """
 
 from __future__ import annotations

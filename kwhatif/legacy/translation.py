@@ -1,4 +1,4 @@
-"""A configuration of 1.22 said in the words of a later minor, as far as these have words for it."""
+"""Translates a configuration of 1.22 for a later minor, as far as that can express it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration: from a document to frozen profiles, with upstream's defaults and refusals."""
+"""KubeSchedulerConfiguration: from a document to frozen profiles, with upstream's defaults and validation."""
 
 from kwhatif.policy.configuration_file import Examination, default_configuration, examine, load_configuration
 from kwhatif.policy.profile import (

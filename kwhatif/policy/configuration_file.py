@@ -1,4 +1,4 @@
-"""Load a KubeSchedulerConfiguration: read, complete, validate, and make a value of it."""
+"""Loads a KubeSchedulerConfiguration: decoding, defaults, validation, profiles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The outcome of looking at a document: a configuration, or why it is refused.
+    """The outcome of validating a document: a configuration, or why it is refused.
 
     ``problems`` has a line for each reason, ``error`` is all of them as kube-scheduler prints them.
     """
@@ -38,14 +38,14 @@ class Examination:
 
 
 def default_configuration(features: Features | None = None) -> SchedulerConfiguration:
-    """What kube-scheduler runs with when it is given no file."""
+    """kube-scheduler's configuration when it is given no file."""
     return load_configuration(None, source="", features=features)
 
 
 def load_configuration(document: object, *, source: str, features: Features | None = None) -> SchedulerConfiguration:
     """The configuration in a parsed YAML or JSON document; None stands for no file at all.
 
-    Raises PolicyError, naming ``source`` and everything that kube-scheduler would say, all in one line.
+    Raises PolicyError, naming ``source`` and all of kube-scheduler's errors, in one line.
     """
     outcome = examine(document, source=source, features=features)
     if outcome.configuration is None:
@@ -56,7 +56,7 @@ def load_configuration(document: object, *, source: str, features: Features | No
 def examine(
     document: object, *, source: str = "", features: Features | None = None, accept_removed: bool = True
 ) -> Examination:
-    """Like ``load_configuration``, but a refusal is an answer.
+    """Like ``load_configuration``, but a refusal is returned.
 
     Without ``accept_removed``, formats that upstream has removed are refused as upstream refuses them.
     """
@@ -150,7 +150,7 @@ def _format_warnings(version: str, ignored: list[str], facts: InTreePlugins) -> 
 
 
 def _idle_warnings(config: KubeSchedulerConfiguration, facts: InTreePlugins) -> Iterator[str]:
-    """What the user wrote that decides nothing here."""
+    """Warnings about settings that affect no decision here."""
     for index, profile in enumerate(config.profiles):
         enabled = set(enabled_names(profile.plugins or Plugins()))
         for position, plugin in enumerate(profile.plugin_config):

@@ -1,7 +1,7 @@
-"""From a parsed document to a KubeSchedulerConfiguration, arguments of in-tree plugins included.
+"""From a parsed document to a KubeSchedulerConfiguration, including the arguments of in-tree plugins.
 
-Upstream: cmd/kube-scheduler/app/options/configfile.go, the nested decoding in
-kube-scheduler/config/v1/types.go and apimachinery/pkg/runtime/serializer.
+Upstream: cmd/kube-scheduler/app/options/configfile.go, the nested decoding in kube-scheduler/config/v1/types.go and
+apimachinery/pkg/runtime/serializer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TYPE_META = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind 
 
 
 class RefusedError(Exception):
-    """A document that kube-scheduler would not read: its error, and the same as one line for each problem."""
+    """kube-scheduler's error for a document that it would not read, also as one line for each problem."""
 
     def __init__(self, error: str, problems: Iterable[str] = ()) -> None:
         self.problems = tuple(problems) or (error,)
@@ -128,9 +128,9 @@ def _body_of(document: object, kind: _GroupVersionKind, versions: Iterable[str],
 
 
 def args_of_outside(plugin: type[Declaration], given: Any, features: Features) -> Args:
-    """What a configuration says of a plugin from outside that declares its arguments, with defaults filled in.
+    """The arguments in a configuration of an outside plugin that declares them, with defaults.
 
-    Raises PolicyError where it does not fit, or where the plugin finds a problem with it.
+    Raises PolicyError where they do not fit, or where the plugin refuses them.
     """
     struct = plugin.args_type(features)
     assert struct is not None
@@ -155,7 +155,7 @@ def _struct_of(kind: str, facts: InTreePlugins) -> type[msgspec.Struct] | None:
 
 
 def not_registered(kind: str, api_version: str, hint: str = "") -> str:
-    """What kube-scheduler says of a format that it does not know."""
+    """kube-scheduler's error for a format that it does not know."""
     what = f"no kind {go_quote(kind)} is registered for version {go_quote(api_version)}"
     return f'{what} in scheme "{_SCHEME}"{hint}'
 

@@ -1,13 +1,9 @@
-"""What kube-scheduler fills in for fields left out (upstream: scheduler/apis/config/v1/defaults.go).
+"""Defaults of a KubeSchedulerConfiguration: omitted fields, custom plugins merged into the default ones, and what
+kube-scheduler changes at start before any profile is built.
 
-Constants that depend on nothing else are the defaults of the Structs themselves.
-
-The user's plugins laid over the default ones (upstream: scheduler/apis/config/v1/default_plugins.go).
-
-What kube-scheduler does to an accepted configuration while it starts, before any profile is built.
-
-Upstream: buildExtenders in scheduler/scheduler.go, NewHTTPExtender in scheduler/extender.go and NewFit in
-scheduler/framework/plugins/noderesources/fit.go.
+Constants that depend on nothing else are the defaults of the Structs themselves. Upstream:
+scheduler/apis/config/v1/defaults.go and default_plugins.go; buildExtenders in scheduler/scheduler.go, NewHTTPExtender
+in scheduler/extender.go and NewFit in scheduler/framework/plugins/noderesources/fit.go.
 """
 
 from __future__ import annotations
@@ -203,7 +199,7 @@ def apply_extenders(
 
 
 def start_problems(config: KubeSchedulerConfiguration, facts: InTreePlugins) -> Iterator[str]:
-    """What a plugin refuses when it starts, though validation let it pass."""
+    """Errors of plugins at their start, in arguments that validation let pass."""
     for profile in config.profiles:
         enabled = enabled_names(profile.plugins or Plugins())
         for each in profile.plugin_config:

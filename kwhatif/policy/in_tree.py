@@ -1,7 +1,7 @@
-"""The plugins of one kube-scheduler: which it has, what they extend, which are on by default.
+"""The registry of one kube-scheduler: its plugins, their extension points, and the default ones.
 
-Those of scheduler-plugins are never on by default, and are looked up by name only, so that none is imported which no
-configuration names.
+Plugins of scheduler-plugins are never default ones, and are looked up by name only, so that only those are imported
+which a configuration names.
 
 Upstream: scheduler/apis/config/v1/default_plugins.go and the registry in scheduler/framework/plugins/registry.go.
 """

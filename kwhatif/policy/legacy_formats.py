@@ -1,7 +1,7 @@
-"""Formats that kube-scheduler stopped reading with 1.22, and the one door to the room that still does.
+"""Formats that kube-scheduler no longer reads since 1.22, and the lazy import of the room that still does.
 
-``kwhatif.legacy`` holds all that only 1.22 has: Policies and configurations before v1beta2, their translation, and the
-plugins and default plugins that went with them. Nothing imports it; who needs it asks ``legacy()``.
+``kwhatif.legacy`` holds everything that only 1.22 has: Policies and configurations before v1beta2, their translation,
+and the plugins and default plugins that went with them. Nothing imports it but ``legacy()``.
 """
 
 from __future__ import annotations

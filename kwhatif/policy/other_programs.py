@@ -1,4 +1,4 @@
-"""Plugins that have no counterpart here and are known by name: whose they are.
+"""Known plugins without a counterpart here, with the program that has them, for error messages.
 
 Volcano and HAMi have none in a KubeSchedulerConfiguration: the one is a scheduler of its own, the other an extender.
 """
@@ -21,5 +21,5 @@ _PROGRAMS = {
 
 
 def whose(names: Iterable[str]) -> str:
-    """``; YuniKornPlugin is of Apache YuniKorn``, of the plugins that are known; nothing if none is."""
+    """``; YuniKornPlugin is of Apache YuniKorn`` for known plugins, else an empty text."""
     return "".join(f"; {name} is of {_PROGRAMS[name]}" for name in names if name in _PROGRAMS)

@@ -1,6 +1,5 @@
-"""Profiles as values: what a scheduler does, after defaults, ready to be compared, hashed and printed.
-
-Which plugin runs at which extension point, in which order and with which weight.
+"""Profiles as values, after defaults, which can be compared, hashed and printed; and their plugins by extension point,
+in order and with weights.
 
 Upstream: NewFramework, updatePluginList, expandMultiPointPlugins and getValidScoreWeights in
 scheduler/framework/runtime/framework.go, and profile.NewMap; the errors are theirs.
@@ -87,10 +86,10 @@ class PluginSet:
 class Profile:
     """One scheduler.
 
-    ``plugins`` has an entry for every extension point, default plugins merged in but multiPoint not yet
-    expanded (``expand.py``). ``args`` has an entry for every plugin that is enabled and has arguments: one of
-    ``args.py``'s Structs for in-tree plugins, plain JSON for others; read it with ``args_of``.
-    ``percentage_of_nodes_to_score`` is None when the configuration's own number applies.
+    ``plugins`` has an entry for every extension point, default plugins merged in but multiPoint not yet expanded
+    (``expand``). ``args`` has an entry for every plugin that is enabled and has arguments: a Struct for in-tree
+    plugins, plain JSON for others; read it with ``args_of``. ``percentage_of_nodes_to_score`` is None when the
+    configuration's own number applies.
     """
 
     scheduler_name: str
@@ -194,10 +193,10 @@ def expand(profile: Profile, implements: Implements) -> Expanded:
 def without(
     profile: Profile, strangers: Collection[str], implements: Implements, own: Iterable[str]
 ) -> tuple[Profile, dict[str, str]]:
-    """The profile as if it did not name ``strangers``, and who has to do what only they did, by extension point.
+    """The profile without the plugins ``strangers``, and those that replace them, by extension point.
 
-    A queue must be sorted, and somebody must bind: where nobody is left who does, the first of ``own`` (the plugins of
-    a profile that says nothing) that does is enabled.
+    A profile needs a queue sort and a bind plugin: where none is left, the first one of ``own`` (the default plugins)
+    that has the extension point is enabled.
     """
     plugins = {
         point: PluginSet(tuple(ref for ref in found.enabled if ref.name not in strangers), found.disabled)

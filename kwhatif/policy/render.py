@@ -1,9 +1,7 @@
-"""The effective configuration as kube-scheduler prints it with ``--write-config-to``.
+"""A configuration as a document: the effective one, as kube-scheduler prints it with ``--write-config-to``, and any
+format converted to KubeSchedulerConfiguration v1.
 
-Upstream: LogOrWriteConfig in cmd/kube-scheduler/app/options/configfile.go, and sigs.k8s.io/yaml, which sorts
-all keys.
-
-A configuration in any format, written as KubeSchedulerConfiguration v1.
+Upstream: LogOrWriteConfig in cmd/kube-scheduler/app/options/configfile.go, and sigs.k8s.io/yaml, which sorts all keys.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class Plugins(ConfigStruct):
 
 
 class PluginConfig(ConfigStruct):
-    """``args`` is as decoded from YAML until it is known whose it is, then one of ``args.py``'s structs."""
+    """``args`` is as decoded from YAML until its plugin is known, then one of the plugins' Structs."""
 
     name: Text = ""
     args: Any = None

@@ -1,8 +1,8 @@
-"""What kube-scheduler refuses in a completed configuration.
+"""Validation of a completed configuration.
 
-Upstream: scheduler/apis/config/validation/validation.go. Everything wrong is reported, in upstream's order
-and words. Upstream's table has the wrong key for one plugin, whose arguments it never looks at: they are refused only
-when the plugin starts, see ``startup.py``.
+Upstream: scheduler/apis/config/validation/validation.go. Everything wrong is reported, in upstream's order and words.
+Upstream's table has the wrong key for one plugin, whose arguments are therefore validated only when the plugin starts
+(``policy.defaults.start_problems``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""What a scheduler says of a pod: why it found no node, where it bound it, for whom it sent it away.
+"""Redaction of texts that programs write: a scheduler's messages about pods, and cluster-autoscaler's flags and status.
 
-Its own words stay, and counts of nodes; whatever else stands in such a text is a name, and gives way to its pseudonym,
-as it would in the object that it comes from. So what a scheduler says of a redacted cluster is what is redacted here.
+The scheduler's own words stay, and counts of nodes; whatever else is in such a message is a name, and becomes its
+pseudonym, as in the object that it comes from. So the message about a redacted cluster is the redacted message.
 
 Upstream: the reasons of the plugins in pkg/scheduler/framework/plugins, and pkg/scheduler/schedule_one.go.
-
-What cluster-autoscaler's flags and its status tell of names: those of node groups, of labels and of taints.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ _COUNT = re.compile(rf"(?:(?<=\s)|(?<=/)|^)[0-9]{{1,6}}(?=/[0-9]+ nodes | (?:{_W
 
 
 def scheduler_text(value: Any, names: Pseudonyms) -> Any:
-    """A text of a scheduler's. The rule for messages of Events and conditions."""
+    """A scheduler's text. The rule for messages of Events and conditions."""
     if not isinstance(value, str):
         return GONE
     if found := _BOUND.fullmatch(value):
@@ -91,7 +89,7 @@ _NAMED: dict[re.Pattern[str], Callable[[re.Match[str], Pseudonyms], str]] = {
 
 
 def _translate_words(text: str, names: Pseudonyms) -> str:
-    """Each word that no scheduler of ours says gives way; what is in quotes is a name as a whole."""
+    """Each word that no kube-scheduler of a supported minor writes is replaced; text in quotes is a name as a whole."""
     quoted = text.split('"')
     for number, part in enumerate(quoted):
         if number % 2:
@@ -115,7 +113,7 @@ def own_command(container: Mapping[str, Any], names: Pseudonyms) -> dict[str, An
 
 
 def _flag(name: str, text: str, names: Pseudonyms) -> Any:
-    """Numbers, lengths of time, yes and no stay. How groups are found in the cloud goes."""
+    """Numbers, durations and booleans stay. Auto-discovery patterns are removed."""
     if _PLAIN.fullmatch(text):
         return text
     if name == "nodes":
@@ -128,7 +126,7 @@ def _flag(name: str, text: str, names: Pseudonyms) -> Any:
 
 
 def autoscaler_info(info: AutoscalerInfo | None, names: Pseudonyms) -> AutoscalerInfo | None:
-    """The sizes of groups; patterns of their names would tell the names."""
+    """The sizes of groups stay; patterns of their names would reveal the names."""
     if info is None or not info.groups:
         return None
     groups = [structs.replace(group, name=_group(group.name, names)) for group in info.groups]

@@ -1,13 +1,10 @@
 """The rule for each kind of object that a snapshot holds.
 
-What scheduling decodes has rules by its Structs; here are the kinds of which others read more, and what is special.
-
-The rules for what configures the API server: definitions, admission policies, webhooks, service accounts.
-
-Whom they are about stays, under pseudonyms. What they say goes: expressions, messages and schemas are full of names
-that could not be told from words of a language, and a policy that said something else would be worse than none. A
-policy whose expressions went says so (``EXPRESSION_GONE``), so that whatever it would have had a part in is known to
-lack it.
+What scheduling decodes has rules by its Structs; here are the kinds of which admission or controllers read more, and
+exceptions. Objects that configure the API server (definitions, admission policies, webhooks, service accounts) keep
+their selection, under pseudonyms. Their expressions, messages and schemas are removed, since names in them cannot be
+told from words of the language; a policy whose expressions were removed is marked (``EXPRESSION_GONE``), so that every
+answer that it might change says so.
 """
 
 from __future__ import annotations
@@ -173,7 +170,7 @@ ADMISSION_RULES: dict[str, Rule] = {
 
 
 def _pod(value: Any, names: Pseudonyms) -> Any:
-    """The kubelet names a pod that it reads from a file on its node after the node, too."""
+    """The name of a static pod ends in that of its node."""
     kept = rule_of(core.Pod)(value, names)
     if kept is GONE:
         return GONE
@@ -191,7 +188,7 @@ def _is_mirror(metadata: dict[str, Any]) -> bool:
 
 
 def _slice(value: Any, names: Pseudonyms) -> Any:
-    """Drivers have slices of their nodes called after the node and themselves."""
+    """Drivers name the slices of nodes after the node and themselves."""
     kept = rule_of(KINDS["ResourceSlice"])(value, names)
     name, node = (value.get("metadata") or {}).get("name") or "", (value.get("spec") or {}).get("nodeName")
     if node and name.startswith(f"{node}-") and kept is not GONE:

@@ -1,13 +1,11 @@
-"""From names to pseudonyms and, word by word, what kind of name needs what.
+"""From names to pseudonyms, word by word, and in CEL expressions about devices.
 
-Most names are put together from others: a pod's from its owner's, a claim's from a pod's and a volume's, a set of zones
-from zones. So they are taken apart at everything that is no letter or digit, each word is replaced, and what stands
-between the words stays. All of them go through one list of words whose codes are in the order of the words: the names
-are then in the same order, also after they were joined to ``namespace/name``, and a name is in itself what it was.
+Most names are composed of others: a pod's of its owner's, a claim's of a pod's and a volume's. So they are split at
+everything that is no letter or digit, each word is replaced, and the separators stay. All of them go through one list
+of words whose codes are in the order of the words: the names keep their order, also when joined to ``namespace/name``,
+and a name that is part of another one stays part of it.
 
-Expressions about devices in CEL: which of their words are names.
-
-Upstream: dynamic-resource-allocation/cel/compile.go (what an expression knows) and apiserver/pkg/cel/library.
+Upstream: dynamic-resource-allocation/cel/compile.go (the variables of an expression) and apiserver/pkg/cel/library.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ _LOOKS_INSIDE = re.compile(
 
 
 def looks_inside(expression: str) -> bool:
-    """Whether an expression asks for parts of a text."""
+    """Whether an expression takes parts of a text."""
     return _LOOKS_INSIDE.search(expression) is not None
 
 
@@ -120,9 +118,9 @@ def _memoize(work_out: Callable[[Pseudonyms, str], str]) -> Callable[[Pseudonyms
 class Pseudonyms:
     """Pseudonyms by kind of name.
 
-    The first time through, names are only collected, and what comes back is of no use. ``settled`` gives codes to what
-    was collected; once it has found nothing new, what comes back are the pseudonyms. ``looking_inside`` are expressions
-    that ask for parts of a text, of which a pseudonym has others.
+    In the first pass names are only collected, and the returned values are not used. ``settle`` gives codes to what was
+    collected; once it has found nothing new, the returned values are the pseudonyms. ``looking_inside`` are expressions
+    that take parts of a text, which differ in a pseudonym.
     """
 
     def __init__(self, translation: Translation) -> None:
@@ -145,7 +143,7 @@ class Pseudonyms:
 
     @_memoize
     def name(self, raw: str) -> str:
-        """The name of an object or a part of one, a namespace, or any other text that somebody made up."""
+        """The name of an object or a part of one, a namespace, or any other text that a person chose."""
         coded = self._short(self.translation.words, raw, _LONGEST_NAME)
         valid = is_label_key(f"{raw}/x")
         return coded if valid or not is_label_key(f"{coded}/x") else _invalidate(coded)
@@ -196,7 +194,7 @@ class Pseudonyms:
     # --- devices
 
     def pool(self, raw: str) -> str:
-        """A pool of devices. Most are called after a node, so that the order of the others shows among them, too."""
+        """A pool of devices. Most are named after a node, so the order of the others would show among them, too."""
         return self.translation.pools.code(raw) if raw else raw
 
     @_memoize
@@ -219,7 +217,7 @@ class Pseudonyms:
 
     @_memoize
     def expression(self, raw: str) -> str:
-        """An expression in CEL: its texts and the names that are not the language's own."""
+        """An expression in CEL: its texts, and names that are not part of the language."""
         if looks_inside(raw):
             self.looking_inside.add(raw)
         return translate_words(raw, self.free, self.measure)
@@ -301,7 +299,7 @@ class Pseudonyms:
         return WORD.sub(lambda found: _encode_word(words, found[0]), raw)
 
     def _short(self, words: OrderedCodes, raw: str, longest: int = _LONGEST_LABEL) -> str:
-        """As ``_words``, but a name that would become longer than upstream lets it be is taken for a single word."""
+        """As ``_words``, but a name that would exceed upstream's length is replaced as a single word."""
         if raw in words.codes and not WORD.fullmatch(raw):
             return words.codes[raw]
         coded = self._words(words, raw)

@@ -1,14 +1,8 @@
-"""Redacting: every name of a snapshot, of manifests or of a configuration gives way to its pseudonym.
+"""Redaction of a snapshot, of manifests and configurations, and of the lines of a recording.
 
-All are gone through twice: names are collected first, so that those that come together share out the room between
-them, whatever order they are met in.
-
-Manifests and configurations as they stand in their files, to be redacted one by one.
-
-Lines of a recording under pseudonyms, some at a time: those that come later know the names of those before.
-
-Of a whole snapshot the names are known before the first of them gets its pseudonym. Here they come one after the other,
-which costs room between them and nothing else: no pseudonym ever changes.
+There are two passes: names are collected first, so that the codes of new names share the space between existing ones,
+whatever their order in the files. The lines of a recording are redacted as they come, which uses that space less well;
+a pseudonym never changes.
 """
 
 from __future__ import annotations
@@ -53,10 +47,10 @@ _FIELD = re.compile("[a-z]+(?:[A-Z][a-z]+)*")
 def redact(
     snapshot: Snapshot, translation: Translation | None = None, *, warn: Callable[[str], None] | None = None
 ) -> tuple[Snapshot, Translation]:
-    """The snapshot under pseudonyms, and the translation with all that was added to it.
+    """The snapshot under pseudonyms, and the translation with all new names.
 
-    Neither argument is changed. Names that ``translation`` knows get the pseudonyms they have there. ``warn`` is told
-    what may make an answer another one.
+    Neither argument is changed. Names in ``translation`` keep their pseudonyms. ``warn`` is called with whatever may
+    change an answer.
     """
     return _redact_until_settled(lambda names: _snapshot(snapshot, names), translation, warn)
 
@@ -144,7 +138,7 @@ def _plain(obj: msgspec.Struct) -> Plain:
 
 
 def known_version(text: str | None) -> str | None:
-    """The version of a Kubernetes, without what a vendor puts behind it."""
+    """The version of a Kubernetes, without a vendor's suffix."""
     found = _VERSION.match(text or "")
     return found[0] if found else None
 
@@ -215,9 +209,9 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
 
 class LineRedactor:
-    """Redacts the lines of one recording. ``translation`` has every name that was met so far.
+    """Redacts the lines of one recording. ``translation`` has every name so far.
 
-    Each time there are new ones, ``keep`` is called with it before any line is given back that has their pseudonyms.
+    ``keep`` is called with the translation whenever it has new names, before a line with their pseudonyms is returned.
     """
 
     def __init__(self, translation: Translation | None, keep: Callable[[Translation], None]) -> None:
@@ -232,7 +226,7 @@ class LineRedactor:
         return self._names.translation
 
     def lines(self, texts: Sequence[bytes]) -> list[bytes]:
-        """These lines, redacted; those of kinds that are not read are left out. Raises what ``keep`` does."""
+        """These lines, redacted; those of kinds that are not read are left out. Raises what ``keep`` raises."""
         read = [decode_json(text, _Line) for text in texts]
         known, compared = self.translation.size, set(self.translation.numeric)
         while True:

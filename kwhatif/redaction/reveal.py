@@ -1,7 +1,7 @@
-"""Reading an answer back: wherever a pseudonym stands in a text, the name is put in its place.
+"""Replaces pseudonyms in any text by the names they stand for.
 
-A pseudonym looks like nothing else in an answer (``w4711``, ``node-2501``), so that any text will do. Tables are set
-anew, as names are longer or shorter than what stood for them.
+A pseudonym looks like nothing else in an answer (``w4711``, ``node-2501``), so any text will do. The columns of tables
+are aligned again, as names are longer or shorter than their pseudonyms.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def reveal(text: str, translation: Translation, *, shown: Callable[[str], str] =
 
 
 def _revealer(translation: Translation, shown: Callable[[str], str] = str) -> Callable[[str], str]:
-    """What puts names in the place of pseudonyms and leaves all else, spaces too, as it is."""
+    """Replaces pseudonyms and leaves all else, spaces too, as it is."""
     words = _invert(translation.words.codes) | _invert(translation.resources.codes)
     nodes, pools = _invert(translation.nodes.codes), _invert(translation.pools.codes)
     uids = {uid_of(number): uid for uid, number in translation.uids.numbers.items()}
@@ -84,7 +84,7 @@ def _reveal_strings(value: Any, put_back: Callable[[str], str]) -> Any:
 
 
 def _block(lines: list[str], put_back: Callable[[str], str]) -> str:
-    """Lines between two empty ones. What stands in columns there still does when the names are back."""
+    """Lines between two empty ones, whose columns stay aligned."""
     # Lines over a table, such as what it is called, are in no column.
     above = max(range(min(len(lines), _MOST_TITLES + 1)), key=lambda number: len(_columns(lines[number:])))
     title, lines = "".join(map(put_back, lines[:above])), lines[above:]

@@ -1,8 +1,7 @@
-"""Rules: what becomes of a value, by the field it is in. What has no rule, or is not what its rule is about, goes.
+"""Rules by field: a function from a value and the names to the redacted value or ``GONE``; and the rules of metadata,
+labels, selectors, tolerations and node selectors.
 
-A rule takes a value and the names, and gives the value to put in its place or ``GONE``.
-
-What all kinds of objects are made of: metadata, labels, selectors, tolerations and node selectors.
+A value without a rule, or of another type than its rule expects, is removed.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def _is(pattern: re.Pattern[str], value: Any) -> bool:
 
 
 def one_of(*known: str) -> Rule:
-    """A word that upstream defines; any other is replaced, so that it means as little as before."""
+    """A word that upstream defines; any other is replaced, so that it stays as unknown as before."""
     words = frozenset(known)
 
     def rule(value: Any, names: Pseudonyms) -> Any:
@@ -247,7 +246,7 @@ def _drivers_text(value: Any, names: Pseudonyms) -> Any:
 
 
 def _presence(value: Any, names: Pseudonyms) -> Any:
-    """That it is there is all that counts."""
+    """Only its presence counts."""
     return "true"
 
 

@@ -1,6 +1,6 @@
-"""What becomes of the objects and arguments of the plugins of scheduler-plugins: cells, paths of profiles, costs.
+"""Rules for the objects and arguments of scheduler-plugins: cells, paths of profiles, costs.
 
-Names of groups and of workloads stay the same words as in the labels of pods that bear them.
+Names of groups and of workloads get the same pseudonyms as in the labels of pods.
 """
 
 from __future__ import annotations

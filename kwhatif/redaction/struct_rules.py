@@ -1,14 +1,10 @@
-"""Rules made from the Structs that decode objects: by the type of a field, and where that is a text by its name.
+"""Rules made from the Structs that decode objects and configurations: by the type of a field, and for texts by its
+name.
 
-Numbers, quantities and yes or no stay; lists and objects are gone through. Structs of configurations say themselves
-what their texts are (``golang/config_struct.py``). ``_OWN`` has what is treated otherwise than
-its name says, and what manifests may hold that no Struct decodes. A text without a rule fails at once, so that none is
-forgotten.
-
-A scheduler's configuration: labels, resources and profiles have names, too.
-
-Plugins of the tree, of all minors, keep theirs; what others are called is replaced. What becomes of a plugin's
-arguments follows from their Struct.
+Numbers, quantities and booleans stay; lists and objects are redacted element by element. Structs of configurations
+declare the meaning of their texts (``golang/config_struct.py``). ``_OWN`` has exceptions, and fields of manifests that
+no Struct decodes. A text without a rule is an error, so that none is forgotten. Plugins of the tree, of all minors,
+keep their names; other plugins' names are replaced.
 """
 
 from __future__ import annotations
@@ -73,7 +69,7 @@ def _drop_value(value: Any, names: Pseudonyms) -> Any:
 
 
 def _feature(value: Any, names: Pseudonyms) -> Any:
-    """Nodes declare what the gates of their kubelet are called."""
+    """Nodes declare features by the names of gates."""
     return value if value in GATES else GONE
 
 
@@ -167,7 +163,7 @@ BY_NAME: dict[str, Rule] = {
 
 
 def _named_by(rule: Rule) -> dict[str, Rule]:
-    """Of objects that bear the name of something else."""
+    """The rule for objects that are named after something else."""
     return {"metadata": fields(METADATA.rules, name=rule)}
 
 

@@ -1,12 +1,9 @@
-"""The translation: which pseudonym stands for what. It is private, and it is what makes a redacted answer readable.
+"""The translation: which pseudonym stands for which name. It is private, and needed to reveal an answer.
 
+A pseudonym's code is a stem and decimal digits: ``w25``, ``w5``, ``w75``. Codes of one stem are ordered by their
+digits, read as a fraction, and between two fractions there is always another one. So a word that turns up later gets a
+code between those of its neighbours, and no code ever changes. No code ends in 0: nothing would fit between 5 and 50.
 The schema of the file is ``schemas/translation.schema.json``.
-
-Pseudonyms: codes that are in the same order as the words they stand for, and that leave room for words to come.
-
-A code is a stem and decimal digits: ``w25``, ``w5``, ``w75``. Codes of one stem are in the order of their digits, read
-as a fraction, and between two fractions there is always another one. So a word that turns up later gets a code
-between those of its neighbours, and no code ever changes. No code ends in 0: nothing would fit between 5 and 50.
 """
 
 from __future__ import annotations
@@ -62,7 +59,7 @@ class OrderedCodes:
     """Words and their codes, in the same order.
 
     ``kept`` words stay as they are. There is one stem before each of them and one after the last: every code with the
-    stem comes after the kept word before it and before the next. ``codes`` is what was given out so far.
+    stem sorts between its two kept words. ``codes`` are those assigned so far.
     """
 
     kept: Sequence[str]
@@ -75,7 +72,7 @@ class OrderedCodes:
         self._as_they_are = frozenset(self.kept)
 
     def code(self, word: str) -> str:
-        """The code of a word. One that has none yet is put down for ``settle``; until then it is empty."""
+        """The code of a word. One without a code is noted for ``settle``; until then its code is empty."""
         if word in self._as_they_are:
             return word
         found = self.codes.get(word)
@@ -85,7 +82,7 @@ class OrderedCodes:
         return found
 
     def settle(self) -> bool:
-        """Give codes to all words that have asked for one; whether there were any."""
+        """Assign codes to all noted words; returns whether there were any."""
         if not self._wanted:
             return False
         by_gap: dict[int, list[str]] = {}
@@ -103,7 +100,7 @@ class OrderedCodes:
         return bisect_left(self.kept, word)
 
     def _fill(self, stem: str, words: Sequence[str], there: Sequence[str]) -> None:
-        """Codes for sorted new words among sorted old ones: those between the same two share the room."""
+        """Codes for sorted new words among sorted old ones: those between the same two share the space."""
         by_place: dict[int, list[str]] = {}
         for word in words:
             by_place.setdefault(bisect_left(there, word), []).append(word)
@@ -199,13 +196,13 @@ class Translation:
         return copy.deepcopy(self)
 
     def settle(self) -> bool:
-        """Give pseudonyms to all that has asked for one; whether there was any."""
+        """Assign pseudonyms to all noted names; returns whether there were any."""
         settled = [part.settle() for part in (self.words, self.resources, self.nodes, self.pools)]
         return any(settled)
 
 
 def _like(stem: str) -> Meta:
-    """For readers of the schema: the digits come after ``stem``. Which stem it has to be ``Ordered`` knows."""
+    """A pattern for readers of the schema: digits after ``stem``. ``OrderedCodes`` checks the stem itself."""
     return Meta(extra_json_schema={"pattern": f"^{stem}[0-9]*[1-9]$"})
 
 

@@ -1,4 +1,4 @@
-"""Rules for what pods use, and for who makes other replicas and requests of it."""
+"""Rules for usage data, and for autoscalers of pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What redaction leaves as it is: names that Kubernetes gave, not the people who run the cluster.
+"""Names that redaction keeps: those that Kubernetes defines.
 
 Upstream: api/core/v1/well_known_labels.go and well_known_taints.go, api/apps/v1 and api/batch/v1, and the topology keys
 and names of drivers in csi-translation-lib/plugins.

@@ -1,4 +1,4 @@
-"""What a report is made of, before anybody decides what it looks like."""
+"""The elements of a report, independent of its format."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer to what was asked, in a sentence. It comes first, and once more where a terminal is past it."""
+    """The answer in a sentence. It comes first, and is repeated where it has scrolled off the terminal."""
 
     text: str
     good: bool
@@ -88,15 +88,15 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Commands to go on with, one a line, which no line is broken of: they are copied."""
+    """Commands to go on with, one a line. Their lines are never wrapped, so that they can be copied."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of several answers of the same kind, which a terminal may not have room for. Those that are ``urgent`` are
-    left out last.
+    """One of several answers of the same kind, which may be left out on a terminal without room; ``urgent``
+    ones last.
     """
 
     blocks: tuple[Block, ...]
@@ -105,7 +105,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What an answer stands on: ``blocks`` for those who ask for all gaps, ``brief`` for everybody else."""
+    """The fidelity of an answer: ``blocks`` with all gaps, ``brief`` by default."""
 
     blocks: tuple[Block, ...]
     brief: tuple[Block, ...]
@@ -115,7 +115,7 @@ Block = Verdict | Heading | Facts | Lines | Table | Commands | Part | Gaps
 
 
 def flatten_blocks(blocks: Iterable[Block]) -> list[Block]:
-    """The blocks with those of parts in their places, and of gaps what everybody sees."""
+    """The blocks with those of parts in their places, and with brief gaps."""
     return [
         each
         for block in inline_gaps(blocks)
@@ -124,7 +124,7 @@ def flatten_blocks(blocks: Iterable[Block]) -> list[Block]:
 
 
 def inline_gaps(blocks: Iterable[Block], *, whole: bool = False) -> list[Block]:
-    """The blocks with the gaps in their places, all of them if the ``whole`` is asked for."""
+    """The blocks with the gaps in their places, in full if ``whole``."""
     return [
         each
         for block in blocks

@@ -1,8 +1,8 @@
-"""Names come from files that anybody may have written: to a terminal, and to the log of a pipeline, they are but text.
+"""Escaping of names for terminals and for logs of CI pipelines, since any user may have chosen them.
 
-Runners of pipelines read commands in logs: GitHub ``::error::`` at the beginning of a line and ``##[error]``
-anywhere, Azure ``##vso[task.setvariable]``, TeamCity ``##teamcity[buildProblem]``. Each format has its own way to spell
-a character so that it is the same to who reads the format, and no command to who reads the log.
+CI runners read commands in logs: GitHub ``::error::`` at the beginning of a line and ``##[error]`` anywhere, Azure
+``##vso[task.setvariable]``, TeamCity ``##teamcity[buildProblem]``. Each format can spell a character so that readers of
+the format see the same, and the runner sees no command.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Nodes as rows and plugins as columns: those that take a pod with their scores, the others with what is missing.
+"""Tables of nodes by plugins: feasible nodes with their scores, rejected ones with what is missing.
 
-Nodes of which all plugins say the same share a row.
+Nodes with the same verdict of all plugins share a row.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ MOST_REJECTED = 16
 
 
 def nearest(nodes: Sequence[NodeReport]) -> NodeReport | None:
-    """Of the nodes that are out the one where the least is missing."""
+    """The rejected node with the smallest distance."""
     return min((node for node in nodes if not node.feasible), key=distance, default=None)
 
 
 def distance(node: NodeReport) -> tuple[int, float, str]:
-    """How much is missing: so many plugins reject the node, and that share of what the pod asks for is not there.
+    """How far a node is from feasible: the number of plugins that reject it, and the missing share of what the pod
+    requests.
 
-    Of what is not counted, such as a taint, all is missing.
+    Where nothing is counted, as for a taint, the whole is missing.
     """
     short = max((each.short or 1.0 for each in node.blockers), default=0.0)
     return len({each.plugin for each in node.blockers}), short, node.node
 
 
 def missing(nodes: Sequence[NodeReport]) -> str:
-    """What is missing on nodes of which the same is said, with numbers from the least to the most."""
+    """What is missing on nodes with the same verdict, with numbers from the least to the most."""
     told = []
     for place, first in enumerate(nodes[0].blockers):
         texts = [node.blockers[place].detail or node.blockers[place].reason for node in nodes]
@@ -49,7 +50,7 @@ def missing(nodes: Sequence[NodeReport]) -> str:
 
 
 def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False) -> Iterator[Block]:
-    """The nodes that reject a pod, the nearest misses first. ``total``: of so many nodes, where all were looked at."""
+    """The nodes that reject a pod, by distance. ``total``: of so many nodes, where all were evaluated."""
     if not nodes:
         return
     groups = [[node] for node in nodes] if everything else _group_alike(nodes)
@@ -101,7 +102,7 @@ def _in_order(lists: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _group_alike(nodes: Sequence[NodeReport]) -> list[list[NodeReport]]:
-    """Nodes of which the same is said but for numbers; if that makes too many rows, by the same reasons."""
+    """Nodes with the same reasons but for numbers; if that makes too many rows, by the reasons' first words."""
     groups = _group_by_reasons(nodes, lambda node, each: skeleton(_anywhere(each.detail, node.node)))
     return groups if len(groups) <= MOST_REJECTED else _group_by_reasons(nodes, lambda node, each: "")
 
@@ -129,7 +130,7 @@ def _marks(blockers: Sequence[Blocker], plugins: Sequence[str]) -> Iterator[str]
 
 
 def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False) -> Iterator[Block]:
-    """The nodes that would take a pod, the best first, with their scores where these differ."""
+    """The feasible nodes, by rank, with their scores where these differ."""
     if not nodes:
         return
     yield Heading(f"FEASIBLE NODES{share(len(nodes), total)}")
@@ -207,7 +208,7 @@ def share(number: int, total: int | None) -> str:
 
 
 def _anywhere(text: str, node: str) -> str:
-    """What is said of a node so that it may be said of another one."""
+    """A reason without the name of its node, so that it can be compared."""
     return re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-]|\.\w)", "<node>", text) if node in text else text
 
 
@@ -215,7 +216,7 @@ def _anywhere(text: str, node: str) -> str:
 
 
 def describe_victims_of_fix(fix: Fix) -> str:
-    """``shop/a goes to bee-1, shop/b stays pending``, and whoever loses a node on account of these."""
+    """``shop/a goes to bee-1, shop/b stays pending``, and the pods that lose a node on account of these."""
     told = [f"{victim.pod} {_describe_end(victim)}" for victim in fix.victims]
     theirs = {victim.replacement for victim in fix.victims}
     others = [pod for pod in fix.pending if pod not in theirs]

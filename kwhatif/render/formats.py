@@ -1,8 +1,6 @@
-"""Results for programs: JSON and YAML with the same keys in the same order.
+"""Results as JSON and YAML, with the same keys in the same order; and blocks as Markdown, for a pull request or a wiki.
 
-Both are pure ASCII, so that nothing in a name reaches a terminal other than escaped.
-
-Blocks as Markdown, for a pull request or a wiki. No name can break out of its cell.
+JSON and YAML are pure ASCII, so that everything in a name is escaped. No name can leave its cell in Markdown.
 """
 
 from __future__ import annotations
@@ -75,7 +73,7 @@ def _dump_with(value: Any, dumper: type[Any]) -> str:
     import yaml
 
     class Dumper(dumper):  # type: ignore[misc]
-        """What is a command somewhere goes into double quotes, in which every character has another spelling."""
+        """Texts with a CI command go into double quotes, in which every character can be escaped."""
 
         def represent_text(self, text: str) -> Any:
             return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if is_command(text) else None)
@@ -93,7 +91,7 @@ _APART = "&#8203;"
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, on one line, and that links to nothing and mentions no user."""
+    """Text that Markdown shows literally, on one line, without links and mentions."""
     return _LINKS.sub(rf"\g<0>{_APART}", _SPECIAL.sub(r"\\\1", clean(text).translate(_ENTITIES)))
 
 

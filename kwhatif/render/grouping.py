@@ -1,9 +1,8 @@
-"""Long tables, condensed to groups: how many rows are alike, what they have in common, and how far the rest ranges.
+"""Long tables, condensed to groups of similar rows with their common values and ranges; and node names with common
+prefixes and suffixes shortened.
 
-Where hardly any rows are alike in all that is compared, they are counted by less of it, so that what is shown speaks of
-most rows and not of the first few.
-
-Names of nodes on a terminal, without the beginning and the ending that all of them have, which are shown once.
+Where hardly any rows are equal in all compared columns, fewer columns are compared, so that the shown groups cover most
+rows.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _AMOUNT_IN_TEXT = re.compile(r"(?<![\w.=/:-])\d+(?:\.\d+)?(?:m|[KMGTPE]i)?(?![\w
 
 
 def drop_details(blocks: Sequence[Block]) -> list[Block]:
-    """The report without what only those want to know who ask for everything."""
+    """The report without what only ``--all`` shows."""
     return [
         replace(block, texts=block.brief, brief=()) if isinstance(block, Lines) and block.brief else block
         for block in blocks
@@ -94,10 +93,11 @@ def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int
 
 
 def _choose_groups(rows: Sequence[Row], grouping: Grouping, alike: Sequence[int], most: int) -> list[list[Row]]:
-    """Rows that are alike in all the columns ``alike``, or in fewer where the groups shown would tell little otherwise.
+    """Rows that are equal in all the columns ``alike``, or in fewer where the groups shown would cover little
+    otherwise.
 
-    The column that tells most rows apart is the first that is left out. One group of all rows is no answer, and
-    where there is room for one row alone, it is that of rows most alike: a total's cells are longer.
+    The column with the most distinct values is dropped first. A single group of all rows is never chosen, and where
+    there is room for one row alone, it is that of the rows most alike: a total's cells are longer.
     """
     columns = sorted(alike, key=lambda column: len(_group_rows(rows, grouping, [column])))
     groups = finest = _group_rows(rows, grouping, alike)
@@ -128,7 +128,7 @@ def _key(cell: str, pod: bool) -> str:
 
 
 def _common(rows: Sequence[Sequence[str]], column: int, pod: bool) -> str:
-    """One cell for all: what they agree on, from the least to the most, or the first and how many others there are."""
+    """One cell for all rows: the common value, the range, or the first value and how many others there are."""
     cells = list(dict.fromkeys(row[column] for row in rows))
     if len(cells) == 1:
         return cells[0]
@@ -149,12 +149,12 @@ def _span(amounts: Sequence[str]) -> str:
 
 
 def skeleton(text: str) -> str:
-    """What a sentence says, whatever its amounts."""
+    """A sentence without its amounts, for comparison."""
     return _AMOUNT_IN_TEXT.sub("0", text)
 
 
 def format_range(texts: Sequence[str]) -> str:
-    """What sentences say that differ in amounts alone, these from the least to the most; else nothing."""
+    """Sentences that differ in amounts alone as one, with ranges; otherwise an empty text."""
     first, *rest = dict.fromkeys(texts)
     if any(skeleton(other) != skeleton(first) for other in rest):
         return ""
@@ -216,7 +216,7 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _names(cell: str) -> tuple[str, list[str], str]:
-    """What stands before names of nodes, these, and what stands behind them."""
+    """The common prefix of node names, the names, and the common suffix."""
     before, names, behind = _SEVERAL.fullmatch(cell.replace("\n", " ")).groups("")  # type: ignore[union-attr]
     told = [name for name in names.split(", ") if name not in _NO_NAMES and not re.search(r"[\s<>*]", name)]
     return before, told, behind
@@ -229,7 +229,7 @@ def _ending(names: set[str]) -> str:
 
 
 def _beginning(names: set[str]) -> str:
-    """Whole parts of a name, of which something is left of each."""
+    """The common prefix in whole parts of a name, which leaves something of each."""
     common = ""
     if len(names) > 1:
         alike = takewhile(lambda letters: letters[0] == letters[1], zip(min(names), max(names), strict=False))

@@ -1,4 +1,4 @@
-"""How a result is shown on a page: a value that stands beside the text of its command."""
+"""The HTML page of a result, as a value beside the text of its command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def answer_by_outcome(good: str = "good", bad: str = "bad") -> Callable[[Any], P
 
 @dataclass(frozen=True)
 class PodOutcomes:
-    """What became of pods: all that were tried, what is made ``again`` in whose place, and who is ``kept`` and why."""
+    """Outcomes of pods: all that were tried, replacements (``again``), and pods that stay (``kept``) with the
+    reason.
+    """
 
     placements: Sequence[Placement] = ()
     again: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +36,7 @@ class PodOutcomes:
 
 
 def follow_replacements(again: Mapping[str, str]) -> dict[str, str]:
-    """Pod -> the last that is made in its place, where replacements are evicted and made again in turn.
+    """Pod -> the last one of its chain of replacements.
 
     Pods that come back by their own name are left out: those have moved.
     """

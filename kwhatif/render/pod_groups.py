@@ -1,4 +1,4 @@
-"""Groups of pods as tables: what became of each, and of those that do not run what each domain lacks."""
+"""Pod groups as tables: the outcome of each, and what each domain lacks for those that do not run."""
 
 from __future__ import annotations
 

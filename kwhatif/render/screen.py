@@ -1,4 +1,4 @@
-"""What a report is drawn on: a terminal of some width that may show colours, or a file, where no line is broken."""
+"""The medium of a report: a terminal of some width that may show colours, or a file, where no line is broken."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ class Screen:
         return [[line for band in bands for line in _band_of(row, band)] or [""] for row in cells]
 
     def _bands(self, rows: Sequence[Sequence[str]]) -> _Bands:
-        """Column and width of what stands side by side; further bands are set in by two.
+        """Column and width of what stands side by side; further bands are indented by two.
 
-        Of all ways to do that the one that takes fewest lines.
+        Of all possible layouts the one with the fewest lines.
         """
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         if self.width is None:
@@ -101,7 +101,7 @@ class Screen:
     def _layouts(self, widths: Sequence[int], words: Sequence[int]) -> Iterator[_Bands]:
         """All ways to set columns: one without room is wrapped if its words have some, or begins a band.
 
-        A column may also be narrowed for the sake of those behind it.
+        A column may also be narrowed to make room for those after it.
         """
 
         def extend_layout(i: int, bands: _Bands, used: int) -> Iterator[_Bands]:
@@ -142,7 +142,7 @@ def _fold_cell(text: str, width: int) -> list[str]:
 
 
 def _band_of(row: Sequence[str], band: Sequence[tuple[int, int]]) -> list[str]:
-    """The lines of a band in one row; none if nothing stands in it."""
+    """The lines of a band in one row; none if all its cells are empty."""
     margin = "  " if band[0][0] else ""
     if all(row[i] in (NOTHING if margin else ("",)) for i, _ in band):
         return []

@@ -1,7 +1,4 @@
-"""What an answer stands on, in a few lines.
-
-What autoscalers add, in words: nodes, the groups that grow, the cost, and why no node comes for others.
-"""
+"""Sections that many reports have: the fidelity of the answer, edits, and what autoscalers add."""
 
 from __future__ import annotations
 
@@ -22,8 +19,8 @@ def verdict_of(outcome: Outcome) -> Verdict:
 def fidelity_blocks(fidelity: Fidelity, unknown: Collection[str] = ()) -> list[Block]:
     """The rules and the snapshot, then the gaps.
 
-    Those that a verdict names as ``unknown`` are not said again. What snapshots lack that kubectl has printed, and what
-    touches no pod that was asked about, is one line, but for those who ask for all gaps.
+    Those that a verdict names as ``unknown`` are not repeated. Kinds that kubectl's dumps usually lack, and gaps that
+    concern none of the pods asked about, are one line, unless all gaps are requested.
     """
     lines = (describe_fidelity(fidelity), *describe_edits(fidelity.edits))
     listed = [f"* {gap} [{format_some(gap.pods)}]" for gap in fidelity.touching]
@@ -66,12 +63,12 @@ _FEW = 2
 
 
 def _is_usual(what: str) -> bool:
-    """Whether a gap is one that any snapshot has that kubectl has printed."""
+    """Whether it is a gap of every snapshot that kubectl has printed."""
     return what.startswith(_MISSING) and _DECISIVE.isdisjoint(what.removeprefix(_MISSING).split(", "))
 
 
 def _describe_others(fidelity: Fidelity, told: Collection[str]) -> str:
-    """The gaps that are not told one by one, on one line: the kinds that a snapshot lacks, and what touches no pod."""
+    """The gaps without a line of their own, on one line: kinds that a snapshot lacks, and gaps that concern no pod."""
     gaps = [gap.what for gap in fidelity.gaps if gap.what not in told]
     missing = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
     kinds = list(dict.fromkeys(kind for several in missing for kind in several.split(", ")))
@@ -121,7 +118,7 @@ def describe_scale_up(found: ScaleUp | None) -> str:
 
 
 def chance_blocks(chance: Chance | None, listed: str = "nodes and pods are listed") -> Iterator[Block]:
-    """What another order, in which something is ``listed``, would have led to, if anything else."""
+    """The results of another order, in which something is ``listed``, if they differ."""
     if chance is None or not (chance.plans or chance.pods):
         return
     texts = [f"the plan may be {'; or '.join(chance.plans)}"] if chance.plans else []

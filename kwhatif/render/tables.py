@@ -1,4 +1,4 @@
-"""Blocks as text: columns as kubectl prints them, without borders; on a terminal as wide as that, else as they are."""
+"""Blocks as text: columns as kubectl prints them, without borders, fitted to the terminal if there is one."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ PLAIN = Screen()
 
 
 def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool = True, wide: bool = False) -> str:
-    """The report, ending in a newline; ``everything`` leaves no row out, however many there are.
+    """The report, ending in a newline; ``everything`` leaves no row out.
 
-    A terminal without room shortens names of nodes, where all begin or end alike, and does without some columns, but
-    for ``wide``.
+    A terminal without room shortens the common parts of node names, and drops some columns, unless ``wide``.
     """
     terminal, parts = screen.width is not None, put_verdict_first(inline_gaps(blocks))
     if terminal and not everything:
@@ -109,7 +108,7 @@ def _lines(blocks: Sequence[Block], screen: Screen) -> list[str]:
 
 
 def _repeat_verdict(blocks: Sequence[Block], screen: Screen) -> list[str]:
-    """What ends a report that is longer than what is seen at once."""
+    """The end of a report that is longer than a screen."""
     return [line for block in blocks if isinstance(block, Verdict) for line in ("", *_render_block(block, screen))]
 
 
@@ -160,7 +159,7 @@ def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
 
 
 def _fitting(table: Table, screen: Screen) -> Table:
-    """The table without columns in which nothing stands, and without spare ones as far as that saves lines."""
+    """The table without empty columns, and without spare ones as far as that saves lines."""
     table = _select_columns(table, [i for i in range(len(table.headers)) if not i or _tells(table, i)])
     if not table.spare or _width([table.headers, *table.rows]) <= screen.columns:
         return table
@@ -175,7 +174,7 @@ def _fitting(table: Table, screen: Screen) -> Table:
 
 
 def _tells(table: Table, column: int) -> bool:
-    """Whether anything stands there."""
+    """Whether any cell is not empty."""
     return any(row[column] not in NOTHING for row in table.rows)
 
 

@@ -1,4 +1,4 @@
-"""What decided between nodes that are equally good, in words."""
+"""Which rule decided between equally good nodes, in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def choice_of(placement: Placement, minor: str) -> str:
 
 
 def choice_lines(placements: Sequence[Placement], minor: str) -> Iterator[str]:
-    """How to read the ties of several placements."""
+    """A legend for the ties of several placements."""
     choices = {placement.choice for placement in placements}
     if "heap" in choices:
         yield f"Ties: of equal nodes each time the one that {minor} takes."

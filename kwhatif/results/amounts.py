@@ -16,7 +16,7 @@ _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 def format_amount(resource: str, amount: int) -> str:
     """An amount of a resource: cpu in cores or millicores, bytes with a binary suffix, all else as a number.
 
-    Of a hundred cores nobody wants to know millicores.
+    Large amounts of cpu are rounded to cores.
     """
     sign, size = ("-", -amount) if amount < 0 else ("", amount)
     if resource == "cpu" and size >= _CORES_ALONE:

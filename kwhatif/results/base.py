@@ -1,7 +1,4 @@
-"""The parts that results of several questions share: what a value is, and what an answer stands on.
-
-The cluster an answer is about, node by node and pod by pod, for those who draw it.
-"""
+"""What results of several questions share: the base class, fidelity and gaps, and the map of a cluster."""
 
 from __future__ import annotations
 
@@ -159,7 +156,9 @@ class Result(ResultStruct, frozen=True, kw_only=True):
         return tuple(found for found in (getattr(self, "fidelity", None),) if found is not None)
 
     def with_refusals(self, **refused: Sequence[Any]) -> Self:
-        """The answer with the ``refusals`` of the API server and what controllers ``failed`` to make, if it tells."""
+        """The answer with the API server's ``refusals`` and the pods that controllers ``failed`` to make, if it has
+        these fields.
+        """
         return self
 
     def with_context(self, **known: Any) -> Self:
@@ -200,7 +199,7 @@ class Result(ResultStruct, frozen=True, kw_only=True):
         return found
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """What the answer is mostly about as rows of plain values: pods, nodes, differences or findings."""
+        """The main rows of the answer as plain values: pods, nodes, differences or findings."""
         rows: list[dict[str, Any]] = msgspec.to_builtins(list(getattr(self, self.rows)))
         return rows
 

@@ -1,4 +1,4 @@
-"""What differs between two ways to schedule the same pods."""
+"""The difference between two runs over the same pods."""
 
 from __future__ import annotations
 

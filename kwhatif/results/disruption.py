@@ -1,7 +1,4 @@
-"""What happens when nodes, zones or pools are gone.
-
-What draining nodes would do.
-"""
+"""Results of outages and of drains."""
 
 from __future__ import annotations
 
@@ -126,11 +123,11 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
 
     @property
     def badness(self) -> tuple[int, ...]:
-        """What tells the worse of two, the most important first."""
+        """The sort key by severity, the most important part first."""
         return (self.stuck, self.lost, self.down, self.quorums_lost, len(self.budgets), self.evicted, self.pods)
 
     def breaks(self, required: Sequence[Requirement]) -> tuple[Requirement, ...]:
-        """Which of these requirements it does not meet."""
+        """The requirements that it violates."""
         return tuple(each for each in required if _BROKEN[each](self))
 
 

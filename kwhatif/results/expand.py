@@ -1,4 +1,4 @@
-"""What manifests become."""
+"""The pods that manifests become."""
 
 from __future__ import annotations
 

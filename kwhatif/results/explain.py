@@ -1,4 +1,4 @@
-"""Why pods go where they go."""
+"""Explanations of pods and workloads."""
 
 from __future__ import annotations
 

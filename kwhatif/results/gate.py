@@ -1,4 +1,4 @@
-"""What the gate says of a change: a verdict, what the rules found, and what they looked at."""
+"""The gate's verdict on a change: findings, exemptions, and the outcome of each rule."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Change(ResultStruct, frozen=True, kw_only=True):
 
 
 def describe_findings(errors: int, warnings: int, exempted: int, placements: Sequence[Placement]) -> str:
-    """``2 errors, 1 warning, 1 exempted``; where there are none, also how many pods find no node all the same."""
+    """``2 errors, 1 warning, 1 exempted``; without findings also how many pods find no node."""
     parts = [format_count(errors, "error")] if errors else []
     parts += [format_count(warnings, "warning")] if warnings else []
     parts += [f"{exempted} exempted"] if exempted else []

@@ -1,4 +1,4 @@
-"""What became of groups of pods that are scheduled together."""
+"""Outcomes of pods that are scheduled as groups."""
 
 from __future__ import annotations
 

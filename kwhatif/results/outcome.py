@@ -1,7 +1,6 @@
-"""How a question leaves the cluster: the one source of the exit code, the verdict and the banner of an answer.
+"""The outcome of a simulation, which is the one source of an answer's exit code, verdict and banner.
 
-Every answer that leaves a cluster behind has an ``Outcome``. It is made in one place,
-``simulation/placement/conclusion.py``.
+It is made in one place, ``simulation/placement/conclusion.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Where pods go: placements, victims, the story over time, refusals and rollouts.
-
-What autoscalers add while pods are without a node: nodes, whose they are, what they cost, and whom nobody helps.
-"""
+"""Placements of pods, victims, the timeline, refusals, rollouts, and the nodes that autoscalers add."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a snapshot."""
+"""Findings about a snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How managed services and controllers replace the nodes of a pool: plans as values, a file for all their defaults.
+"""Replacement of a pool's nodes by managed services and controllers: plans as values, and a file of all defaults.
 
-Nothing here knows of clusters or schedulers.
+Nothing here depends on clusters or schedulers.
 """

@@ -1,4 +1,4 @@
-"""A plan to replace the nodes of a pool: how many at a time, how long a drain may take, and what happens then."""
+"""A plan for the replacement of a pool's nodes: surge, parallel drains, timeouts and their consequence."""
 
 from __future__ import annotations
 

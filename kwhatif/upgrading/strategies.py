@@ -1,18 +1,18 @@
-"""The strategies by name, with the defaults that their documents and sources give.
+"""Replacement strategies by name, with the defaults of their documentation and sources.
 
-GKE: https://cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (surge 1, an hour for
-budgets and grace periods, soak of an hour), .../docs/reference/rest/v1/UpgradeSettings.
-EKS: https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html (phases, two nodes a zone, one
-at a time, 15 minutes, a minute of soak, nodes in random order).
-AKS: https://learn.microsoft.com/azure/aks/upgrade-aks-node-pools-rolling, and AgentPoolUpgradeSettings of its API
-(maxSurge 10% rounded up, maxUnavailable 0, drainTimeoutInMinutes 30, nodeSoakDurationInMinutes 0).
-Cluster API: https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment, drainRetryInterval of
-internal/controllers/machine/machine_controller.go (20 s).
-Karpenter: https://karpenter.sh/docs/concepts/disruption, evictionQueueMaxDelay of
-pkg/controllers/node/termination/terminator/eviction.go (each pod after 100 ms, then twice as long up to 10 s).
+GKE: https://cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (surge 1, an hour for budgets
+and grace periods, soak of an hour), .../docs/reference/rest/v1/UpgradeSettings. EKS:
+https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html (phases, two nodes a zone, one at a
+time, 15 minutes, a minute of soak, nodes in random order). AKS:
+https://learn.microsoft.com/azure/aks/upgrade-aks-node-pools-rolling, and AgentPoolUpgradeSettings of its API (maxSurge
+10% rounded up, maxUnavailable 0, drainTimeoutInMinutes 30, nodeSoakDurationInMinutes 0). Cluster API:
+https://cluster-api.sigs.k8s.io/developer/core/controllers/machine-deployment, drainRetryInterval of
+internal/controllers/machine/machine_controller.go (20 s). Karpenter: https://karpenter.sh/docs/concepts/disruption,
+evictionQueueMaxDelay of pkg/controllers/node/termination/terminator/eviction.go (each pod after 100 ms, then twice as
+long up to 10 s).
 
-How often GKE, EKS and AKS ask a budget again is written nowhere: every 5 s is assumed, as kubectl drain does it
-(k8s.io/kubectl/pkg/drain/drain.go).
+How often GKE, EKS and AKS retry an eviction that a budget refuses is documented nowhere: every 5 s is assumed, as
+kubectl drain does it (k8s.io/kubectl/pkg/drain/drain.go).
 """
 
 from __future__ import annotations

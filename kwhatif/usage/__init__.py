@@ -1,1 +1,3 @@
-"""What containers really used: samples of CPU and memory from monitoring, read as streams and kept as distributions."""
+"""Measured usage of containers: samples of CPU and memory from monitoring, read as streams and kept as
+distributions.
+"""

@@ -1,4 +1,4 @@
-"""All that is known of what containers used, by workload, and what was wrong with the samples, in numbers."""
+"""Usage by workload, container and resource, and counts of the samples that were dropped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class KnownPod:
-    """Whose pod it is, and its containers. ``present``: it is in the cluster now, and not only its workload."""
+    """A pod's workload and containers. ``present``: the pod is in the cluster now, and not only its workload."""
 
     workload: str
     containers: tuple[str, ...]
@@ -32,9 +32,9 @@ Directory = Callable[[str, str], KnownPod | None]
 
 @dataclass
 class Complaints:
-    """What was wrong with samples: how many were left out, and why.
+    """Dropped samples: how many, and why.
 
-    ``pods`` are all pods that were named, ``strangers`` those of which the cluster knows nothing.
+    ``pods`` are all pods that occurred, ``strangers`` those that the cluster does not know.
     """
 
     samples: int = 0
@@ -77,8 +77,7 @@ class UsageBook:
     ) -> None:
         """Samples of one container: seconds, and millicores or bytes, float64[n] each.
 
-        Without ``times`` they are of the moment at which somebody looked. A container without a name is the pod's only
-        one.
+        Without ``times`` they are of the time of the reading. A container without a name is the pod's only one.
         """
         told = self.complaints
         told.series += 1
@@ -123,7 +122,7 @@ class UsageBook:
     def _sound(
         self, times: FloatArray | None, values: FloatArray, series: tuple[str, str, str, str]
     ) -> tuple[FloatArray | None, FloatArray]:
-        """The samples without those that mean nothing, that were there before, or that are too old."""
+        """The samples without those that are invalid, duplicates, or too old."""
         told = self.complaints
         finite = np.isfinite(values)
         wrong = int(len(values) - np.count_nonzero(finite))
@@ -153,16 +152,16 @@ class UsageBook:
     # --- what is known
 
     def of(self, workload: str, container: str, resource: str) -> Histogram | None:
-        """The distribution of one container's use of a resource, if anybody knows."""
+        """The distribution of one container's use of a resource, None if it is unknown."""
         return self.histograms.get((workload, container, resource))
 
     @property
     def matched_pods(self) -> int:
-        """How many of the pods that were named the cluster knows."""
+        """How many of the pods that occurred the cluster knows."""
         return len(self.complaints.pods) - len(self.complaints.strangers)
 
     def together(self, pods: Iterable[str], resource: str, percent: float) -> int | None:
-        """What these pods used together for so many percent of the time, in millicores or bytes, if anybody knows."""
+        """The percentile of what these pods used together, in millicores or bytes, None if it is unknown."""
         sums = self.timeline.together(pods, resource)
         if not len(sums):
             return None

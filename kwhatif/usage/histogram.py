@@ -1,4 +1,6 @@
-"""How often a container used how much: exact counts in bins of fixed width, however many samples there are."""
+"""Histogram of a container's usage: exact counts in bins of fixed width, of bounded size however many samples there
+are.
+"""
 
 from __future__ import annotations
 

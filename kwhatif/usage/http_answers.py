@@ -1,6 +1,6 @@
-"""Answers of servers over HTTP, read piece by piece and to a limit.
+"""Answers of HTTP servers, read in pieces and up to a limit.
 
-Redirects are not followed: a token must not go elsewhere.
+Redirects are not followed: a token must not be sent elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIECE = 1024 * 1024
 
 
 def opener() -> urllib.request.OpenerDirector:
-    """Opens what is asked for and nothing else."""
+    """An opener that follows no redirects."""
 
     class Stay(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""How busy nodes are, for plugins that score by it: what load-watcher serves, or what metrics.k8s.io lists.
+"""Utilization of nodes, for plugins that score by it: from load-watcher, or computed from metrics.k8s.io.
 
 Upstream: pkg/watcher/watcher.go and pkg/watcher/internal/metricsprovider/k8s.go of paypal/load-watcher.
 """
@@ -45,10 +45,10 @@ class _NodeUsage(msgspec.Struct):
 
 
 def read_node_load(source: str, nodes: Sequence[Node]) -> tuple[WatcherMetrics, str]:
-    """The load in a file, on standard input (``-``) or that a load-watcher at a URL serves, and a sentence about it.
+    """The load in a file, on standard input (``-``) or from a load-watcher at a URL, and a sentence about it.
 
-    Use that metrics.k8s.io lists becomes a share of the capacity of ``nodes``, as load-watcher makes one of it. Raises
-    InputError with the place of what is wrong, ClusterError where the server cannot be asked.
+    Usage from metrics.k8s.io becomes a share of the capacity of ``nodes``, as load-watcher computes it. Raises
+    InputError with the place of what is wrong, ClusterError where the server cannot be reached.
     """
     documents = read_documents(_text_of(source))
     used: list[tuple[_NodeUsage, int]] = []
@@ -127,7 +127,7 @@ def _usage_of(value: object) -> tuple[_NodeUsage, int]:
 def _work_out_load(
     used: Sequence[tuple[_NodeUsage, int]], source: str, nodes: Sequence[Node]
 ) -> tuple[WatcherMetrics, str]:
-    """Latest figures in percent of the capacity; of a node that is not there, none can be worked out."""
+    """Latest figures in percent of the capacity; nodes that do not exist are left out."""
     capacities = {node.name: node.status.capacity or {} for node in nodes}
     found: dict[str, NodeMetrics] = {}
     for each, _ in used:

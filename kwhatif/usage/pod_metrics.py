@@ -1,4 +1,4 @@
-"""What metrics.k8s.io says: ``PodMetrics``, one sample of each container.
+"""``PodMetrics`` of metrics.k8s.io: one sample of each container.
 
 Upstream: staging/src/k8s.io/metrics/pkg/apis/metrics/v1beta1/types.go.
 """
@@ -35,7 +35,7 @@ class _PodMetrics(msgspec.Struct):
 
 
 def add_pod_metrics(value: Mapping[str, Any], book: UsageBook, namespace: str) -> None:
-    """Add the samples of one object; without a namespace it is of this one. Raises InputError with the place."""
+    """Add the samples of one object; ``namespace`` is its default. Raises InputError with the place."""
     found = convert(value, _PodMetrics)
     times = None
     if found.timestamp:

@@ -117,10 +117,10 @@ def _add(labels: dict[str, str], times: FloatArray, values: FloatArray, book: Us
 
 
 def _meaning(labels: dict[str, Any], values: FloatArray) -> tuple[str, bool]:
-    """The resource that a series is of, and whether it counts seconds instead of saying cores.
+    """The resource of a series, and whether it counts seconds instead of cores.
 
     A recording rule has the metric's name within its own (``namespace:container_cpu_usage_seconds_total:sum_rate``).
-    Prometheus takes the name away from what it has worked out: then the size tells.
+    Prometheus drops the name of computed series: then the size of the values decides.
     """
     name = labels.get("__name__", "")
     if name == CPU:
@@ -138,7 +138,7 @@ def _meaning(labels: dict[str, Any], values: FloatArray) -> tuple[str, bool]:
 def rates(times: FloatArray, values: FloatArray, book: UsageBook) -> tuple[FloatArray, FloatArray]:
     """Cores between each two samples of a counter of seconds; float64[n - 1] each, or fewer.
 
-    A counter that is lower than before began anew, as Prometheus' ``rate`` has it: all that it shows has come since.
+    A counter that decreases was reset, as for Prometheus' ``rate``: its whole value counts.
     """
     sound = np.isfinite(values) & (values >= 0)
     book.complaints.not_a_number += int(np.count_nonzero(~np.isfinite(values)))

@@ -1,4 +1,4 @@
-"""Asks a Prometheus for what containers used: ranges of both metrics, by namespace and by stretches of time."""
+"""Queries a Prometheus for container usage: ranges of both metrics, by namespace and in pieces of time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TRANSIENT = frozenset({429, 502, 503, 504})
 
 @dataclass(frozen=True)
 class PrometheusServer:
-    """Where a Prometheus is, and how it is asked. ``step`` and ``window`` are in seconds, ``end`` is a Unix time.
+    """A Prometheus server and the query. ``step`` and ``window`` are in seconds, ``end`` is a Unix time.
 
     A rate is that of the last ``rate`` seconds; samples of CPU are ``step`` apart. ``timeout`` is for each answer.
     """
@@ -48,7 +48,7 @@ class PrometheusServer:
             raise UsageError(f"--prometheus {self.url}: expected a URL that begins with http:// or https://")
 
     def read(self, namespaces: Sequence[str], book: UsageBook) -> None:
-        """Add the usage of these namespaces. Raises ClusterError where the server cannot be asked."""
+        """Add the usage of these namespaces. Raises ClusterError where the server cannot be reached."""
         for query, start, stop in track(list(self._ranges(namespaces)), "Asking Prometheus", "ranges"):
             ask = {"query": query, "start": f"{start:.3f}", "end": f"{stop:.3f}", "step": str(self.step)}
             self._ask_with_retries(ask, book)
@@ -98,7 +98,7 @@ class PrometheusServer:
 
 
 class _Transient(Exception):
-    """May be over when one asks again."""
+    """An error that may be gone on a retry."""
 
 
 def read_token(path: str) -> str:

@@ -1,4 +1,4 @@
-"""Usage from files, each recognised by what it holds: Prometheus' answers, ``kubectl top``, metrics and VPA objects."""
+"""Usage from files, recognised by their content: Prometheus' answers, ``kubectl top``, metrics and VPA objects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEAD = 64 * 1024
 
 @dataclass
 class UsageInputs:
-    """What files say: samples in a ``book``, recommendations beside them. ``sorts`` says what was recognised."""
+    """The content of files: samples in a ``book``, and recommendations. ``sorts`` are the recognised formats."""
 
     book: UsageBook
     recommendations: Recommendations = field(default_factory=Recommendations)
@@ -42,7 +42,7 @@ class UsageInputs:
 
 
 def read_usage(paths: Sequence[str], into: UsageInputs, namespace: str = "default") -> None:
-    """Read files, directories and standard input; objects without a namespace are of this one. Raises InputError."""
+    """Read files, directories and standard input; ``namespace`` is that of objects without one. Raises InputError."""
     for path in chain.from_iterable(map(_files, paths)):
         report_start(f"Reading usage of {display_path(path)}")
         try:

@@ -1,4 +1,4 @@
-"""What VerticalPodAutoscalers recommend, and what their policies allow.
+"""Recommendations and resource policies of VerticalPodAutoscalers.
 
 Upstream: vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1/types.go.
 """
@@ -28,7 +28,7 @@ class _Target(_Base):
 
 
 class ContainerPolicy(_Base):
-    """What a recommendation for a container may be; ``*`` is every container that has no policy of its own."""
+    """Bounds of a recommendation for a container; ``*`` is every container that has no policy of its own."""
 
     container_name: str = EVERY_CONTAINER
     mode: str | None = None
@@ -39,7 +39,7 @@ class ContainerPolicy(_Base):
 
 
 class Recommended(_Base):
-    """What is recommended for a container, and between which bounds it may stay as it is."""
+    """The recommendation for a container, and the bounds within which its requests may stay."""
 
     container_name: str = ""
     target: ResourceList | None = None
@@ -77,13 +77,13 @@ class _VerticalPodAutoscaler(_Base):
 
 @dataclass
 class Recommendations:
-    """By workload (``Kind/namespace/name``): what is recommended for each container, and which policies hold."""
+    """By workload (``Kind/namespace/name``): the recommendation for each container, and the policies."""
 
     targets: dict[str, dict[str, Recommended]] = field(default_factory=dict)
     policies: dict[str, dict[str, ContainerPolicy]] = field(default_factory=dict)
 
     def add(self, value: Mapping[str, Any], namespace: str) -> None:
-        """One VerticalPodAutoscaler; without a namespace it is of this one. Raises InputError with the place."""
+        """One VerticalPodAutoscaler; ``namespace`` is its default. Raises InputError with the place."""
         found = convert(value, _VerticalPodAutoscaler)
         target = found.spec.target_ref
         if not target.kind or not target.name:
@@ -105,5 +105,5 @@ class Recommendations:
         return policies.get(container) or policies.get(EVERY_CONTAINER)
 
     def target_of(self, workload: str, container: str) -> Recommended | None:
-        """What is recommended for a container, if anything."""
+        """The recommendation for a container, None if there is none."""
         return self.targets.get(workload, {}).get(container)

@@ -1,4 +1,4 @@
-"""What pods used at the same times, to add up by node: sums of what happened together, not sums of peaks."""
+"""Simultaneous usage of pods over time, so that a node's sum is one of simultaneous values and not of peaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes minors, feature gates, and everything that differs by version, as tables by area (``rules/``).
+"""Kubernetes minors, feature gates, and all behaviour that differs by version, as tables by area (``rules/``).
 
 Nothing else compares versions: code asks ``features.X``. docs/versions.md is these tables in words.
 """

@@ -1,6 +1,6 @@
-"""Kubernetes' feature gates as data: since which minor each has been known, how ripe it is, and its default.
+"""Kubernetes' feature gates as data: for each its stages, since which minor, and its default.
 
-Facts from pkg/features/kube_features.go of Kubernetes 1.29 to 1.36 and the gates that its libraries add (apiserver,
+From pkg/features/kube_features.go of Kubernetes 1.29 to 1.36 and the gates that its libraries add (apiserver,
 apiextensions-apiserver, client-go, component-base).
 """
 

@@ -1,4 +1,4 @@
-"""Feature gates: what they are by default, and what kube-scheduler makes of those that are set.
+"""Feature gates: their defaults, and kube-scheduler's checks of those that are set.
 
 Upstream: component-base/featuregate/feature_gate.go.
 """
@@ -15,7 +15,7 @@ from kwhatif.versions.gate_stages import DEPENDENCIES, GATES
 from kwhatif.versions.minors import SUPPORTED_MINORS, number_of
 
 _CHECKED_SINCE = "1.35"
-"""The minor since which kube-scheduler checks that the gates which one needs are on."""
+"""The minor since which kube-scheduler checks the dependencies between gates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Kubernetes minors: which are supported, and which one a version is of."""
+"""Kubernetes minors: which are supported, and the minor of a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule that differs by Kubernetes version, and the words in which the tables write it down."""
+"""A rule that differs by Kubernetes version, and the functions by which the tables declare one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ AREAS = frozenset(
 class VersionRule:
     """A gate, or a behaviour that holds ``since`` one minor and ``until`` before another.
 
-    ``whose`` are the plugins that it bears on, or one of ``AREAS``; ``source`` is below pkg/scheduler, unless it
-    begins otherwise.
+    ``whose`` are the plugins that it concerns, or one of ``AREAS``; ``source`` is below pkg/scheduler, unless it begins
+    otherwise.
     """
 
     whose: tuple[str, ...]
@@ -40,7 +40,7 @@ class VersionRule:
 
 
 class RuleGroup:
-    """Writes down rules about the same plugins, or in the same area.
+    """Declares rules of the same plugins, or in the same area.
 
     Sources without a slash are in ``folder``. To a type checker, a rule is the bool that it is in ``Features``.
     """

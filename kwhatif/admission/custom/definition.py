@@ -1,10 +1,8 @@
-"""Which definition serves a kind, and how a custom resource is read by it.
+"""CustomResourceDefinitions: which one serves a kind, how a custom resource is pruned and defaulted by its schema, and
+the field paths that definitions write, such as ``.spec.items['a.b']``.
 
-Upstream: apiextensions-apiserver/pkg/apiserver (customresource_handler.go, schema/pruning, schema/defaulting).
-
-Paths to fields of custom resources, as definitions write them: ``.spec.items['a.b']``.
-
-Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go (ValidFieldPath).
+Upstream: apiextensions-apiserver/pkg/apiserver (customresource_handler.go, schema/pruning, schema/defaulting), and for
+paths schema/cel/validation.go (ValidFieldPath).
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from kwhatif.api.field_types import ApiResource, FieldType, Types
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
 _AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com", "projectcalico.org")
-"""Ends of groups that other servers often serve, of which the definitions say nothing."""
+"""Suffixes of API groups that aggregated API servers often serve, so that no definition mentions them."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Definition:
 
     @property
     def judges_changes(self) -> bool:
-        """Whether one of its rules compares an object with what it was."""
+        """Whether one of its rules compares an object with its old version (a transition rule)."""
         return b"oldSelf" in msgspec.json.encode(self.schema)
 
     def to_api_resource(self) -> ApiResource:
@@ -66,7 +64,7 @@ class Definition:
 
 
 def definition_of(world: ObjectStore, api_version: str, kind: str) -> Definition | None:
-    """What serves a kind in a version; None if no definition does."""
+    """The definition that serves a kind in a version; None if there is none."""
     group, _, wanted = api_version.rpartition("/")
     for crd in world.all("CustomResourceDefinition"):
         spec = crd.get("spec") or {}
@@ -85,7 +83,7 @@ def is_defined(world: ObjectStore, group: str, kind: str) -> bool:
 
 
 def may_be_aggregated(group: str, world: ObjectStore) -> bool:
-    """Whether another server may serve a group, as far as anybody can tell."""
+    """Whether an aggregated API server may serve a group, as far as the snapshot shows."""
     if world.knows("APIService"):
         specs = (service.get("spec") or {} for service in world.all("APIService"))
         return any(spec.get("group") == group and spec.get("service") for spec in specs)
@@ -236,11 +234,11 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\.)*)'\]")
 
 
 class FieldNotFound(Exception):
-    """A path that leads nowhere; ``str`` says why."""
+    """A path that leads to no field; ``str`` says why."""
 
 
 def field_at(text: str, schema: Object, *, brackets: bool = True) -> tuple[tuple[str, ...], Object]:
-    """The names on a path and the schema of the field there. Raises NoField."""
+    """The names on a path and the schema of the field there. Raises FieldNotFound."""
     names: list[str] = []
     at = 0
     while at < len(text):

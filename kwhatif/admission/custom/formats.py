@@ -1,8 +1,7 @@
-"""Formats of texts that schemas name; what is not here is not looked at.
+"""The formats of strings that OpenAPI schemas name, and the CEL library ``format``; unknown formats are not checked.
 
-Upstream: kube-openapi/pkg/validation/strfmt, apiextensions-apiserver/pkg/apiserver/validation/formats.go.
-
-The library ``format`` of expressions: rules for names, by name. Upstream: apiserver/pkg/cel/library/format.go.
+Upstream: kube-openapi/pkg/validation/strfmt, apiextensions-apiserver/pkg/apiserver/validation/formats.go,
+apiserver/pkg/cel/library/format.go.
 """
 
 from __future__ import annotations
@@ -114,14 +113,14 @@ _OF_NUMBERS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
 def is_recognised(name: str, kind: str) -> bool:
-    """Whether the server looks at a format of values of a type (``""`` for any)."""
+    """Whether the API server checks a format of values of a type (``""`` for any)."""
     if kind in ("", "string"):
         return name.replace("-", "") in _FORMATS.keys() | _UNTESTED
     return name in _OF_NUMBERS.get(kind, ())
 
 
 def fits_format(name: str, text: str) -> bool:
-    """Whether a text has a format; it has any that is not known."""
+    """Whether a text has a format. Every text has a format that is unknown."""
     test = _FORMATS.get(name.replace("-", ""))
     return test is None or test(text)
 

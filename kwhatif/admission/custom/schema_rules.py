@@ -1,7 +1,7 @@
-"""``x-kubernetes-validations``: expressions over the values that a schema describes.
+"""``x-kubernetes-validations``: CEL rules over the values that a schema describes.
 
-Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel (compilation.go, validation.go, values.go). What rules cost
-in all is not counted, only each of them.
+Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel (compilation.go, validation.go, values.go). The cost budget
+is kept for each rule, not for all rules of an object together.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _TEXT_FORMATS = {
 
 
 def _escape_field_name(name: str) -> str:
-    """A field as expressions call it."""
+    """A field's name as CEL can spell it."""
     if name in _KEYWORDS:
         return f"__{name}__"
     return re.sub(r"__|[./-]", lambda sign: _SIGNS[sign[0]], name)
 
 
 def _names(name: str) -> set[str]:
-    """All that a field is called: words of the language are also taken as they are, behind a dot."""
+    """All names of a field in CEL: a reserved word may also be written as it is, behind a dot."""
     return {_escape_field_name(name), name} if name in _KEYWORDS else {_escape_field_name(name)}
 
 
@@ -160,7 +160,7 @@ def rule_program(
 
 
 def asks_for_old(text: str) -> bool:
-    """Whether an expression compares a value with what it was."""
+    """Whether an expression reads ``oldSelf`` (a transition rule)."""
     return _OLD.search(text) is not None
 
 

@@ -1,11 +1,8 @@
-"""What a schema refuses in a value, in the words of the API server.
+"""Validation of custom resources by their OpenAPI schemas, with the API server's messages: types and values, lists of
+type set and map, embedded objects. What an update leaves unchanged is not refused (ratcheting).
 
-Upstream: kube-openapi/pkg/validation/validate and errors, apiextensions-apiserver/pkg/apiserver/validation. What an
-update leaves as it was is not refused.
-
-Lists whose items must differ, and objects within objects.
-
-Upstream: apiextensions-apiserver/pkg/apiserver/schema (listtype/validation.go, objectmeta/validation.go).
+Upstream: kube-openapi/pkg/validation/validate and errors, apiextensions-apiserver/pkg/apiserver/validation, and
+pkg/apiserver/schema (listtype/validation.go, objectmeta/validation.go).
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from kwhatif.cel.standard import text_of
 from kwhatif.cel.values import Fault
 
 MISSING: Any = object()
-"""The old value of what is new."""
+"""Stands for the old value where there was none."""
 _TYPES: dict[type, tuple[str, str]] = {
     bool: ("boolean", ""),
     str: ("string", ""),
@@ -38,7 +35,7 @@ _NUMERIC = ("integer", "number")
 
 @dataclass(frozen=True, slots=True)
 class SchemaError:
-    """One thing that is wrong: ``what`` is a method of Problems or ``type``, ``values`` are what it takes."""
+    """One violation: ``what`` is a method of Problems or ``type``, ``values`` are its arguments."""
 
     what: str
     path: str | None
@@ -46,13 +43,13 @@ class SchemaError:
 
     @property
     def blocks(self) -> bool:
-        """Whether rules are not asked any more."""
+        """Whether CEL rules are no longer evaluated after this violation."""
         return self.what in ("required", "unsupported", "too_long", "too_many", "type")
 
 
 @dataclass
 class _Result:
-    """What is wrong, and how many checks were made."""
+    """The violations, and how many checks were made."""
 
     wrong: list[SchemaError] = field(default_factory=list)
     count: int = 0
@@ -63,7 +60,7 @@ class _Result:
 
 
 def note(problems: Problems, wrongs: Iterable[SchemaError]) -> bool:
-    """Note what is wrong; whether rules may still be asked."""
+    """Note a violation; returns whether rules may still be evaluated."""
     free = True
     for wrong in wrongs:
         free = free and not wrong.blocks
@@ -79,7 +76,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def against_schema(value: Any, schema: Object, path: str = "", old: Any = MISSING) -> list[SchemaError]:
-    """All that is wrong with a value."""
+    """All violations of a schema by a value."""
     return _check_value(value, schema, path, old).wrong
 
 
@@ -267,7 +264,7 @@ def _list(value: list[Any], schema: Object, path: str, old: Any) -> _Result:
 
 
 def _correlate_items(schema: Object, old: Any) -> Any:
-    """What an item of a list was before: known where keys tell the items apart."""
+    """The old version of a list's item: known where keys identify the items."""
     keys = schema.get("x-kubernetes-list-map-keys") or ()
     if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
         return lambda item: MISSING
@@ -314,7 +311,7 @@ def _within(value: Any, schema: Object, path: str) -> Iterator[tuple[Any, Object
 
 
 def find_duplicate_items(value: Any, schema: Object, path: str = "") -> Iterator[SchemaError]:
-    """Items of sets and of lists with keys that are there twice."""
+    """Duplicate items of lists of type set and map."""
     kind = schema.get("x-kubernetes-list-type")
     if isinstance(value, list) and kind in ("set", "map"):
         keys = schema.get("x-kubernetes-list-map-keys") or ()
@@ -330,7 +327,7 @@ def find_duplicate_items(value: Any, schema: Object, path: str = "") -> Iterator
 
 
 def find_embedded_errors(value: Any, schema: Object, path: str = "") -> Iterator[SchemaError]:
-    """What is wrong with objects that a schema says are whole ones."""
+    """Violations in objects that the schema marks as embedded resources."""
     if isinstance(value, dict) and schema.get("x-kubernetes-embedded-resource"):
         for key in ("apiVersion", "kind"):
             found, where = value.get(key), f"{path}.{key}"

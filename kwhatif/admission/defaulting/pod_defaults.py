@@ -1,15 +1,9 @@
-"""What the API server fills in when it reads a pod, or the pod of a template.
+"""Defaults of pods and of workloads, and the conversion of AppArmor annotations into fields.
 
-Upstream: pkg/apis/core/v1/defaults.go and zz_generated.defaults.go. A template's pod gets less: requests from
-limits, pod-level requests and host ports are filled in only once the pod itself is created.
-
-What the API server fills in when it reads a workload.
-
-Upstream: pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go, pkg/apis/core/v1/defaults.go.
-
-The annotation that once asked for an AppArmor profile becomes a field.
-
-Upstream: pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go.
+A template's pod gets less: requests from limits, pod-level requests and host ports are filled in only once the pod
+itself is created. Upstream: pkg/apis/core/v1/defaults.go, pkg/apis/core/v1/zz_generated.defaults.go,
+pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go; for AppArmor pkg/registry/core/pod/strategy.go and
+pkg/api/pod/util.go.
 """
 
 from __future__ import annotations
@@ -47,7 +41,9 @@ def default_pod(request: Request) -> None:
 
 
 def default_pod_spec(spec: Object) -> None:
-    """Complete what a pod and a pod template share. What everybody gets is not worth a word."""
+    """Fill in the defaults that a pod and a pod template share. Those that every object gets are not recorded as
+    changes.
+    """
     if not spec.get("restartPolicy"):
         spec["restartPolicy"] = "Always"
     if spec.get("terminationGracePeriodSeconds") is None:
@@ -277,7 +273,7 @@ _LOCAL = "localhost/"
 
 
 def copy_app_armor(request: Request) -> None:
-    """Of a new pod; the server tells of every annotation that it copies or cannot read."""
+    """For a new pod; the API server warns of every annotation that it copies or cannot read."""
     annotations = (request.object.get("metadata") or {}).get("annotations")
     spec = request.object.get("spec") or {}
     if not annotations or request.old is not None or (spec.get("os") or {}).get("name") == "windows":

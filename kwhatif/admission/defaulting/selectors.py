@@ -1,10 +1,7 @@
-"""``matchLabelKeys`` and ``mismatchLabelKeys``: the pod's own labels become part of its selectors.
+"""Selectors that the API server completes: ``matchLabelKeys`` and ``mismatchLabelKeys`` of pods, and the generated
+selector and labels of a job.
 
-Upstream: pkg/registry/core/pod/strategy.go.
-
-A job's own selector and the labels of its pods, unless it brings a selector of its own.
-
-Upstream: pkg/registry/batch/job/strategy.go.
+Upstream: pkg/registry/core/pod/strategy.go, pkg/registry/batch/job/strategy.go.
 """
 
 from __future__ import annotations
@@ -52,7 +49,7 @@ _UID = "batch.kubernetes.io/controller-uid"
 
 
 def generate_selector(request: Request) -> None:
-    """Labels that are there already stay, and are judged by validation. An update says the same once more."""
+    """Labels that are set already stay and are checked by validation. An update generates the same selector again."""
     if request.kind != "Job":
         return
     spec = within(request.object, "spec")

@@ -1,4 +1,4 @@
-"""Other servers of the API.
+"""APIService: aggregated API servers.
 
 Upstream: kube-aggregator/pkg/apis/apiregistration (validation/validation.go, v1/defaults.go).
 """

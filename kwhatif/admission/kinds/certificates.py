@@ -1,4 +1,4 @@
-"""Requests for certificates. What is in one, and whether its own key has signed it, is not read.
+"""CertificateSigningRequest. Neither the content of the request nor its signature is checked.
 
 Upstream: pkg/apis/certificates/validation/validation.go, pkg/registry/certificates/certificates/strategy.go.
 """
@@ -30,7 +30,7 @@ _SHORTEST, _LONGEST_DOMAIN, _LONGEST_SIGNER = 600, 253, 253 + 253 + 63 + 2
 
 
 def _request_defaults(request: Request, spec: Object) -> None:
-    """Who asks is written down by the server, and no request is created that is approved already."""
+    """The API server notes who sent the request, and drops an approval from a new one."""
     for key in ("username", "uid", "groups", "extra"):
         spec.pop(key, None)
     if request.old is None:

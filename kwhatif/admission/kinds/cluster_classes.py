@@ -1,4 +1,4 @@
-"""Classes that objects name: of storage, of priority, of runtimes.
+"""StorageClass, PriorityClass and RuntimeClass.
 
 Upstream: pkg/apis/storage/validation/validation.go, pkg/apis/scheduling/validation/validation.go,
 pkg/apis/node/validation/validation.go.

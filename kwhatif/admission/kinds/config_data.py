@@ -1,7 +1,7 @@
-"""Config maps and secrets: what keys they have, how large they are, and what the type of a secret asks for.
+"""ConfigMap and Secret: keys, size, and the keys that a secret's type requires.
 
-Upstream: pkg/apis/core/validation/validation.go, pkg/registry/core/secret/strategy.go. Contents that are dumped without
-their values (null) count for nothing.
+Upstream: pkg/apis/core/validation/validation.go, pkg/registry/core/secret/strategy.go. Values that were dropped from a
+dump (null) have no size.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _size(encoded: str | None) -> int:
 
 
 def _secret_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    """Of a certificate and its key at least whether they are such; whether they go together is not looked at."""
+    """Certificate and key are parsed; whether they belong together is not checked."""
     if obj.get("type") != "kubernetes.io/tls":
         return
     data = obj.get("data") or {}

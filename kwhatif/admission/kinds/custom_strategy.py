@@ -1,4 +1,4 @@
-"""What is particular to a custom resource: all that its definition says.
+"""The strategy of a custom resource, made from its definition.
 
 Upstream: apiextensions-apiserver/pkg/registry/customresource (strategy.go, validator.go).
 """

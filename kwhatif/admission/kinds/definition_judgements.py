@@ -1,4 +1,5 @@
-"""``allOf``, ``anyOf``, ``oneOf`` and ``not``: they judge values, and define nothing of what a schema has not defined.
+"""``allOf``, ``anyOf``, ``oneOf`` and ``not`` in a definition's schema: they validate values and must not define
+fields.
 
 Upstream: apiextensions-apiserver/pkg/apiserver/schema (validation.go, complete.go).
 """
@@ -43,7 +44,7 @@ def judgements(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
 
 
 def check_judgements(problems: Problems, schema: Object, path: str) -> None:
-    """What a schema's judgements say that they must not, and what they say of fields that there are not."""
+    """What is forbidden inside of these keywords, and fields that the structural schema does not define."""
     _check_pattern(problems, schema, path)
     for inner, where in judgements(schema, path):
         if not _says_either(schema, where.removeprefix(path)):

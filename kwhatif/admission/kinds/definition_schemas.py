@@ -1,7 +1,7 @@
-"""Schemas of custom resources, as definitions bring them.
+"""Validation of the schemas in CustomResourceDefinitions: structural schemas, defaults, CEL rules.
 
 Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, pkg/apiserver/schema (validation.go,
-convert.go, defaulting/validation.go). What rules would cost is not estimated.
+convert.go, defaulting/validation.go). The cost of CEL rules is not estimated.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _is_known(schema: Object) -> bool:
 
 
 def unknown_formats(schema: Object) -> Iterator[str]:
-    """The formats in a schema that the server does not look at."""
+    """The formats in a schema that the API server does not check."""
     name = str(schema.get("format") or "")
     if name and not is_recognised(name, str(schema.get("type") or "")):
         yield name
@@ -106,7 +106,7 @@ def _inner(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
 
 
 def _check_words(problems: Problems, schema: Object, path: str, *, root: bool = False, meta: str | None = None) -> None:
-    """``meta``: inside of what every object begins with, and where no default may be, the reason, else empty."""
+    """``meta``: inside of ``metadata``; where no default may be, the reason, else empty."""
     type_ = schema.get("type")
     if type_ and type_ not in _TYPES:
         problems.unsupported(f"{path}.type", type_, _TYPES)
@@ -187,7 +187,7 @@ def _check_lists(problems: Problems, schema: Object, path: str) -> None:
 
 
 def _check_set(problems: Problems, items: Object, path: str) -> None:
-    """What is in a set is compared as a whole."""
+    """The items of a list of type set have to be atomic."""
     told = items.get("x-kubernetes-list-type")
     if items.get("type") == "array" and told not in (None, "atomic"):
         problems.invalid(f"{path}.items.x-kubernetes-list-type", told, _ATOMIC)
@@ -288,7 +288,7 @@ def _check_structure(problems: Problems, schema: Object, path: str, *, root: boo
 
 
 def _check_embedded(problems: Problems, schema: Object, path: str) -> None:
-    """A whole object inside of another one."""
+    """An embedded resource."""
     if schema.get("additionalProperties") is not None:
         why = "must not be used if x-kubernetes-embedded-resource is set"
         problems.forbidden(f"{path}.additionalProperties", why)
@@ -298,7 +298,7 @@ def _check_embedded(problems: Problems, schema: Object, path: str) -> None:
 
 
 def _check_head(problems: Problems, properties: Object, path: str, *, root: bool) -> None:
-    """What every object begins with."""
+    """``apiVersion``, ``kind`` and ``metadata``."""
     for key, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
         found = properties.get(key)
         if found is not None and found.get("type") != wanted:
@@ -321,7 +321,7 @@ def _check_defaults(problems: Problems, schema: Object, path: str) -> None:
 
 
 def _check_rules(problems: Problems, schema: Object, path: str, *, root: bool = False, listed: str = "") -> None:
-    """``listed``: the path of the list around it of which nobody can tell what an item was before, if there is one."""
+    """``listed``: the path of the innermost list whose items have no old version to compare with, if there is one."""
     for inner, where in _inner(schema, path):
         lost = where == f"{path}.items" and schema.get("x-kubernetes-list-type") != "map"
         _check_rules(problems, inner, where, listed=listed or (path if lost else ""))

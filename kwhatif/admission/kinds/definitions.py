@@ -1,11 +1,8 @@
-"""Definitions of custom resources.
+"""CustomResourceDefinition: names, versions, conversion, scale and status subresources, printer columns, selectable
+fields.
 
-Upstream: apiextensions-apiserver/pkg/apis/apiextensions (v1/defaults.go, validation/validation.go),
-pkg/apis/apiextensions/v1/conversion.go.
-
-How custom resources are served: converted between versions, scaled, printed as columns, selected by fields.
-
-Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go. Bundles of authorities are not read.
+Upstream: apiextensions-apiserver/pkg/apis/apiextensions (v1/defaults.go, validation/validation.go, v1/conversion.go).
+CA bundles are not checked.
 """
 
 from __future__ import annotations
@@ -186,7 +183,7 @@ def check_definition(problems: Problems, obj: Object) -> None:
 
 
 def _check_approval(problems: Problems, obj: Object, group: str) -> None:
-    """Groups of Kubernetes' own are for what its community has approved."""
+    """Groups below k8s.io need the annotation of an API approval."""
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return
     said = str(((obj.get("metadata") or {}).get("annotations") or {}).get(_APPROVED) or "")
@@ -199,7 +196,9 @@ def _check_approval(problems: Problems, obj: Object, group: str) -> None:
 
 
 def _common(spec: Object, find: Callable[[Object], Any]) -> Any:
-    """What all versions have alike, if they do; it is reported as if it were written once."""
+    """What all versions have alike, if they do; it is reported at the top-level field that older API versions had for
+    it.
+    """
     found = [find(version) for version in each(spec, "versions")]
     return found[0] if found and found[0] and all(value == found[0] for value in found) else None
 

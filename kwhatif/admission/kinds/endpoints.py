@@ -1,4 +1,4 @@
-"""Where services find who answers: Endpoints and EndpointSlices; and leases, which say who is in charge.
+"""Endpoints, EndpointSlice and Lease.
 
 Upstream: pkg/apis/core/validation/validation.go, pkg/apis/discovery (validation/validation.go, v1/defaults.go),
 pkg/registry/discovery/endpointslice/strategy.go.
@@ -32,7 +32,7 @@ _MANAGED_BY = {
         "endpointslicemirroring-controller.k8s.io",
     ),
 }
-"""Whose addresses are always in their usual form."""
+"""The controllers whose addresses are always canonical."""
 _NO_DOMAIN = "should be a domain with at least two segments separated by dots"
 
 

@@ -1,7 +1,7 @@
-"""Priority and fairness of requests: flow schemas and priority levels.
+"""FlowSchema and PriorityLevelConfiguration. The fixed specs of the mandatory objects (``exempt``, ``catch-all``) are
+not checked.
 
-Upstream: pkg/apis/flowcontrol (validation/validation.go, v1/defaults.go). That the mandatory objects (``exempt``,
-``catch-all``) keep their fixed specs is not looked at.
+Upstream: pkg/apis/flowcontrol (validation/validation.go, v1/defaults.go).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _verbs(problems: Problems, rule: Object, path: str) -> None:
 
 
 def _check_wildcard(problems: Problems, values: Sequence[str], path: str, what: str, key: str) -> bool:
-    """Whether there are values that are judged one by one: a star stands alone."""
+    """A star has to stand alone; returns whether there are values to check one by one."""
     if not values:
         problems.required(path, f"{key} must contain at least one value")
     elif "*" in values and len(values) > 1:

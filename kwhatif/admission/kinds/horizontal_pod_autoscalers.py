@@ -1,4 +1,4 @@
-"""Horizontal pod autoscalers, in v2 and in v1, whose one target becomes a metric.
+"""HorizontalPodAutoscaler, in v2 and in v1, whose CPU target becomes a metric.
 
 Upstream: pkg/apis/autoscaling/validation/validation.go, pkg/apis/autoscaling/v2/defaults.go.
 """

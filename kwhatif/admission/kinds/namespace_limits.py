@@ -1,4 +1,4 @@
-"""What namespaces are limited by: limit ranges and resource quotas.
+"""LimitRange and ResourceQuota.
 
 Upstream: pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go.
 """
@@ -160,7 +160,7 @@ def _is_standard_quota_name(name: str) -> bool:
 
 
 def _without(scope: str, hard: Amounts) -> list[str]:
-    """The resources that a scope says nothing of."""
+    """The resources that a quota with this scope cannot limit."""
     match scope:
         case "BestEffort":
             fitting = frozenset({"pods"})

@@ -1,14 +1,7 @@
-"""Ingresses and their classes.
+"""Ingress, IngressClass, NetworkPolicy, IPAddress and ServiceCIDR.
 
-Upstream: pkg/apis/networking/validation/validation.go, pkg/registry/networking/ingress/strategy.go.
-
-Network policies.
-
-Upstream: pkg/apis/networking/validation/validation.go, pkg/apis/networking/v1/defaults.go.
-
-Addresses of services as objects, and the networks that they are taken from.
-
-Upstream: pkg/apis/networking/validation/validation.go.
+Upstream: pkg/apis/networking/validation/validation.go, pkg/apis/networking/v1/defaults.go,
+pkg/registry/networking/ingress/strategy.go.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Nodes.
+"""Node, and warnings about deprecated node labels in selectors.
 
-Upstream: pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go, pkg/registry/core/node/strategy.go.
-
-Labels of nodes that have newer names, and where selectors still use them.
-
-Upstream: pkg/api/node/util.go.
+Upstream: pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go, pkg/registry/core/node/strategy.go,
+pkg/api/node/util.go.
 """
 
 from __future__ import annotations
@@ -86,7 +83,7 @@ DEPRECATED_LABELS = {
     "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
     "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 }
-"""Key -> what the server says of it."""
+"""Label -> the API server's warning about it."""
 
 
 def term_warnings(term: Object, path: str, *, values: bool = False) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Pod disruption budgets.
+"""PodDisruptionBudget.
 
 Upstream: pkg/apis/policy/validation/validation.go.
 """

@@ -1,10 +1,7 @@
-"""What the server says of pods and of pod templates that it takes: what is deprecated, or hardly what is meant.
+"""Warnings about pods and pod templates that the API server accepts: deprecated fields, names, and overlapping paths in
+the files of one volume.
 
 Upstream: pkg/api/pod/warnings.go and, for names, the strategies of pkg/registry.
-
-Files in one volume of a pod that stand in each other's way.
-
-Upstream: pkg/api/pod/warnings.go.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ _File = tuple[str, str]
 
 
 def overlap_warnings(volume: Object) -> Iterator[str]:
-    """What the server says of a volume's files."""
+    """Warnings about files of a volume whose paths overlap."""
     name = json.dumps(volume.get("name") or "")
     for key, what, by in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
         source = volume.get(key)
@@ -98,7 +95,7 @@ _BYTES = ("memory", "ephemeral-storage")
 
 
 def name_warnings(name: str, used: str) -> Iterator[str]:
-    """Of a name that becomes a hostname; ``used`` is where."""
+    """Warnings about a name that becomes a hostname; ``used`` says where."""
     wrong = dns_label(name)
     if wrong:
         surprise = "which can result in surprising behavior; a DNS label is recommended"
@@ -137,7 +134,7 @@ def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
 
 
 def claim_warnings(spec: Object | None, path: str) -> Iterator[str]:
-    """Of the spec of a claim."""
+    """Warnings about the spec of a claim."""
     resources = (spec or {}).get("resources") or {}
     for side in ("requests", "limits"):
         yield from _fractions(resources.get(side), ("storage",), f"{path}.resources.{side}")

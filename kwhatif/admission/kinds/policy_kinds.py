@@ -1,4 +1,4 @@
-"""Admission policies and their bindings.
+"""ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
 
 Upstream: pkg/apis/admissionregistration (v1/defaults.go, validation/validation.go).
 """

@@ -1,10 +1,8 @@
-"""Claims of devices, their templates, and classes of devices.
+"""ResourceClaim, ResourceClaimTemplate and DeviceClass; of their CEL selectors only whether they compile, since
+evaluating them is up to ``devices/``.
 
-Upstream: pkg/apis/resource/validation/validation.go, pkg/apis/resource/v1/defaults.go.
-
-Expressions that choose devices: whether they can be compiled. Asking them is the business of ``devices/``.
-
-Upstream: pkg/apis/resource/validation/validation.go, dynamic-resource-allocation/cel/compile.go.
+Upstream: pkg/apis/resource/validation/validation.go, pkg/apis/resource/v1/defaults.go,
+dynamic-resource-allocation/cel/compile.go.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Slices of devices, as drivers publish them.
+"""ResourceSlice.
 
 Upstream: pkg/apis/resource/validation/validation.go.
 """
@@ -109,7 +109,7 @@ def _places(problems: Problems, spec: Object) -> None:
 
 
 def _place(problems: Problems, owner: Object, path: str, no_name: str) -> list[str]:
-    """What is said of nodes, as words."""
+    """The node selection of a slice or device, as words."""
     found = []
     name, selector, everywhere = owner.get("nodeName"), owner.get("nodeSelector"), owner.get("allNodes")
     if name:

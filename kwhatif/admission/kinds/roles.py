@@ -1,4 +1,4 @@
-"""Roles and their bindings. Whether somebody may give away what a role allows is not asked.
+"""Role, ClusterRole and their bindings. Privilege escalation is not checked.
 
 Upstream: pkg/apis/rbac/validation/validation.go, pkg/apis/rbac/v1/defaults.go.
 """

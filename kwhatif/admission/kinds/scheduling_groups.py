@@ -1,7 +1,7 @@
-"""Pod groups, and the workloads they are made of.
+"""PodGroup and Workload of scheduling.k8s.io.
 
-Upstream: pkg/apis/scheduling/v1alpha2 (zz_generated.defaults.go, zz_generated.validations.go), pkg/apis/scheduling
-and the strategies in pkg/registry/scheduling.
+Upstream: pkg/apis/scheduling/v1alpha2 (zz_generated.defaults.go, zz_generated.validations.go), pkg/apis/scheduling and
+the strategies in pkg/registry/scheduling.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""Services: their defaults, what is wrong with one, what is said of one, and the addresses and ports that are taken.
+"""Service: defaults, validation, warnings, and the allocation of cluster IPs and node ports.
 
-Upstream: pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go, pkg/api/service/warnings.go.
-
-The addresses and node ports of services: which are asked for, and which of them can be had.
-
-Addresses in use are those of services. The first one of the usual network for services is taken by the
-server itself, whether or not its own service was looked at. Node ports are from the range that is usual, unless a
-service shows that the cluster has another one.
-
-Upstream: pkg/apis/core/validation/validation.go, pkg/registry/core/service/storage/alloc.go.
+Only addresses of services count as in use. The first address of the default service network is reserved for the API
+server's own service, whether or not that is in the snapshot; node ports are from the default range unless a service
+shows another one. Upstream: pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go,
+pkg/api/service/warnings.go, pkg/registry/core/service/storage/alloc.go.
 """
 
 from __future__ import annotations
@@ -91,7 +86,7 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
 
 
 def allocate(request: Request) -> RequestRefusal | None:
-    """What is asked for and cannot be had. An update is not checked: it mostly has what it asks for."""
+    """Refuse addresses and ports that are taken. An update is not checked, since it mostly has what it asks for."""
     obj, spec = request.object, request.object["spec"]
     problems = Problems(request.features)
     if request.old is not None or spec["type"] == "ExternalName":

@@ -1,14 +1,7 @@
-"""Persistent volumes.
+"""PersistentVolume, PersistentVolumeClaim, CSIDriver, CSINode, CSIStorageCapacity and VolumeAttachment.
 
-Upstream: pkg/apis/core/validation/validation.go, pkg/api/persistentvolume/util.go.
-
-Persistent volume claims.
-
-Upstream: pkg/apis/core/validation/validation.go, pkg/api/persistentvolumeclaim/util.go.
-
-What drivers of storage write down: themselves, where they run, what room they have, and which volumes are attached.
-
-Upstream: pkg/apis/storage/validation/validation.go, pkg/apis/storage/v1/defaults.go.
+Upstream: pkg/apis/core/validation/validation.go, pkg/api/persistentvolume/util.go,
+pkg/api/persistentvolumeclaim/util.go, pkg/apis/storage/validation/validation.go, pkg/apis/storage/v1/defaults.go.
 """
 
 from __future__ import annotations
@@ -93,7 +86,9 @@ def _check_volume(problems: Problems, obj: Object) -> None:
 
 
 def check_inline_volume(problems: Problems, spec: Object, path: str) -> None:
-    """A volume that an attachment describes itself: one of a CSI driver, and nothing of what is decided elsewhere."""
+    """An inline volume of an attachment: one of a CSI driver, without the fields that only a PersistentVolume object
+    can have.
+    """
     inline = "in the context of inline volumes"
     for key in ("claimRef", "capacity"):
         if spec.get(key):

@@ -1,7 +1,8 @@
-"""What is particular to a kind, and where it is found.
+"""A kind's own part in a request (defaults, validation, warnings, allocation), and the table of the modules that have
+it.
 
-Upstream: the strategies of pkg/registry, the defaults of pkg/apis/*/v1/defaults.go, the rules of
-pkg/apis/*/validation, the warnings of pkg/api/*/warnings.go.
+Upstream: the strategies of pkg/registry, the defaults of pkg/apis/*/v1/defaults.go, the rules of pkg/apis/*/validation,
+the warnings of pkg/api/*/warnings.go.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def _no_warnings(obj: Object, old: Object | None) -> Iterable[str]:
 
 
 def static_suffix(obj: Object, old: Object | None) -> Iterable[str]:
-    """Of policies and webhooks that are named as those are which a server reads from files."""
+    """For policies and webhooks: refuse the name suffix that is reserved for those which a server reads from files."""
     if name_of(obj).endswith(_STATIC):
         why = "are reserved for static manifest-based configurations and cannot be managed via the API"
         yield f'metadata.name: names ending with "{_STATIC}" {why}'

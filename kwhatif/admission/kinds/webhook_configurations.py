@@ -1,4 +1,4 @@
-"""Configurations of admission webhooks.
+"""ValidatingWebhookConfiguration and MutatingWebhookConfiguration.
 
 Upstream: pkg/apis/admissionregistration (v1/defaults.go, validation/validation.go),
 apiserver/pkg/util/webhook/validation.go.
@@ -134,7 +134,7 @@ def _check_url(problems: Problems, url: str, path: str) -> None:
 
 
 def _check_service(problems: Problems, service: Object, path: str) -> None:
-    """Upstream tells of a missing namespace at the name, and the other way round."""
+    """Upstream reports a missing namespace at the field of the name, and a missing name at that of the namespace."""
     for key, other in (("name", "namespace"), ("namespace", "name")):
         if not service.get(other):
             problems.required(f"{path}.{key}")

@@ -1,4 +1,4 @@
-"""Pods and what makes them, and namespaces."""
+"""Pod, Namespace, and the built-in workloads that make pods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PODS = "Pod names and hostnames"
 
 
 def _of_pod(pod: Object, old: Object | None) -> Iterator[str]:
-    """Nothing of updates, which people seldom make, and nothing that only a controller would be told."""
+    """Warnings about updates of pods are left out, and so are those that only a controller would get."""
     owners = each(pod.get("metadata"), "ownerReferences")
     if old is None and not any(owner.get("controller") for owner in owners):
         yield from name_warnings(name_of(pod), "the Pod's hostname")

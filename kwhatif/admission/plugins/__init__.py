@@ -1,1 +1,1 @@
-"""Admission plugins, one file each, named as the API server names them; ``pipeline.py`` has their order."""
+"""Admission plugins, one file each, named as the API server names them; ``admission/pipeline.py`` has their order."""

@@ -1,4 +1,5 @@
-"""ExtendedResourceToleration: who asks for a device tolerates the taint named after it. Off by default.
+"""ExtendedResourceToleration: a pod that requests an extended resource tolerates the taint of that name. Off by
+default.
 
 Upstream: plugin/pkg/admission/extendedresourcetoleration/admission.go.
 """

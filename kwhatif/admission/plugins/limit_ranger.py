@@ -1,10 +1,6 @@
-"""LimitRanger: defaults for containers, and bounds for containers, pods and claims of a namespace.
+"""LimitRanger: default requests and limits for containers, and bounds for containers, pods and claims of a namespace.
 
 Upstream: plugin/pkg/admission/limitranger/admission.go; the limits' own defaults: pkg/apis/core/v1/defaults.go.
-
-The bounds of one item of a limit range, held against one set of requests and limits.
-
-Upstream: plugin/pkg/admission/limitranger/admission.go.
 """
 
 from __future__ import annotations

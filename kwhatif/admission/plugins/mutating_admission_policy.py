@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicy: expressions say what is set in an object.
+"""MutatingAdmissionPolicy: mutations of objects by CEL expressions.
 
 Upstream: apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go, generic/policy_dispatcher.go.
 """
@@ -27,9 +27,9 @@ _KIND = "MutatingAdmissionPolicy"
 
 
 def admit(request: Request) -> RequestRefusal | None:
-    """All policies are asked; what fails refuses the request, unless the policy passes errors over.
+    """All matching policies run; an error refuses the request, unless the failure policy is to ignore it.
 
-    When the others have been asked again because of a change, those policies are that want to be.
+    In the second pass, after a change, only policies whose reinvocation policy asks for it run again.
     """
     problems: list[tuple[str, str]] = []
     view = RequestView(request)

@@ -1,4 +1,4 @@
-"""NamespaceLifecycle: nothing is created in a namespace that is not there or is going away.
+"""NamespaceLifecycle: nothing is created in a namespace that does not exist or is terminating.
 
 Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go.
 """
@@ -10,7 +10,7 @@ from kwhatif.admission.response import Cause, RequestRefusal
 
 
 def admit(request: Request) -> RequestRefusal | None:
-    """A world in which no namespace was ever seen says nothing about them, and neither do we."""
+    """Without any namespace in the snapshot their existence is unknown, and nothing is refused."""
     home = request.namespace
     if not home or request.old is not None or not request.store.knows("Namespace"):
         return None

@@ -1,4 +1,4 @@
-"""PodGroupProtection: a group stays until none of its pods needs it.
+"""PodGroupProtection: a finalizer keeps a group as long as pods belong to it.
 
 Upstream: plugin/pkg/admission/scheduling/podgroupprotection/admission.go.
 """

@@ -1,8 +1,8 @@
-"""PodSecurity: a namespace's labels say which of the Pod Security Standards its pods have to meet.
+"""PodSecurity: namespaces' labels set the level of the Pod Security Standards that their pods have to meet.
 
-Pods are refused; of workloads whose pods would be, and of a namespace that tightens its level, the server warns.
+Pods are refused; for workloads with such pods, and for a namespace whose level is raised, the API server warns.
 Upstream: pod-security-admission/admission/admission.go, api/helpers.go. Exemptions and other defaults than
-``privileged`` are set in a file of the API server, which cannot be seen from outside.
+``privileged`` are in a configuration file of the API server, which no snapshot shows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Level:
 
 
 def level_of(labels: Object | None, mode: str) -> Level:
-    """What labels say of a mode: ``enforce`` or ``warn``. What cannot be read is ``restricted`` for enforce."""
+    """The level that labels set for a mode: ``enforce`` or ``warn``. An invalid level counts as ``restricted`` for
+    enforce.
+    """
     labels = labels or {}
     name, version = labels.get(f"{LABEL}{mode}"), labels.get(f"{LABEL}{mode}-version")
     if mode == "warn" and name is None:
@@ -103,7 +105,7 @@ def _template(obj: Object) -> Object | None:
 
 
 def _significant(new: Object, old: Object) -> bool:
-    """Whether a pod is judged again: containers came or went, or run another image."""
+    """Whether an update is checked again: containers were added or removed, or run another image."""
 
     def images(spec: Object, key: str) -> list[Any]:
         return [container.get("image") for container in each(spec, key)]
@@ -140,7 +142,7 @@ def _wrong(labels: Object | None) -> Problems:
 
 
 def _warn_about_pods(request: Request, old: Level, new: Level) -> Iterator[str]:
-    """What the server says of the pods that are there when a namespace asks for more than before."""
+    """The warnings about existing pods when a namespace raises its level."""
     relaxed = new.version == old.version and LEVELS.index(new.name) <= LEVELS.index(old.name)
     if new == old or relaxed:
         return

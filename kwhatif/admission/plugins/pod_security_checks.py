@@ -1,7 +1,7 @@
-"""The Pod Security Standards: what pods of the levels baseline and restricted must not do, version by version.
+"""The checks of the Pod Security Standards, baseline and restricted, by version.
 
-Upstream: pod-security-admission/policy (check_*.go, registry.go). Each check answers with a reason and its detail, in
-the words in which the API server prints them, or with None.
+Upstream: pod-security-admission/policy (check_*.go, registry.go). Each check returns its reason and detail, in the API
+server's words, or None.
 """
 
 from __future__ import annotations

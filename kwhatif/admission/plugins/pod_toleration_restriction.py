@@ -1,4 +1,4 @@
-"""PodTolerationRestriction: a namespace gives its pods tolerations, and says which they may have. Off by default.
+"""PodTolerationRestriction: namespaces add tolerations to their pods and whitelist those they may have. Off by default.
 
 Upstream: plugin/pkg/admission/podtolerationrestriction/admission.go. The cluster-wide lists of its configuration file
 are not read: only the namespace's annotations count.

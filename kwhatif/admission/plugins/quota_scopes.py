@@ -1,4 +1,4 @@
-"""Which pods and claims a resource quota with scopes speaks of.
+"""Whether a pod or a claim is in the scopes of a resource quota.
 
 Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go).
 """

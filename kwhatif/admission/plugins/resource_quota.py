@@ -1,12 +1,8 @@
-"""ResourceQuota: no more in a namespace than its quotas allow.
+"""ResourceQuota: which quotas an object falls under, what it uses of them, and refusals once they are exceeded.
 
-Upstream: apiserver/pkg/admission/plugin/resourcequota/controller.go. What is used is counted from the objects of
-the world; only of kinds that were never looked at the quota's own status is believed.
-
-What one object counts for under a resource quota, and which quotas it falls under.
-
-Upstream: pkg/quota/v1/evaluator/core (pods.go, persistent_volume_claims.go, resource_claims.go, services.go) and
-apiserver/pkg/quota/v1/generic.
+Usage is counted from the objects of the cluster; only for kinds that the snapshot does not cover the quota's own status
+counts. Upstream: apiserver/pkg/admission/plugin/resourcequota/controller.go, pkg/quota/v1/evaluator/core (pods.go,
+persistent_volume_claims.go, resource_claims.go, services.go) and apiserver/pkg/quota/v1/generic.
 """
 
 from __future__ import annotations
@@ -111,7 +107,7 @@ def _is_claim_name(name: str) -> bool:
 
 
 def _of_pod(pod: Object) -> Amounts:
-    """A pod that has ended is still an object, but no pod."""
+    """A pod that has ended counts as an object, but for no resource."""
     counted: Amounts = {"count/pods": _ONE}
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return counted
@@ -131,7 +127,7 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def _of_service(spec: Object) -> Amounts:
-    """Ports of nodes count as they are wished for: they have not been given out yet."""
+    """Node ports are counted by what the service asks for: they have not been allocated yet."""
     kind, ports = spec.get("type"), each(spec, "ports")
     if kind not in ("NodePort", "LoadBalancer"):
         return {}
@@ -272,9 +268,9 @@ class Quotas:
         return f"requested: {_format_amounts(asked)}, {usage}"
 
     def _usage_of(self, quota: Object, obj: Object) -> Amounts:
-        """What counts for a quota: pods and claims of devices may count for the same.
+        """The usage of a quota: pods and claims of devices may count for the same resource.
 
-        Where not all of both are known, the quota's status tells of both.
+        Where not all of both kinds are known, the quota's status is taken for both.
         """
         used, other = self._usage_of_kind(quota, obj), _BESIDE.get(known_kind(obj))
         if other is None or not self._resources_by_class(_CLAIM) or not all(map(self._world.knows, _BESIDE)):
@@ -311,7 +307,7 @@ class Quotas:
         return ledger
 
     def _observe(self, before: Object | None, now: Object | None) -> None:
-        """Something in the world changed: a new object is added to the sums, else they are drawn up anew."""
+        """An object changed: a new one is added to the sums, otherwise they are recomputed."""
         obj = now if now is not None else before
         if obj is None:
             return

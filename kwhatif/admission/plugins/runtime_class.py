@@ -1,4 +1,4 @@
-"""RuntimeClass: the overhead of a pod's sandbox, and where such sandboxes can run.
+"""RuntimeClass: sets a pod's overhead, node selector and tolerations from its runtime class.
 
 Upstream: plugin/pkg/admission/runtimeclass/admission.go.
 """

@@ -1,6 +1,6 @@
-"""ServiceAccount: the account that a pod runs as has to be there.
+"""ServiceAccount: the service account that a pod runs as has to exist.
 
-Its token volume is not added: nothing that schedules looks at it. Upstream:
+Its token volume is not added, since scheduling does not depend on it. Upstream:
 plugin/pkg/admission/serviceaccount/admission.go.
 """
 
@@ -17,7 +17,7 @@ ENFORCE = "kubernetes.io/enforce-mountable-secrets"
 
 
 def admit(request: Request) -> RequestRefusal | None:
-    """Nothing is said where no account was ever seen."""
+    """Without any service account in the snapshot nothing is refused."""
     if request.kind != "Pod" or request.old is not None:
         return None
     spec = within(request.object, "spec")
@@ -46,7 +46,7 @@ def validate(request: Request) -> RequestRefusal | None:
 
 
 def _mirror(request: Request, spec: Object) -> RequestRefusal | None:
-    """A static pod's mirror can use nothing that only the API server knows."""
+    """A mirror pod may use no secrets, claims or service accounts."""
     if spec.get("serviceAccountName"):
         return request.forbidden("a mirror pod may not reference service accounts")
     if any("secret" in volume for volume in each(spec, "volumes")):

@@ -1,4 +1,4 @@
-"""Tolerations as admission steps merge them.
+"""How admission plugins merge tolerations.
 
 Upstream: pkg/util/tolerations/tolerations.go and pkg/apis/core/helper/helpers.go.
 """

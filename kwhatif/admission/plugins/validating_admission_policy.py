@@ -1,7 +1,7 @@
-"""ValidatingAdmissionPolicy: expressions say what is refused, warned of or noted.
+"""ValidatingAdmissionPolicy: CEL expressions that refuse, warn or audit.
 
-Upstream: apiserver/pkg/admission/plugin/policy/validating (dispatcher.go, validator.go). What a policy costs in all is
-not counted, only each of its expressions.
+Upstream: apiserver/pkg/admission/plugin/policy/validating (dispatcher.go, validator.go). The cost budget is kept for
+each expression, not for a policy as a whole.
 """
 
 from __future__ import annotations

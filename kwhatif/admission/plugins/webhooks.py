@@ -1,8 +1,8 @@
-"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: who else is asked about a request.
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: which webhooks would be called for a request.
 
-What webhooks answer is unknown; which of them are asked is known. On a server that reaches none of them
-(``Request.alone``) their failure policies decide; otherwise each that is asked is noted by name.
-Upstream: apiserver/pkg/admission/plugin/webhook (generic/webhook.go, validating and mutating/dispatcher.go).
+Their answers are unknown, so each webhook that would be called is noted by name. On a server that reaches none of them
+(``Request.offline``) their failure policies decide. Upstream: apiserver/pkg/admission/plugin/webhook
+(generic/webhook.go, validating and mutating/dispatcher.go).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Admission policies: which of them are asked about a request, and what their expressions make of it."""
+"""Admission policies: which of them match a request, and what their expressions evaluate to."""

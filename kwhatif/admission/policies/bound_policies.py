@@ -1,4 +1,4 @@
-"""The admission policies of a world with their bindings, and which of them are asked about a request.
+"""The admission policies of a cluster with their bindings and parameters, and which of them match a request.
 
 Upstream: apiserver/pkg/admission/plugin/policy/generic (policy_source.go, policy_dispatcher.go).
 """
@@ -29,7 +29,7 @@ from kwhatif.cel.program import Program
 from kwhatif.cel.values import Fault, Lazy
 
 NO_MESSAGE = "what it would set, refuse or warn of is not known"
-"""What may come of a policy that is not asked."""
+"""The possible effect of a policy that is not evaluated."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Policy:
 
     @property
     def ignores(self) -> bool:
-        """Whether errors are passed over."""
+        """Whether its failure policy ignores errors."""
         return bool(self.spec.get("failurePolicy") == "Ignore")
 
     @cached_property
     def opaque(self) -> str:
-        """Why it is unknown what the policy says, empty if it is known."""
+        """Why the content of the policy is unknown, empty if it is known."""
         texts = [text for _, text, _ in self.expressions]
         if EXPRESSION_GONE in texts:
             return "the snapshot leaves out its expressions"
@@ -75,11 +75,11 @@ class Policy:
 
     @cached_property
     def expression_cache(self) -> ExpressionCache:
-        """What its expressions have answered so far."""
+        """The results of its expressions so far."""
         return ExpressionCache(text for use, text, _ in self.expressions if use == "variable")
 
     def mentions(self, name: str) -> bool:
-        """Whether one of its expressions speaks of something."""
+        """Whether one of its expressions reads a variable."""
         return name in self._text
 
     @cached_property
@@ -88,7 +88,7 @@ class Policy:
 
     @cached_property
     def expressions(self) -> Sequence[tuple[str, str, str]]:
-        """What an expression is for, its text, and what it has to give."""
+        """The use of each expression, its text, and the type it has to return."""
         spec = self.spec
         found = [("condition", c, "bool") for c in _texts(spec, "matchConditions", "expression")]
         found += [("variable", v, "any") for v in _texts(spec, "variables", "expression")]
@@ -108,7 +108,7 @@ class Policy:
                 yield text, wanted, self.environment(conditions=use == "condition")
 
     def environment(self, *, conditions: bool = False) -> ExpressionEnvironment:
-        """What its expressions can speak of. Match conditions know no variables."""
+        """The variables of its expressions. Match conditions have no ``variables``."""
         params = self.spec.get("paramKind") is not None
         patches = bool(self.spec.get("mutations"))
         if conditions:
@@ -118,7 +118,7 @@ class Policy:
 
     @cached_property
     def variables(self) -> Sequence[tuple[str, str, Program]]:
-        """Name, text and program of each variable, which may speak of those before it."""
+        """Name, text and program of each variable, which may use those before it."""
         found: list[tuple[str, str, Program]] = []
         params, patches = self.spec.get("paramKind") is not None, bool(self.spec.get("mutations"))
         for variable in each(self.spec, "variables"):
@@ -130,7 +130,7 @@ class Policy:
         return found
 
     def with_variables(self, values: dict[str, Any]) -> dict[str, Any]:
-        """``values`` and, in ``variables``, what is worked out when it is asked for."""
+        """``values`` and, in ``variables``, values that are evaluated on first use."""
 
         def lookup(name: str, text: str, program: Program) -> Callable[[], object]:
             def run() -> object:
@@ -164,7 +164,7 @@ def _register(kind: str, world: ObjectStore) -> ConstraintIndex[Policy]:
 
 
 def find_matching_policies(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
-    """The policies of a kind that are asked about a request, with each binding that asks them."""
+    """The policies of a kind that match a request, with each binding that does."""
     register = constraint_index_of(request.store, (kind, f"{kind}Binding"), partial(_register, kind))
     if group_of(request.object) == EXEMPT:
         return
@@ -179,7 +179,7 @@ def find_matching_policies(kind: str, request: Request) -> Iterator[tuple[Policy
 
 
 def _unseen(policy: Policy, request: Request) -> str:
-    """Why a policy cannot be asked about this request: it looks at what a snapshot leaves out; empty if it can."""
+    """Why a policy cannot be evaluated for this request: it reads what a snapshot leaves out; empty if it can."""
     world, old = request.store, request.old
     if old is not None and (world.pruned or world.is_sketch(old)) and policy.mentions("oldObject"):
         return "it looks at the object as it was (oldObject), of which the snapshot holds but parts"
@@ -190,7 +190,9 @@ def _unseen(policy: Policy, request: Request) -> str:
 
 
 def params_of(policy: Policy, binding: Object, request: Request) -> list[Object | None]:
-    """The parameters that a policy is asked with, one after the other; None stands for none. Raises Failed."""
+    """The parameters that a policy is evaluated with, one after the other; None stands for none. Raises
+    EvaluationError.
+    """
     kind, ref = policy.spec.get("paramKind"), (binding.get("spec") or {}).get("paramRef")
     if kind is None or ref is None:
         return [None]
@@ -237,7 +239,7 @@ def _is_namespaced(kind: Mapping[str, Any], world: ObjectStore) -> bool | None:
 
 
 class PolicyInvocation:
-    """A policy that is asked about a request, with these parameters."""
+    """A policy that matches a request, with one object of its parameters."""
 
     def __init__(self, policy: Policy, view: RequestView, params: Object | None) -> None:
         self.policy, self._view, self._params = policy, view, params
@@ -247,7 +249,7 @@ class PolicyInvocation:
         return self.policy.with_variables({**self._view.values, "params": self._params})
 
     def value(self, text: str, wanted: str, *, conditions: bool = False) -> Any:
-        """What an expression says. Raises Failed."""
+        """The value of an expression. Raises EvaluationError."""
 
         def ask() -> Any:
             return evaluate_expression(
@@ -258,7 +260,10 @@ class PolicyInvocation:
         return self.policy.expression_cache.value(text, use, self._view, self._params, ask)
 
     def matches_conditions(self) -> bool:
-        """Whether all match conditions hold. Raises Failed if none says no and some cannot tell, and errors count."""
+        """Whether all match conditions hold.
+
+        Raises EvaluationError if none is false and some fail, unless the failure policy ignores errors.
+        """
         problems = []
         for text in _texts(self.policy.spec, "matchConditions", "expression"):
             try:

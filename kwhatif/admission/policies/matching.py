@@ -1,10 +1,7 @@
-"""Which requests a policy or a webhook is about: its rules and its selectors.
+"""Which requests a policy or a webhook matches by its rules and selectors, and an index over many of them.
 
-Upstream: apiserver/pkg/admission/plugin/policy/matching/matching.go, webhook/predicates (rules, namespace, object).
-
-Which of many policies or webhooks a request concerns, without looking at each of them every time.
-
-Upstream: apiserver/pkg/admission/plugin/policy/generic/policy_source.go, admission/configuration.
+Upstream: apiserver/pkg/admission/plugin/policy/matching/matching.go, webhook/predicates (rules, namespace, object);
+plugin/policy/generic/policy_source.go, admission/configuration.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
 
 EXEMPT = "admissionregistration.k8s.io"
-"""What configures admission is not subject to it."""
+"""Objects that configure admission are exempt from it."""
 
 _HOME = "kubernetes.io/metadata.name"
 
@@ -47,25 +44,25 @@ def resource_of(request: Request) -> str:
 
 
 def matches(constraints: Object | None, request: Request) -> bool:
-    """Whether ``matchConstraints`` or ``matchResources`` let a request through."""
+    """Whether ``matchConstraints`` or ``matchResources`` match a request."""
     return constraints is None or (rules_match(constraints, request) and selectors_match(constraints, request))
 
 
 def asked_about(request: Request) -> tuple[str, str, str, bool]:
-    """What rules ask for besides names: the API version, the kind, what is done, and whether it is in a namespace."""
+    """What rules match besides names: API version, kind, operation and scope."""
     kind = str(request.object.get("kind") or "")
     inside = bool(request.namespace) and kind != "Namespace"
     return str(request.object.get("apiVersion") or ""), kind, operation_of(request), inside
 
 
 def names_objects(constraints: Object | None) -> bool:
-    """Whether rules are about some names only."""
+    """Whether rules match some names only."""
     rules = [rule for key in ("resourceRules", "excludeResourceRules") for rule in each(constraints, key)]
     return any(rule.get("resourceNames") for rule in rules)
 
 
 def rules_match(constraints: Object | None, request: Request) -> bool:
-    """Whether the rules let a request through; without any, all of them."""
+    """Whether the rules match a request; without any rules, all requests match."""
     rules = each(constraints, "resourceRules")
     if any(_rule(rule, request) for rule in each(constraints, "excludeResourceRules")):
         return False
@@ -73,7 +70,7 @@ def rules_match(constraints: Object | None, request: Request) -> bool:
 
 
 def selectors_match(constraints: Object | None, request: Request) -> bool:
-    """Whether the selectors let a request through."""
+    """Whether the selectors match a request."""
     if constraints is None:
         return True
     return _namespace(constraints.get("namespaceSelector"), request) and _object(
@@ -99,7 +96,7 @@ def _rule(rule: Object, request: Request) -> bool:
 
 
 def _namespace(selector: Object | None, request: Request) -> bool:
-    """What is in no namespace is let through. Of a namespace that is not known only its name is."""
+    """An object without a namespace matches. Of an unknown namespace only the label with its name is known."""
     if not (selector or {}):
         return True
     if group_of(request.object) == "" and request.object.get("kind") == "Namespace":
@@ -134,7 +131,7 @@ def selects(selector: Object | None, labels: Object) -> bool:
 
 @lru_cache(maxsize=4096)
 def _selector(text: bytes) -> Selector:
-    """A cluster has few selectors, and asks each of them about every pod."""
+    """Compiled once: a cluster has few selectors, and each is evaluated for every pod."""
     return Selector.from_label_selector(decode_json(text, LabelSelector))
 
 
@@ -142,10 +139,10 @@ T = TypeVar("T")
 
 
 class ConstraintIndex(Generic[T]):
-    """Things in an order of their own, each about the requests that its constraints let through.
+    """Policies or webhooks in their order, each with the constraints by which it matches requests.
 
-    Rules depend on the resource and on what is done to it: they are asked once for each of these, and again only where
-    they name objects. Selectors are asked every time.
+    Rules depend on resource and operation only: they are evaluated once for each pair of these, and again only where
+    they name objects. Selectors are evaluated for every request.
     """
 
     def __init__(self, things: Sequence[T], constraints: Callable[[T, Request], Object | None]) -> None:
@@ -168,7 +165,7 @@ class ConstraintIndex(Generic[T]):
 
 
 class _IndexCache:
-    """The registers of a world; each is made again when an object of its kinds has changed."""
+    """The constraint indexes of a cluster; one is rebuilt when an object of its kinds has changed."""
 
     def __init__(self, world: ObjectStore) -> None:
         self.found: dict[tuple[str, ...], ConstraintIndex[Any]] = {}

@@ -1,4 +1,4 @@
-"""What a mutation makes of an object: a configuration that is applied, or a JSON Patch.
+"""Mutations of an object by policies: apply configurations and JSON Patches.
 
 Upstream: apiserver/pkg/admission/plugin/policy/mutating/patch (smd.go, json_patch.go), gopkg.in/evanphx/json-patch.v4,
 sigs.k8s.io/structured-merge-diff (typed/merge.go).
@@ -38,7 +38,7 @@ class PatchError(Exception):
 
 
 def apply_configuration(obj: Object, made: Any, name: str, types: Types) -> Object:
-    """An object of the type ``name`` with what an ``Object{}`` sets. Raises Inapplicable."""
+    """An object of the type ``name`` with the fields that an ``Object{}`` sets. Raises PatchError."""
     wrong = list(_find_misnamed(made, "Object"))
     if wrong:
         raise PatchError("type mismatch: " + "\n".join(wrong))
@@ -56,7 +56,7 @@ def apply_configuration(obj: Object, made: Any, name: str, types: Types) -> Obje
 
 
 def _find_misnamed(value: Any, path: str) -> Iterator[str]:
-    """Parts of an object that are not called as the path to them."""
+    """Parts of an ``Object{}`` whose type name is not that of their path."""
     if isinstance(value, Struct):
         if value.name != path:
             why = "which matches field name path from root Object type"
@@ -130,7 +130,9 @@ def _default(key: str, value: Any) -> Any:
 
 
 def apply_json_patch(obj: Object, made: list[Any]) -> Object:
-    """An object with the operations of a patch done; as it was where one of them tests in vain. Raises Inapplicable."""
+    """An object with the operations of a patch applied; unchanged if one of its ``test`` operations fails. Raises
+    PatchError.
+    """
     document: Object = deep_copy_json(obj)
     for item in made:
         wrong = list(

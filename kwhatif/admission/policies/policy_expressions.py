@@ -1,4 +1,4 @@
-"""Expressions of admission policies: what they can speak of, and what is wrong with them.
+"""CEL expressions of admission policies: their variables, compilation and errors.
 
 Upstream: apiserver/pkg/admission/plugin/cel (compile.go, composition.go, activation.go).
 """
@@ -30,10 +30,10 @@ from kwhatif.cel.tree import Ident, Node, Select, inner_nodes
 from kwhatif.cel.values import CompileError, Fault, OverBudget
 
 COST_LIMIT = 1_000_000
-"""What one expression may cost."""
+"""The cost limit of one expression."""
 
 EXPRESSION_GONE = "left_out"
-"""Stands for an expression that was taken out of a snapshot: what it said is unknown."""
+"""Stands for an expression that redaction removed from a snapshot."""
 
 _AUTHORIZER = ("authorizer", "authorizer.requestResource")
 _REQUEST, _NAMESPACE, _VARIABLES = "kubernetes.AdmissionRequest", "kubernetes.Namespace", "kubernetes.variables"
@@ -111,12 +111,12 @@ _RESULTS: dict[str, tuple[Kind, ...]] = {
     "Object": (Kind("Object"),),
     "JSONPatch": (list_of(Kind("JSONPatch")),),
 }
-"""What an expression is for -> the types that its value may have."""
+"""Use of an expression -> the types that its value may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionEnvironment:
-    """What an expression can speak of besides ``object``, ``oldObject``, ``request`` and ``namespaceObject``.
+    """The variables of an expression besides ``object``, ``oldObject``, ``request`` and ``namespaceObject``.
 
     ``variables`` are pairs of name and type, None where there is no ``variables`` at all.
     """
@@ -127,7 +127,7 @@ class ExpressionEnvironment:
 
 
 class EvaluationError(Exception):
-    """An expression that has no value; ``str`` is what the policy's answer says of it."""
+    """An expression that failed; ``str`` is the message in the policy's answer."""
 
 
 @lru_cache(maxsize=4096)
@@ -154,7 +154,7 @@ def compile_expression(text: str, wanted: str, scenery: ExpressionEnvironment) -
 
 
 def _is(found: Kind, wanted: Kind, text: str) -> bool:
-    """A value whose type shows only at run time will not do, if it is plain that it is such a one."""
+    """A value whose type is known only at run time is refused if it is plainly of another type."""
     if found.loose:
         return not isinstance(parse(text), Ident | Select)
     return fits(found, wanted, {})
@@ -162,7 +162,7 @@ def _is(found: Kind, wanted: Kind, text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def asks_authorizer(text: str) -> bool:
-    """Whether an expression asks what a user may do, which is unknown here."""
+    """Whether an expression uses the authorizer, whose answers are unknown here."""
     try:
         tree = parse(text)
     except CompileError:
@@ -180,7 +180,7 @@ def _nodes(tree: Node) -> Sequence[Node]:
 
 
 def evaluate_expression(program: Program | str, text: str, values: Mapping[str, Any]) -> Any:
-    """The value of an expression. Raises Failed."""
+    """The value of an expression. Raises EvaluationError."""
     if isinstance(program, str):
         raise EvaluationError(f"compilation error: {program}")
     try:

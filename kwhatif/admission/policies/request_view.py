@@ -1,11 +1,8 @@
-"""What expressions see of a request: the objects as Go's types spell them, who asks, and the namespace.
+"""A request as CEL expressions see it, and a cache of their values by the fields that they read.
 
-Upstream: apiserver/pkg/admission/plugin/cel/condition.go, apimachinery/pkg/runtime/converter.go.
-
-What expressions read of a request. Requests that do not differ in it get the same answers: pods of one template.
-
-An expression knows nothing but what it is given, and each field of that comes from the same field of the object as it
-was sent. So its value is remembered by the values of the fields that it reads.
+An expression depends on its variables alone, and each of their fields on the same field of the object as it was sent.
+So requests that agree in these fields, such as those for the pods of one template, share the result. Upstream:
+apiserver/pkg/admission/plugin/cel/condition.go, apimachinery/pkg/runtime/converter.go.
 """
 
 from __future__ import annotations
@@ -44,9 +41,9 @@ _MOST_SPECS = 1024
 
 
 def to_unstructured(obj: Object) -> Object:
-    """An object as expressions see it. Fields that are empty are left out; those that Go always writes are there.
+    """An object as expressions see it: empty fields are omitted, except those that Go always writes.
 
-    What Go has no type for is seen as it is.
+    A value of a type that Go does not know is passed as it is.
     """
     types = newest_types()
     served = types.api_resource_of(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
@@ -54,7 +51,9 @@ def to_unstructured(obj: Object) -> Object:
 
 
 def _seen_alike(obj: Object) -> Object:
-    """``seen``, to read only: what have the same spec, as pods of one template do, share what is made of it."""
+    """As ``to_unstructured``, read-only: objects with the same spec, such as the pods of one template, share the
+    result.
+    """
     types, spec = newest_types(), obj.get("spec")
     served = types.api_resource_of(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
     type_ = types.fields(served.type).get("spec") if served else None
@@ -104,7 +103,7 @@ def _empty(value: Any, type_: FieldType) -> bool:
 
 
 class RequestView:
-    """A request as expressions see it, as long as its object is not changed. Each part is made when it is asked for."""
+    """A request as expressions see it, valid as long as its object does not change. Each part is made on first use."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -119,7 +118,7 @@ class RequestView:
 
     @cached_property
     def admission_request(self) -> Object:
-        """What is asked for, and who asks."""
+        """The ``request`` variable: the operation and the user."""
         return _build_admission_request(self.request)
 
     @cached_property
@@ -158,7 +157,7 @@ def _build_admission_request(request: Request) -> Object:
 
 
 def _who(request: Request) -> Object:
-    """The user who applies manifests is taken for the cluster's administrator."""
+    """The user who applies manifests is assumed to be a cluster administrator."""
     for owner in (request.object.get("metadata") or {}).get("ownerReferences") or ():
         if owner.get("controller"):
             name = f"system:serviceaccount:kube-system:{str(owner.get('kind')).lower()}-controller"
@@ -185,7 +184,7 @@ _MOST = 4096
 
 
 class ExpressionCache:
-    """The values of expressions, by what they and their ``variables`` (texts, too) read."""
+    """The values of expressions, by the fields that they and their ``variables`` (texts, too) read."""
 
     def __init__(self, variables: Iterable[str] = ()) -> None:
         self._variables = frozenset(path for text in variables for path in _read_by(text))
@@ -193,7 +192,7 @@ class ExpressionCache:
         self._values: dict[tuple[Any, ...], Any] = {}
 
     def value(self, text: str, use: str, view: RequestView, params: Object | None, ask: Callable[[], Any]) -> Any:
-        """The value of an expression, for some use, as ``ask`` works it out. Raises Failed if ``ask`` did."""
+        """The value of an expression for one use, as ``ask`` evaluates it. Raises EvaluationError if ``ask`` did."""
         paths = self._paths.get(text)
         if paths is None:
             paths = self._paths[text] = self._paths_read_by(text)
@@ -220,7 +219,7 @@ class ExpressionCache:
 
 
 def encode_part(view: RequestView, path: Path) -> bytes:
-    """A part of the request; of no path, what all expressions depend on."""
+    """A part of the request as a key; with no path, what all expressions depend on."""
     found = view.told.get(path)
     if found is None:
         found = view.told[path] = _encode_root(view, None, path)

@@ -1,1 +1,1 @@
-"""What becomes of an object that is there already: whose fields change, and what must not change."""
+"""Updates of stored objects: merging and applying manifests, field ownership, and immutable fields."""

@@ -1,16 +1,10 @@
-"""What an applied manifest makes of an object that is there.
+"""What an update makes of a stored object before it is defaulted and validated: replace, patch, server-side apply, and
+client-side apply as kubectl does it.
 
-Fields that its manager had applied and now leaves out go away, unless somebody else owns them too; what it changes
-must not be somebody else's. Upstream: apimachinery/pkg/util/managedfields, sigs.k8s.io/structured-merge-diff/merge; for
-kubectl's own way, kubectl/pkg/cmd/apply and apimachinery/pkg/util/strategicpatch.
-
-What a request makes of an object that is there, before it is completed and judged.
-
-Upstream: apiserver/pkg/registry/generic/registry/store.go (Update) and apiserver/pkg/endpoints/handlers/patch.go.
-
-Putting a manifest on top of an object, part by part, and taking parts out of an object.
-
-Upstream: sigs.k8s.io/structured-merge-diff/typed (merge.go, remove.go).
+Fields that a manager had applied and now omits are removed, unless another manager owns them too; changing another
+manager's field is a conflict. Upstream: apiserver/pkg/registry/generic/registry/store.go (Update),
+apiserver/pkg/endpoints/handlers/patch.go, apimachinery/pkg/util/managedfields, sigs.k8s.io/structured-merge-diff
+(merge, typed/merge.go, typed/remove.go), kubectl/pkg/cmd/apply and apimachinery/pkg/util/strategicpatch.
 """
 
 from __future__ import annotations
@@ -37,7 +31,9 @@ from kwhatif.api.field_types import ApiResource, FieldType, Types
 
 
 def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types) -> Any:
-    """``above`` on ``below``: what ``above`` does not speak of stays. Neither is changed, but parts are shared."""
+    """``above`` merged onto ``below``: fields that ``above`` does not have stay. Neither is changed, but parts are
+    shared.
+    """
     if isinstance(above, list) and isinstance(below, list):
         return _items(below, above, type_, types) if type_ is not None and type_.keys else above
     if type_ is None or not isinstance(above, dict) or not isinstance(below, dict):
@@ -74,7 +70,7 @@ def _items(below: list[Any], above: list[Any], type_: FieldType, types: Types) -
 
 
 def without(value: Any, fields: Mapping[str, Any], type_: FieldType | None, types: Types) -> Any:
-    """A value without some of its fields; what is emptied by that stays, empty."""
+    """A value without some of its fields; what becomes empty stays, empty."""
     found_parts = list(parts(value, type_, types)) if fields else []
     if not found_parts:
         return value
@@ -89,7 +85,7 @@ def without(value: Any, fields: Mapping[str, Any], type_: FieldType | None, type
 
 
 def value_at(value: Any, path: tuple[str, ...], type_: FieldType | None, types: Types) -> Any:
-    """What stands at a path, None if nothing does."""
+    """The value at a path, None if there is none."""
     if not path:
         return value
     for key, item, inner in parts(value, type_, types):
@@ -104,8 +100,8 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 def apply_in_server(
     live: Object, manifest: Object, manager: str, kind: ApiResource, types: Types
 ) -> Object | RequestRefusal:
-    """Server-side apply: the object as it would be, before defaults; a refusal where another manager's field would
-    change. Without managed fields all that manifests own is taken to be ``kubectl``'s.
+    """Server-side apply: the object before defaults, or a refusal where another manager's field would change. Without
+    managed fields all fields that manifests set are assumed to be owned by ``kubectl``.
     """
     type_ = FieldType.parse(kind.type)
     entries = (live.get("metadata") or {}).get("managedFields") or ()
@@ -136,8 +132,9 @@ def apply_in_server(
 
 
 def apply_in_client(live: Object, manifest: Object, kind: ApiResource, types: Types) -> Object:
-    """``kubectl apply`` as it is without ``--server-side``: what was applied last, as the object's annotation has it,
-    and is left out now goes away. Without the annotation that is all that manifests own but the number of replicas.
+    """``kubectl apply`` without ``--server-side``: fields that were in the last applied manifest, as the annotation has
+    it, and are omitted now are removed. Without the annotation all fields that manifests set count as last applied,
+    except the number of replicas.
     """
     type_ = FieldType.parse(kind.type)
     last = _last(live)
@@ -155,13 +152,13 @@ def apply_in_client(live: Object, manifest: Object, kind: ApiResource, types: Ty
 
 
 def tells_field_owners(live: Object, verb: str) -> bool:
-    """Whether an object says which of its fields were applied, so that one which is left out is known to go away."""
+    """Whether an object records which of its fields were applied, so that an omitted one is known to be removed."""
     metadata = live.get("metadata") or {}
     return bool(metadata.get("managedFields") if verb == "apply" else _last(live))
 
 
 def with_all_kept(live: Object, manifest: Object, kind: ApiResource, types: Types) -> Object:
-    """The object as it would be if nothing that the manifest leaves out had been applied before."""
+    """The object as it would be if nothing that the manifest omits had been applied before."""
     return _with_version(merge_values(live, manifest, FieldType.parse(kind.type), types), manifest)
 
 
@@ -239,8 +236,8 @@ def apply_update(
     *,
     all_kept: bool = False,
 ) -> Object | RequestRefusal:
-    """The object as the request would have it; neither of those given is changed. With ``all_kept`` what an applied
-    manifest leaves out stays.
+    """The object as the request would have it; neither argument is changed. With ``all_kept`` fields that an applied
+    manifest omits stay.
     """
     before = old.get("metadata") or {}
     wanted, known = (manifest.get("metadata") or {}).get("resourceVersion"), before.get("resourceVersion")
@@ -270,7 +267,7 @@ def apply_update(
 
 
 def count_generation(new: Object, old: Object) -> None:
-    """One more generation, if what is wanted of the object has changed."""
+    """Increment the generation if the spec has changed."""
     before = (old.get("metadata") or {}).get("generation")
     if before is not None and not same(new.get("spec"), old.get("spec")):
         new["metadata"]["generation"] = before + 1

@@ -1,16 +1,14 @@
-"""Sets of fields, spelt as ``metadata.managedFields`` spells them: nested maps whose keys are
+"""Sets of fields in the form of ``metadata.managedFields``, nested maps with these keys, and which fields of an object
+manifests own where ``managedFields`` does not say.
 
     f:NAME     a field, or a key of a map
-    k:{...}    an item of a list that its keys tell apart
-    v:VALUE    an item of a list without doubles
+    k:{...}    an item of an associative list, by its keys
+    v:VALUE    an item of a set
     .          the item itself, besides what is in it
 
-Upstream: sigs.k8s.io/structured-merge-diff (fieldpath, typed).
-
-Which fields of an object those own who apply manifests, where ``managedFields`` does not say.
-
-Most objects are read without ``metadata.managedFields``. Then everything is taken to come from manifests but what has
-the value that the server fills in by itself, and what controllers and admission are known to write.
+Most objects are read without ``metadata.managedFields``. Then every field is assumed to come from a manifest, unless it
+has the value that the API server would default, or is one that controllers and admission are known to write. Upstream:
+sigs.k8s.io/structured-merge-diff (fieldpath, typed).
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ def parts(value: Any, type_: FieldType | None, types: Types) -> Iterator[tuple[s
 
 
 def item_key(item: Any, keys: Sequence[str]) -> str:
-    """What tells an item of a list apart from the others."""
+    """The key that identifies an item of a list."""
     if keys == ("*",):
         return f"v:{json.dumps(item)}"
     given = item if isinstance(item, dict) else {}
@@ -82,7 +80,7 @@ def item_key(item: Any, keys: Sequence[str]) -> str:
 
 
 def fields_of(value: Any, type_: FieldType | None, types: Types) -> Fields:
-    """All fields that a value says something of."""
+    """All fields that a value sets."""
     found: Fields = {}
     for key, item, inner in parts(value, type_, types):
         if item is None:
@@ -191,8 +189,8 @@ _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def fields_of_manifests(live: Object, type_: FieldType, types: Types, besides: Iterable[str] = ()) -> Fields:
-    """The fields of a stored object that are taken to come from manifests; ``besides`` names fields of its spec that
-    do not.
+    """The fields of a stored object that are assumed to come from manifests; ``besides`` names fields of its spec that
+    are not.
     """
     kind = str(live.get("kind") or "")
     found: Fields = {}

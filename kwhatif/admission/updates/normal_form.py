@@ -1,7 +1,6 @@
-"""A normal form of values: what the server fills in, or what says nothing, is left out.
+"""A normal form of objects without defaults and empty values, so that a stored object and a manifest can be compared.
 
-So an object as it is stored and a manifest that leaves out the defaults can be compared.
-Upstream: pkg/apis/*/v1/defaults.go; for what counts as equal, apimachinery/pkg/api/equality.
+Upstream: pkg/apis/*/v1/defaults.go; for semantic equality apimachinery/pkg/api/equality.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ _EMPTY_ALL_THE_SAME = (*_AMOUNTS, *_MAPS, "metadata", "resources", "securityCont
 
 
 def plain(value: Any) -> Any:
-    """Without what says nothing: empty values and the defaults of fields that have one everywhere.
+    """Without empty values and without defaults that a field has everywhere.
 
-    An empty object is something (``emptyDir: {}``) but where it is the same as none.
+    An empty object is kept (``emptyDir: {}``) except where it means the same as none.
     """
     if isinstance(value, list):
         return [plain(item) for item in value]

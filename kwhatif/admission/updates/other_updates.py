@@ -1,10 +1,8 @@
-"""What must not change about configuration, quotas, bindings, claims, volumes and drivers.
+"""Immutable fields of configuration, quotas, bindings, claims, volumes, drivers and CustomResourceDefinitions. Existing
+errors of a definition are tolerated.
 
-Upstream: pkg/apis/core, pkg/apis/rbac and pkg/apis/storage, each in validation/validation.go.
-
-What must not change about definitions of custom resources.
-
-Upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go. What was wrong before may stay so.
+Upstream: pkg/apis/core, pkg/apis/rbac and pkg/apis/storage, each in validation/validation.go;
+apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go.
 """
 
 from __future__ import annotations
@@ -148,7 +146,7 @@ def _size(spec: Object) -> Quantity:
 
 
 def _node(problems: Problems, new: Object, old: Object) -> None:
-    """Networks and the machine behind a node are written once."""
+    """Pod CIDRs and the provider ID of a node can be set only once."""
     spec, was = new.get("spec") or {}, old.get("spec") or {}
     networks, before = spec.get("podCIDRs") or [], was.get("podCIDRs") or []
     changed = sum(one != other for one, other in zip(before, networks, strict=False))
@@ -175,7 +173,7 @@ def _service_networks(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _keep_request(new: Object, old: Object) -> None:
-    """What is asked for stays as it was, whatever an update says."""
+    """Updates cannot change what was requested."""
     new["spec"] = deep_copy_json(old.get("spec") or {})
 
 

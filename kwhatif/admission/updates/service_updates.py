@@ -1,4 +1,4 @@
-"""What must not change about services, and what they keep: addresses and ports that were given out.
+"""Updates of services: immutable fields, and the cluster IPs and node ports that carry over.
 
 Upstream: pkg/registry/core/service/storage (storage.go, alloc.go), pkg/registry/core/service/strategy.go and
 pkg/apis/core/validation/validation.go.
@@ -36,7 +36,7 @@ def _prepare(new: Object, old: Object) -> None:
 
 
 def _carry_over(spec: Object, was: Object) -> None:
-    """What the server gave out stays, if the manifest does not speak of it."""
+    """Allocated addresses and ports stay, if the manifest omits them."""
     if "ExternalName" not in (spec["type"], was.get("type")):
         spec["clusterIP"] = spec.get("clusterIP") or was.get("clusterIP")
         spec["clusterIPs"] = spec.get("clusterIPs") or deep_copy_json(was.get("clusterIPs"))
@@ -59,7 +59,7 @@ def _singular_and_plural(spec: Object, was: Object) -> None:
 
 
 def _let_go(spec: Object, was: Object) -> None:
-    """What a service of another type has no use for is dropped, unless the update changes it."""
+    """Fields that a service of the new type does not use are dropped, unless the update changes them."""
     gone: list[str] = []
     if spec["type"] == "ExternalName" and was.get("type") != "ExternalName":
         gone += ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]
@@ -81,7 +81,7 @@ def _let_go(spec: Object, was: Object) -> None:
 
 
 def _early(problems: Problems, new: Object, world: ObjectStore) -> None:
-    """The families of addresses come before all else."""
+    """The IP families are checked before all else."""
     spec = new.get("spec") or {}
     if spec["type"] == "ExternalName" or headless(spec):
         return

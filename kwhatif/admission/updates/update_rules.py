@@ -1,4 +1,4 @@
-"""What must not change about an object that is there, by kind.
+"""Rules for updates by kind: immutable fields, and what is carried over.
 
 Upstream: the functions Validate...Update of pkg/apis/*/validation/validation.go, and the steps of pkg/registry/* before
 them.
@@ -22,8 +22,8 @@ IMMUTABLE = "field is immutable"
 
 @dataclass(frozen=True, slots=True)
 class ImmutableField:
-    """A field that keeps its value: at ``path``, missing it is the same as ``default``; told at ``told``, if that is
-    another place, in other words, or as forbidden.
+    """A field that keeps its value, at ``path``; missing counts as ``default``. It is reported at ``told`` if upstream
+    names another field, and possibly with another message or as forbidden.
     """
 
     path: str
@@ -57,7 +57,7 @@ class UpdateRules:
     spared: tuple[str, ...] = ("metadata.name",)
 
     def judge(self, problems: Problems, new: Object, old: Object) -> None:
-        """Note all that must not change. What is spared of an object's own problems is taken back."""
+        """Note all forbidden changes. Problems of the object itself in ``spared`` fields are taken back."""
         own = [cause for cause in problems.causes if not cause.field.startswith(self.spared)]
         problems.causes = [] if self.first else own
         for field in self.fixed:

@@ -1,10 +1,7 @@
-"""What must not change about pods.
+"""Updates of pods, stateful sets and jobs: what may change.
 
-Upstream: ValidatePodUpdate of pkg/apis/core/validation/validation.go, and plugin/pkg/admission/priority.
-
-What must not change about stateful sets and jobs.
-
-Upstream: pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go, pkg/registry/batch/job.
+Upstream: ValidatePodUpdate of pkg/apis/core/validation/validation.go, plugin/pkg/admission/priority,
+pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go, pkg/registry/batch/job.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 
 def _prepare(new: Object, old: Object) -> None:
-    """The priority that a pod was given stays, though its manifest does not speak of it."""
+    """A pod's priority stays, though its manifest omits it."""
     spec, was = within(new, "spec"), old.get("spec") or {}
     for key in ("priority", "preemptionPolicy"):
         if spec.get(key) is None and was.get(key) is not None:
@@ -71,7 +68,7 @@ def _annotations(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _deadline(problems: Problems, now: int | None, was: int | None) -> bool:
-    """Whether to go on: a deadline can be set, and be made shorter."""
+    """Whether to go on: a deadline can be set, and be shortened."""
     path = "spec.activeDeadlineSeconds"
     if now is None:
         if was is not None:
@@ -119,7 +116,7 @@ def _reset_mutable_fields(spec: Object, was: Object) -> Object:
 
 
 def _directives(problems: Problems, rest: Object, was: Object) -> None:
-    """Where a gated pod may run can be narrowed down."""
+    """Scheduling directives of a gated pod can be tightened."""
     now, before = rest.get("nodeSelector") or {}, was.get("nodeSelector") or {}
     if any(now.get(key) != value for key, value in before.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"

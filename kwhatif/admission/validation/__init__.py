@@ -1,1 +1,1 @@
-"""What the API server refuses in an object's own fields, in upstream's words."""
+"""Validation of an object's own fields, with upstream's messages."""

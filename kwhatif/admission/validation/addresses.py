@@ -1,6 +1,6 @@
-"""Rules for IP addresses and networks, and what is said of those that are taken but better written otherwise.
+"""Validation of IP addresses and CIDRs, and warnings about those in a non-canonical form.
 
-Upstream: apimachinery/pkg/util/validation/ip.go; how Go reads addresses leniently is k8s.io/utils/net.
+Upstream: apimachinery/pkg/util/validation/ip.go; how Go parses addresses leniently is k8s.io/utils/net.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEADING = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])")
 
 
 def read_address(text: str) -> Address | None:
-    """An address as lenient readers take it: with zeros before the numbers of IPv4, and IPv4 dressed as IPv6."""
+    """An address as lenient parsers take it: with leading zeros in IPv4, and IPv4-mapped IPv6."""
     if "%" in text:
         return None
     try:
@@ -58,7 +58,7 @@ def standard_ip_rules(text: str) -> list[str]:
 
 
 def special_address_rules(text: str) -> list[str]:
-    """What keeps an address from being somebody's in the network; nothing of what is no address."""
+    """Refuses addresses that no endpoint can have, such as loopback; nothing for a text that is no address."""
     address = read_address(text)
     if address is None:
         return []
@@ -112,7 +112,7 @@ def _strict_network_rules(text: str) -> list[str]:
 
 
 def address_warnings(path: str, text: str) -> list[str]:
-    """What is said of an address that is not in its usual form."""
+    """The warning about an address that is not in its canonical form."""
     found = read_address(text)
     if found is None:
         return []
@@ -124,7 +124,7 @@ def address_warnings(path: str, text: str) -> list[str]:
 
 
 def network_warnings(path: str, text: str) -> list[str]:
-    """What is said of a network that is not in its usual form."""
+    """The warning about a network that is not in its canonical form."""
     found = read_network(text)
     if found is None:
         return []

@@ -1,12 +1,4 @@
-"""Rules for the containers of a pod, one by one and together.
-
-Upstream: pkg/apis/core/validation/validation.go.
-
-Rules for where the containers of a pod mount its volumes.
-
-Upstream: pkg/apis/core/validation/validation.go.
-
-Rules for what the kubelet asks of a running container: probes, and hooks of its lifecycle.
+"""Validation of a pod's containers: each by itself and all together, volume mounts, probes and lifecycle hooks.
 
 Upstream: pkg/apis/core/validation/validation.go.
 """
@@ -36,7 +28,7 @@ _READ_ONLY = ("Disabled", "Enabled", "IfPossible")
 
 
 def check_mounts(problems: Problems, container: Object, volumes: Mapping[str, Object], path: str) -> None:
-    """``volumes`` are those of the pod in which nothing is wrong. Some of upstream's paths leave the index out."""
+    """``volumes`` are the valid ones of the pod. Some of upstream's paths omit the index."""
     devices = {device.get("name"): device.get("devicePath") for device in each(container, "volumeDevices")}
     places: set[str] = set()
     for i, mount in enumerate(each(container, "volumeMounts")):
@@ -135,7 +127,7 @@ def check_hooks(problems: Problems, container: Object, grace: int | None, path: 
 
 
 def forbid_hooks(problems: Problems, container: Object, path: str) -> None:
-    """An init container that is to end has none."""
+    """An init container that is no sidecar has no probes or hooks."""
     for key in ("lifecycle", *_PROBES):
         if container.get(key) is not None:
             problems.forbidden(f"{path}.{key}", "may not be set for init containers without restartPolicy=Always")
@@ -201,7 +193,7 @@ _MOST_RULES, _MOST_CODES = 20, 255
 def check_containers(problems: Problems, spec: Object, volumes: Mapping[str, Object], path: str) -> None:
     """Containers, then init and ephemeral containers; no two of them have the same name.
 
-    ``volumes`` are those of the pod in which nothing is wrong.
+    ``volumes`` are the valid ones of the pod.
     """
     regular, grace = each(spec, "containers"), spec.get("terminationGracePeriodSeconds")
     if not regular:

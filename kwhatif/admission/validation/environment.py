@@ -1,4 +1,4 @@
-"""Rules for the environment of a container, and for fields of the pod that it or a volume shows.
+"""Validation of containers' environment variables, and of the downward API.
 
 Upstream: pkg/apis/core/validation/validation.go, pkg/apis/core/pods/helpers.go, pkg/fieldpath.
 """

@@ -1,18 +1,8 @@
-"""What names, labels and ports may look like; each rule answers with what is wrong, in upstream's words.
+"""Validation that many kinds share: names, labels, ports, choices, percentages, references, resource names and file
+paths. Each rule returns its errors in upstream's words.
 
-Upstream: apimachinery/pkg/util/validation/validation.go.
-
-Small rules that many kinds share: choices, shares of pods, references to other objects.
-
-Upstream: apimachinery/pkg/util/validation/validation.go and pkg/apis/apps/validation/validation.go.
-
-What kinds of resources a name can stand for.
-
-Upstream: pkg/apis/core/helper/helpers.go.
-
-What paths of files may look like in volumes and mounts.
-
-Upstream: pkg/apis/core/validation/validation.go.
+Upstream: apimachinery/pkg/util/validation/validation.go, pkg/apis/apps/validation/validation.go,
+pkg/apis/core/validation/validation.go, pkg/apis/core/helper/helpers.go.
 """
 
 from __future__ import annotations
@@ -99,7 +89,7 @@ def dns_1035_label(value: str) -> list[str]:
 
 
 def path_segment(value: str) -> list[str]:
-    """A name that is free but for having its place in an address."""
+    """A name that may hold anything that can stand in a URL's path."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return [f"may not contain '{sign}'" for sign in "/%" if sign in value]
@@ -253,12 +243,12 @@ _STANDARD = _COUNTS | _SIDES | frozenset({*_COMPUTE, "storage", "requests.storag
 
 
 def is_native(name: str) -> bool:
-    """Whether Kubernetes itself means something by it: it has no domain, or one of Kubernetes."""
+    """Whether it is a resource of Kubernetes itself: without a domain, or with one of Kubernetes."""
     return "/" not in name or _NATIVE_DOMAIN in name
 
 
 def is_extended(name: str) -> bool:
-    """Whether it is somebody's own resource, such as ``example.com/gpu``."""
+    """Whether it is an extended resource, such as ``example.com/gpu``."""
     return not is_native(name) and not name.startswith("requests.") and is_label_key(f"requests.{name}")
 
 

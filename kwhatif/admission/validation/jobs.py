@@ -1,12 +1,4 @@
-"""Rules for jobs and cron jobs.
-
-Upstream: pkg/apis/batch/validation/validation.go.
-
-Rules for what a job makes of its failed and its successful pods.
-
-Upstream: pkg/apis/batch/validation/validation.go.
-
-Schedules and time zones of cron jobs.
+"""Validation of jobs and cron jobs, including pod failure and success policies, schedules and time zones.
 
 Upstream: pkg/apis/batch/validation/validation.go.
 """

@@ -1,4 +1,4 @@
-"""Rules for the metadata of any object.
+"""Validation of object metadata.
 
 Upstream: apimachinery/pkg/api/validation/objectmeta.go, apiserver/pkg/registry/rest/create.go.
 """
@@ -41,7 +41,7 @@ def check_service_metadata(problems: Problems, obj: Object) -> None:
 
 
 def check_usual_metadata(problems: Problems, obj: Object) -> None:
-    """Metadata of a kind whose names may hold anything that has a place in an address, as those of roles."""
+    """Metadata of a kind whose names may be any path segment, such as roles."""
     _check(problems, obj, path_segment)
 
 

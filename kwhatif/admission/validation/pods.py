@@ -1,14 +1,6 @@
-"""Rules for a pod, and for what a pod and a pod template share.
-
-Upstream: pkg/apis/core/validation/validation.go.
-
-Rules for pod templates, shared by all that make pods.
+"""Validation of pods and pod templates, including DNS, hostnames and the host's namespaces.
 
 Upstream: pkg/apis/core/validation/validation.go and pkg/apis/apps/validation/validation.go.
-
-Rules for how a pod is called in the network and whom it asks there, and for what it shares with its node.
-
-Upstream: pkg/apis/core/validation/validation.go.
 """
 
 from __future__ import annotations

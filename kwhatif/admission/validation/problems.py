@@ -1,4 +1,4 @@
-"""What is wrong with the fields of an object, collected in the order in which it is found.
+"""Validation errors of an object, collected in the order in which they are found.
 
 Upstream: apimachinery/pkg/util/validation/field/errors.go and apimachinery/pkg/api/errors/errors.go.
 """
@@ -56,7 +56,7 @@ class Problems:
         self._note(path, f"Too many: {number}", f"must have at most {most} items")
 
     def refusal(self, obj: Object) -> RequestRefusal | None:
-        """422 with all that was noted; what is said twice is a cause twice, but once in the message."""
+        """422 with all errors; duplicates are listed as causes twice, but appear once in the message."""
         if not self.causes:
             return None
         said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in self.causes))

@@ -1,4 +1,4 @@
-"""Rules for requests and limits of containers, of whole pods and of overhead.
+"""Validation of requests and limits of containers, of pod-level resources and of overhead.
 
 Upstream: pkg/apis/core/validation/validation.go.
 """

@@ -1,14 +1,7 @@
-"""Rules for affinity, node selectors and label selectors.
+"""Validation of affinity, node and label selectors, topology spread constraints and tolerations.
 
-Upstream: pkg/apis/core/validation/validation.go and apimachinery/pkg/apis/meta/v1/validation/validation.go.
-
-Rules for topology spread constraints.
-
-Upstream: pkg/apis/core/validation/validation.go.
-
-Rules for tolerations.
-
-Upstream: pkg/apis/core/validation/validation.go. Operators that compare numbers are behind a feature gate that is off.
+Upstream: pkg/apis/core/validation/validation.go and apimachinery/pkg/apis/meta/v1/validation/validation.go. Tolerations
+that compare numbers are behind a feature gate that is off.
 """
 
 from __future__ import annotations

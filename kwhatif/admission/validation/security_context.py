@@ -1,16 +1,7 @@
-"""Rules for security contexts of pods and containers.
+"""Validation of security contexts, of Windows and Linux pods, and of seccomp and AppArmor annotations.
 
-Upstream: pkg/apis/core/validation/validation.go. Privileged containers are taken to be allowed
-(``--allow-privileged``, as all clusters run).
-
-Rules for what pods of one operating system must leave alone, and for the options of Windows.
-
-Upstream: pkg/apis/core/validation/validation.go.
-
-Rules for annotations of pods: what became fields long ago, and what is said of a pod from outside.
-
-Upstream: pkg/apis/core/validation/validation.go. Annotations that ask for a profile of seccomp or AppArmor are still
-read, and must agree with the fields.
+Upstream: pkg/apis/core/validation/validation.go. Privileged containers are assumed to be allowed
+(``--allow-privileged``, as all clusters run). Profiles in annotations are still read, and must agree with the fields.
 """
 
 from __future__ import annotations

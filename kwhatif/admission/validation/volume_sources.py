@@ -1,11 +1,7 @@
-"""Rules for what a pod's volume is made of.
+"""Validation of a pod volume's source, and of projected files: keys, fields of the pod, tokens.
 
-Upstream: pkg/apis/core/validation/validation.go.
-
-Rules for the files in a volume that come from elsewhere: keys, fields of the pod, tokens.
-
-Upstream: pkg/apis/core/validation/validation.go. Trust bundles and certificates of pods are behind gates that are
-off, so that the server forgets them.
+Upstream: pkg/apis/core/validation/validation.go. Trust bundles and pod certificates are behind gates that are off, so
+the API server drops these fields.
 """
 
 from __future__ import annotations

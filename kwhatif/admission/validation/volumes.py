@@ -1,8 +1,5 @@
-"""Rules for volumes and claims.
-
-Upstream: pkg/apis/core/validation/validation.go.
-
-What a claim is filled from: ``dataSource`` and ``dataSourceRef``, each of which stands for the other.
+"""Validation of a pod's volumes and of claims, including ``dataSource`` and ``dataSourceRef``, each of which sets the
+other.
 
 Upstream: pkg/apis/core/validation/validation.go, pkg/api/persistentvolumeclaim/util.go.
 """
@@ -24,7 +21,7 @@ _DEFAULT_GROUP = "must be 'PersistentVolumeClaim' when referencing the default a
 
 
 def check_data_sources(problems: Problems, spec: Object, path: str) -> None:
-    """Sources of other kinds than claims and snapshots, and those of other namespaces, are dropped unread."""
+    """Sources of other kinds than claims and snapshots, and those of other namespaces, are dropped without a check."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and _kind(source) not in (_CLAIM, _SNAPSHOT):
         source = None
@@ -68,7 +65,7 @@ _SOURCES = {key: _SECOND.get(key, key) for key in ("emptyDir", *SOURCE_CHECKS, "
 
 
 def check_volumes(problems: Problems, volumes: list[Object], path: str, pod: str) -> dict[str, Object]:
-    """The volumes in which nothing is wrong, by name. ``pod`` is the pod's name, empty in a template."""
+    """The valid volumes, by name. ``pod`` is the pod's name, empty in a template."""
     sound: dict[str, Object] = {}
     made = {f"{pod}-{volume.get('name') or ''}" for volume in volumes if pod and volume.get("ephemeral") is not None}
     for i, volume in enumerate(volumes):

@@ -1,11 +1,7 @@
-"""Rules for what makes pods: selectors, templates, counts and update strategies.
+"""Validation of workloads: selectors, templates, replica counts and update strategies.
 
 Upstream: pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go and, for replication
 controllers, pkg/apis/core/validation/validation.go.
-
-Rules for update strategies.
-
-Upstream: pkg/apis/apps/validation/validation.go.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The autoscaler's flags, with its defaults.
+"""cluster-autoscaler's command-line flags, with its defaults.
 
 Upstream: cluster-autoscaler/config/flags/flags.go and config/autoscaling_options.go.
 """
@@ -21,7 +21,7 @@ Nanoseconds = int
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A least and a most, as in ``0:320000``."""
+    """A minimum and a maximum, as in ``0:320000``."""
 
     least: int
     most: int
@@ -29,7 +29,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """What may differ from group to group."""
+    """Options that can be set per node group."""
 
     scale_down_utilization_threshold: float = 0.5
     scale_down_gpu_utilization_threshold: float = 0.5
@@ -43,7 +43,7 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True)
 class Flags(GroupSettings):
-    """All flags that decide anything; the settings of groups are what holds where a group says nothing."""
+    """All flags that affect decisions; the settings of groups are the defaults for groups that set none."""
 
     expander: tuple[str, ...] = ("least-waste",)
     balance_similar_node_groups: bool = False
@@ -95,7 +95,7 @@ LISTS = tuple(field.name.replace("_", "-") for field in fields(Flags) if str(fie
 
 
 def flags_of(given: Mapping[str, Any], *, place: str = "$") -> Flags:
-    """Flags by name, as on a command line or in a document; those that decide nothing here are left out.
+    """Flags by name, as on a command line or in a document; those that affect no decision here are ignored.
 
     Raises InputError for values that a flag cannot have.
     """

@@ -1,12 +1,8 @@
-"""What an autoscaler looks at: the cluster as the API server has it, and its node groups as the cloud has them.
+"""The input of a loop: the cluster as the API server has it, node groups as the cloud has them, and cluster-wide limits
+of cores and memory.
 
-Node groups: what the cloud says of a set of nodes that are alike.
-
-Upstream: cluster-autoscaler/cloudprovider/cloud_provider.go (NodeGroup).
-
-Limits of the whole cluster: how many cores and how much memory its nodes may have together.
-
-Upstream: cluster-autoscaler/resourcequotas (tracker.go, usage.go, cache.go).
+Upstream: cluster-autoscaler/cloudprovider/cloud_provider.go (NodeGroup) and cluster-autoscaler/resourcequotas
+(tracker.go, usage.go, cache.go).
 """
 
 from __future__ import annotations
@@ -29,10 +25,10 @@ from kwhatif.versions import Features
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
     """``target`` is the size asked of the cloud; ``template`` the node that it would make, None if it cannot tell, and
-    ``template_pods`` the pods that it puts there.
+    ``template_pods`` the pods on that node.
 
-    ``failed_scale_up`` and ``requested_scale_up`` are moments: of a scale-up that failed, and of the one that the nodes
-    missing to the target are waited for. ``price`` is that of a node by the hour, where it is known.
+    ``failed_scale_up`` and ``requested_scale_up`` are moments: of a scale-up that failed, and of the one whose nodes,
+    missing to the target, are still expected. ``price`` is that of a node by the hour, where it is known.
     """
 
     name: str
@@ -49,7 +45,7 @@ class NodeGroup:
 
     @property
     def room(self) -> int:
-        """How many more nodes it may have."""
+        """How many nodes are left to its maximum size."""
         return max(self.most - self.target, 0)
 
 
@@ -84,9 +80,9 @@ class Prices:
 class AutoscalingContext:
     """A moment of a cluster.
 
-    ``cluster`` is the scheduler's view of it, which stays as it is; ``pending`` are pods without a node. Of controllers
-    that scheduling does not read, ``daemon_sets`` and ``jobs`` are plain values. ``priorities`` is what the priority
-    expander's ConfigMap says, None if there is none.
+    ``cluster`` is the scheduler's view of it, which is not changed; ``pending`` are pods without a node. Workloads that
+    scheduling does not read (``daemon_sets``, ``jobs``) are plain values. ``priorities`` is the priority expander's
+    ConfigMap, None if there is none.
     """
 
     now: int
@@ -118,7 +114,7 @@ class AutoscalingContext:
         return self.cluster.shapes.features
 
     def without_expendable(self) -> Cluster:
-        """A copy of the cluster without expendable pods, in which nodes kept for pods are taken."""
+        """A copy of the cluster without expendable pods, in which pods with a nominated node occupy it."""
         cluster = self.cluster.fork()
         for row, pods in enumerate(self.cluster.pods_on):
             staying = [pod for pod in pods if not is_expendable(pod.pod, self.flags)]
@@ -164,12 +160,12 @@ class AutoscalingContext:
 
 
 def is_waiting(pod: Pod) -> bool:
-    """Whether a node is kept for a pod while others leave it."""
+    """Whether a pod has a nominated node that its victims have yet to leave."""
     return not pod.spec.node_name and not pod.metadata.deletion_timestamp and bool(pod.status.nominated_node_name)
 
 
 def is_expendable(pod: Pod, flags: Flags) -> bool:
-    """Whether the pod is expendable: it neither keeps a node nor asks for one."""
+    """Whether the pod is expendable: it neither blocks a scale-down nor triggers a scale-up."""
     return pod.spec.priority is not None and pod.spec.priority < flags.expendable_pods_priority_cutoff
 
 
@@ -184,7 +180,7 @@ _VIRTUAL = ("type", "virtual-kubelet")
 
 
 class ClusterLimits:
-    """What is left of them. All nodes of a group count as much as the first one met."""
+    """What is left of the cluster-wide limits. All nodes of a group count as much as the first one met."""
 
     def __init__(self, left: dict[str, int], counted: dict[str, dict[str, int]]) -> None:
         self._left, self._counted = left, counted
@@ -204,7 +200,7 @@ class ClusterLimits:
         return cls({name: max(0, used[name] - limit) for name, limit in limits.items()}, counted)
 
     def apply_limits(self, group: NodeGroup, node: Node, count: int) -> tuple[int, list[str]]:
-        """How many of so many nodes of a group the limits allow, and the resources that there is too little of."""
+        """How many of the wanted nodes of a group the limits allow, and the resources whose limits are hit."""
         allowed, exceeded = count, []
         for name, amount in sorted(self._each(group, node).items()):
             if amount > 0 and self._left[name] < amount * count:
@@ -213,7 +209,7 @@ class ClusterLimits:
         return allowed, exceeded
 
     def consume(self, group: NodeGroup, node: Node, count: int) -> list[str]:
-        """Count nodes of a group, if the limits allow all of them; else the resources that there is too little of."""
+        """Count nodes of a group, if the limits allow all of them; else returns the resources whose limits are hit."""
         allowed, exceeded = self.apply_limits(group, node, count)
         if allowed == count:
             for name, amount in self._each(group, node).items():

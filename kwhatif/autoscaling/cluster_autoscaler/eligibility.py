@@ -1,10 +1,7 @@
-"""Which nodes are used so little that they may be unneeded.
+"""Scale-down eligibility: which nodes are utilized so little that they may be unneeded.
 
-Upstream: cluster-autoscaler/core/scaledown/eligibility/eligibility.go.
-
-How much of a node its pods use: the greater share of cpu and memory, or that of its GPUs alone.
-
-Upstream: cluster-autoscaler/simulator/utilization/info.go.
+Utilization is the greater share of cpu and memory, or that of the GPUs alone. Upstream:
+cluster-autoscaler/core/scaledown/eligibility/eligibility.go, simulator/utilization/info.go.
 """
 
 from __future__ import annotations
@@ -69,7 +66,7 @@ _DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
 
 def eligibility(world: AutoscalingContext, node: Node, pods: Sequence[PodInfo]) -> tuple[str, Utilization | None]:
-    """Why a node with these pods stays ("" if it need not), and how much of it is used, where that was worked out."""
+    """Why a node with these pods is not eligible ("" if it is), and its utilization, where that was computed."""
     if is_being_deleted(node, world.now):
         return "CurrentlyBeingDeleted", None
     if is_scale_down_disabled(node):
@@ -89,5 +86,5 @@ def eligibility(world: AutoscalingContext, node: Node, pods: Sequence[PodInfo]) 
 
 
 def is_scale_down_disabled(node: Node) -> bool:
-    """Whether somebody asked for the node to be kept."""
+    """Whether an annotation disables scale-down of the node."""
     return (node.metadata.annotations or {}).get(_DISABLED) == "true"

@@ -1,11 +1,8 @@
-"""How many nodes of a group some pods need: first-fit bin packing, the largest pods first.
+"""How many nodes of a group some pods need: first-fit decreasing bin packing, with equivalent pods grouped.
 
-Upstream: cluster-autoscaler/estimator (binpacking_estimator.go, decreasing_pod_orderer.go and the thresholds).
-
-Pods that are all one to the scheduler: of one controller, with equal labels and equal specs.
-
-Upstream: cluster-autoscaler/core/scaleup/equivalence/groups.go, simulator/scheduling/similar_pods.go and
-PodSpecSemanticallyEqual in utils/utils.go.
+Upstream: cluster-autoscaler/estimator (binpacking_estimator.go, decreasing_pod_orderer.go and the thresholds); for
+equivalence core/scaleup/equivalence/groups.go, simulator/scheduling/similar_pods.go and PodSpecSemanticallyEqual in
+utils/utils.go.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ _ENCODER = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
 
 @dataclass(slots=True, eq=False)
 class PodGroup:
-    """Pods that are alike; ``refused`` says why each node group does not fit them, ``fitting`` which ones do."""
+    """Equivalent pods; ``refused`` says why each node group does not fit them, ``fitting`` which ones do."""
 
     pods: list[PodInfo]
     refused: dict[str, Status] = field(default_factory=dict)
@@ -71,7 +68,7 @@ def pod_groups(pods: Iterable[PodInfo]) -> list[PodGroup]:
 
 
 class SimilarPods:
-    """Remembers pods that found no node, so that their like need not be tried."""
+    """Remembers pods that found no node, so that similar ones need not be tried."""
 
     def __init__(self) -> None:
         self._looks = PodEquivalence()
@@ -90,13 +87,13 @@ class SimilarPods:
 
 
 class PodEquivalence:
-    """What makes pods alike, worked out once a shape."""
+    """Equivalence of pods, computed once a shape."""
 
     def __init__(self) -> None:
         self._of_shape: dict[int, tuple[str, frozenset[tuple[str, str]], bytes]] = {}
 
     def key_of(self, pod: PodInfo, *, daemons: bool = False) -> tuple[str, frozenset[tuple[str, str]], bytes] | None:
-        """Controller, labels and spec; None for pods that are like no other, which those of daemon sets are, too."""
+        """Controller, labels and spec; None for pods that are equivalent to no other, such as those of DaemonSets."""
         shape = pod.shape
         controller = shape.controller
         if controller is None or (not daemons and is_of_daemon_set(pod.pod)):
@@ -161,7 +158,7 @@ class Estimator:
     # --- pods on nodes
 
     def _on_fresh_nodes(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """Place pods on the nodes made so far, until one does not fit; what is left of them."""
+        """Place pods on the nodes added so far, until one does not fit; returns the remaining pods."""
         if not self._rows:
             return list(pods)
         room = self._room(pods, self._rows)
@@ -176,7 +173,7 @@ class Estimator:
         return []
 
     def _deal_out(self, pods: Sequence[PodInfo], room: Int64Array) -> list[PodInfo]:
-        """The same for pods that are alike: one search after the other goes round the nodes that have room."""
+        """As ``_on_fresh_nodes``, for equivalent pods: successive searches go round the nodes that have room."""
         turns = self._simulated.search_order_of(self._rows)
         room = np.where(self._simulated.cluster.columns.unschedulable[self._rows], 0, room)[turns]
         # A node with room for three gets a pod in the first three rounds.
@@ -223,7 +220,7 @@ class Estimator:
         return True
 
     def _fill(self, pods: list[PodInfo], row: int, room: int) -> list[PodInfo]:
-        """Put as many of these pods on a node as there is room; the others."""
+        """Put as many of these pods on a node as there is room for; returns the others."""
         if room:
             self._put_alike(pods[:room], row)
         return pods[room:]
@@ -259,7 +256,7 @@ class Estimator:
         return refusal is not None and TOO_MANY in refusal.reasons
 
     def _multiply(self, pods: Sequence[PodInfo]) -> bool:
-        """Fill one node with pods that are alike, and take it that the others hold as many."""
+        """Fill one node with equivalent pods, and assume that the other nodes hold as many."""
         if not pods:
             return True
         if not self._may_make():
@@ -322,7 +319,7 @@ def fresh_name(template: NodeTemplate, number: int) -> str:
 
 
 def likely_nodes(template: NodeTemplate, groups: Iterable[PodGroup], limit: int) -> int:
-    """About as many nodes as the pods will need, by what they ask for: rows for more cost time to make."""
+    """Roughly how many nodes the pods will need by their requests: preparing rows for more would cost time."""
     free = template.free
     asked: Counter[str] = Counter()
     for group in groups:
@@ -350,7 +347,7 @@ def _best_for_fast_path(groups: Sequence[PodGroup], template: NodeTemplate) -> i
 
 
 def _nodes_needed(group: PodGroup, template: NodeTemplate) -> Iterator[int]:
-    """At least so many nodes, as far as the first container and hosts to be alone on tell."""
+    """A lower bound of nodes, by the first container's requests and by host ports and anti-affinity to the own node."""
     spec, count = group.example.shape.spec, len(group.pods)
     yield 0
     for term in _anti_affinity(group.example):

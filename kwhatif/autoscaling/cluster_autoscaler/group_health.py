@@ -1,6 +1,6 @@
-"""How many nodes of each group are ready, which are still to come, and which groups must not grow.
+"""The state of node groups: ready, upcoming and missing nodes, and groups that are backed off after failed scale-ups.
 
-Upstream: cluster-autoscaler/clusterstate/clusterstate.go, and utils/backoff for failed scale-ups.
+Upstream: cluster-autoscaler/clusterstate/clusterstate.go and utils/backoff.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Counts:
 
 
 class GroupHealth:
-    """The state of the cluster's groups at a moment; ``templated`` are the groups that a fresh node is known of."""
+    """The state of the cluster's groups at a moment; ``templated`` are the groups with a known template node."""
 
     def __init__(
         self, nodes: Sequence[Node], groups: NodeGroups, flags: Flags, now: int, templated: Collection[str]
@@ -65,7 +65,7 @@ class GroupHealth:
         return unready <= flags.ok_total_unready_count or unready <= most
 
     def is_healthy(self, group: NodeGroup) -> bool:
-        """Whether not too many of the nodes that should be there are missing."""
+        """Whether not too many of the expected nodes are missing."""
         counts, least = self._counts.get(group.name), group.target - self._count_requested(group)
         if counts is None:
             return group.target == 0 or (least == 0 and group.target > 0)
@@ -75,7 +75,7 @@ class GroupHealth:
         return missing <= self._flags.ok_total_unready_count or missing <= most
 
     def is_backed_off(self, group: NodeGroup) -> bool:
-        """Whether a scale-up failed not long ago, or the nodes that were asked for did not come in time."""
+        """Whether a scale-up failed recently, or its nodes did not come in time."""
         if group.name not in self._templated:
             return False
         failed = [group.failed_scale_up] if group.failed_scale_up is not None else []
@@ -87,7 +87,7 @@ class GroupHealth:
         return self.is_healthy(group) and not self.is_backed_off(group)
 
     def upcoming(self, group: NodeGroup) -> int:
-        """How many nodes were asked for and are not there yet."""
+        """How many nodes were requested and have not come yet."""
         if not self._count_requested(group) or self.is_backed_off(group):
             return 0
         return max(self._missing(group), 0)
@@ -98,7 +98,7 @@ class GroupHealth:
         return 0 if counts is None else len(counts.registered)
 
     def starting(self, group: NodeGroup) -> list[str]:
-        """Nodes that are there but not ready yet, in whose place the upcoming ones stand."""
+        """Registered nodes that are not ready yet, which the upcoming ones stand in for."""
         counts = self._counts.get(group.name)
         return counts.starting if counts is not None else []
 
@@ -111,7 +111,7 @@ class GroupHealth:
         return asked is not None and asked + group.settings.max_node_provision_time < self._now
 
     def _count_requested(self, group: NodeGroup) -> int:
-        """How many nodes the autoscaler asked for and still waits for."""
+        """How many nodes the autoscaler requested and still expects."""
         if group.requested_scale_up is None or self._missing(group) <= 0 or self._is_overdue(group):
             return 0
         return max(group.target - len(group.nodes), 0)

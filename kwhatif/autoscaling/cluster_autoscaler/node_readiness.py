@@ -1,16 +1,7 @@
-"""Whether a node is ready, and since when.
+"""Readiness of nodes, taints that are not copied to new nodes, GPUs, and moments as integers.
 
-Upstream: cluster-autoscaler/utils/kubernetes/ready.go.
-
-Taints that a node has for a while, which a fresh one of its group will not have.
-
-Upstream: cluster-autoscaler/utils/taints/taints.go.
-
-GPUs, by the label that the cloud puts on nodes that have some.
-
-Upstream: cluster-autoscaler/utils/gpu/gpu.go.
-
-Moments as integers: nanoseconds since 1970, as Go compares them.
+Moments are nanoseconds since 1970, as Go compares them. Upstream: cluster-autoscaler/utils/kubernetes/ready.go,
+utils/taints/taints.go, utils/gpu/gpu.go.
 """
 
 from __future__ import annotations
@@ -55,7 +46,7 @@ def is_startup_taint(taint: Taint, flags: Flags) -> bool:
 
 
 def lasting_taints(node: Node, flags: Flags) -> list[Taint]:
-    """The taints that a fresh node will have as well."""
+    """The taints that a new node of the group will have as well."""
     return [
         taint
         for taint in node.spec.taints or ()
@@ -72,7 +63,7 @@ def is_to_be_deleted(node: Node) -> bool:
 
 
 def is_being_deleted(node: Node, now: int) -> bool:
-    """Whether a deletion that was begun may still be under way (the taint's value says when that was)."""
+    """Whether a deletion may still be under way (the taint's value is the time at which it began)."""
     for taint in node.spec.taints or ():
         if taint.key == TO_BE_DELETED:
             since = int64(taint.value or "")
@@ -90,7 +81,7 @@ def gpu_resource(node: Node, label: str) -> str | None:
 
 
 def gpus_are_missing(node: Node, label: str) -> bool:
-    """Whether the label promises GPUs that have not appeared yet."""
+    """Whether the label promises GPUs that are not allocatable yet."""
     return label in (node.metadata.labels or {}) and not any(_has(node, name) for name in GPU_RESOURCES)
 
 
@@ -118,14 +109,14 @@ _TAINTS = tuple(f"node.kubernetes.io/{state}" for state in ("not-ready", "disk-p
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """``since`` is the last moment at which something changed that readiness depends on."""
+    """``since`` is the last moment at which a condition changed that readiness depends on."""
 
     ready: bool
     since: int
 
 
 def readiness(node: Node) -> Readiness:
-    """A node that does not say whether it is ready is not."""
+    """A node without a ready condition is not ready."""
     ready, told, since = True, False, ZERO
     for condition in node.status.conditions or ():
         if condition.type in _UNREADY:
@@ -148,7 +139,7 @@ def ready_for_pods(node: Node) -> bool:
 
 
 def observed_node_of(node: Node, flags: Flags, gpu_label: str) -> Node:
-    """The node as the autoscaler takes it: unready while it starts, or while its GPUs have not appeared."""
+    """The node as the autoscaler takes it: unready while it starts, or while its GPUs are missing."""
     starting = any(is_startup_taint(taint, flags) for taint in node.spec.taints or ())
     if not ready_for_pods(node) or not (starting or gpus_are_missing(node, gpu_label)):
         return node

@@ -1,7 +1,7 @@
-"""The node that a scale-up of a group is simulated with, and the pods that it would carry.
+"""The template node of a group, with its daemon pods, by which a scale-up is simulated.
 
-Upstream: cluster-autoscaler/processors/nodeinfosprovider/mixed_nodeinfos_processor.go, simulator/node_info_utils.go
-and utils/daemonset.
+Upstream: cluster-autoscaler/processors/nodeinfosprovider/mixed_nodeinfos_processor.go, simulator/node_info_utils.go and
+utils/daemonset.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _DEPRECATED = {
 
 @dataclass(frozen=True, slots=True)
 class NodeTemplate:
-    """A node and the pods on it, of which fresh ones are made. ``source`` says what it was made of."""
+    """A node and its pods, of which copies are made. ``source`` says what it was made of."""
 
     node: Node
     pods: tuple[PodInfo, ...]
     source: str
 
     def fresh(self, name: str) -> tuple[Node, list[PodInfo]]:
-        """A node of this name with pods of its own."""
+        """A copy of the node with this name, and with copies of its pods."""
         return _rename_node(self.node, name), [replace(pod, uid=f"{name}/{pod.uid}") for pod in self.pods]
 
     @property
     def free(self) -> dict[str, int]:
-        """What its pods leave of it: millicores for cpu, units for all else."""
+        """Allocatable minus its pods' requests: millicores for cpu, units for all else."""
         quantities = self.node.status.for_pods
         free = {name: quantity.value() for name, quantity in quantities.items()} | amounts(quantities)
         free["pods"] = free.get("pods", 0) - len(self.pods)
@@ -59,9 +59,9 @@ class NodeTemplate:
 
 
 def node_templates(world: AutoscalingContext, nodes: Sequence[Node], cluster: Cluster) -> dict[str, NodeTemplate]:
-    """Group -> the node it would get.
+    """Group -> its template node.
 
-    It is made of the first good node of the group, else of what the cloud says, else of any node. ``nodes`` are those
+    It is made of the first ready node of the group, else of the cloud's template, else of any node. ``nodes`` are those
     of the cluster as the autoscaler takes them, ``cluster`` has the pods on them.
     """
     good = [node for node in nodes if _is_good(node, world.now)]

@@ -1,12 +1,8 @@
-"""A scale-up: what each group could do for the pods that need a node, which one is chosen, and the plan.
+"""A scale-up: the options of each group for the unschedulable pods, the expander's choice, balancing, and the plan.
 
-Upstream: cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go, and for the events
+Upstream: cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go; for balancing processors/nodegroupset
+(balancing_processor.go, compare_nodegroups.go, label_nodegroups.go); for events
 processors/status/eventing_scale_up_processor.go.
-
-Groups whose nodes are alike, and how they share the nodes of a scale-up.
-
-Upstream: cluster-autoscaler/processors/nodegroupset (balancing_processor.go, compare_nodegroups.go,
-label_nodegroups.go).
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ from kwhatif.progress import track
 
 @dataclass(slots=True)
 class Resize:
-    """A group, its size and the one it is to have."""
+    """A group with its current and its new size."""
 
     group: NodeGroup
     size: int
@@ -48,7 +44,7 @@ class Resize:
 
 
 def balance_scale_up(groups: Sequence[NodeGroup], count: int) -> list[Resize]:
-    """Share out new nodes: the smallest group grows first, each up to its maximum."""
+    """Distribute new nodes: the smallest group grows first, each up to its maximum."""
     sizes = [Resize(group, group.target, group.target) for group in groups if group.target != group.most]
     count = min(count, sum(max(each.group.most - each.size, 0) for each in sizes))
     sizes.sort(key=lambda each: each.size)
@@ -83,7 +79,7 @@ FAILED_TO_EXECUTE = "scale-up execution failed"
 
 @dataclass(slots=True)
 class NoScaleUpInfo:
-    """Why a pod gets no node: group -> the filter that rejects it on a fresh node, and groups that were skipped."""
+    """Why no scale-up helps a pod: group -> the filter that rejects it on a new node, and groups that were skipped."""
 
     rejected: Mapping[str, Status]
     skipped: Mapping[str, Sequence[str]]
@@ -91,10 +87,10 @@ class NoScaleUpInfo:
 
 @dataclass(slots=True)
 class ScaleUp:
-    """What came of a scale-up.
+    """The outcome of a scale-up.
 
-    ``pods`` are those that need a node, in the order in which they were handed over. ``remaining`` pods no considered
-    group fits, ``awaiting`` ones do not fit the chosen group but some other.
+    ``pods`` are those that need a node, in their given order. ``remaining`` pods fit no considered group, ``awaiting``
+    ones do not fit the chosen group but another.
     """
 
     result: str
@@ -122,7 +118,7 @@ class ScaleUp:
         return found
 
     def why_not(self, pod: str) -> str:
-        """Why a pod gets no node, as the NotTriggerScaleUp event has it."""
+        """Why there is no scale-up for a pod, as the NotTriggerScaleUp event has it."""
         remaining = self.remaining[pod]
         if self.result == LIMITED:
             return "max total nodes in cluster reached"
@@ -132,7 +128,7 @@ class ScaleUp:
 
 
 class Orchestrator:
-    """One scale-up of a world whose cluster is simulated."""
+    """One scale-up of a cluster, which is simulated."""
 
     def __init__(
         self,
@@ -153,7 +149,7 @@ class Orchestrator:
         self._similar_by_pods: dict[tuple[frozenset[str], tuple[int, ...]], list[NodeGroup]] = {}
 
     def scale_up(self, pods: Sequence[PodInfo]) -> ScaleUp:
-        """What becomes of pods for which the cluster has no room."""
+        """The plan for pods for which the cluster has no room."""
         self._groups = pod_groups(pods)
         considered = [group for group in self._world.groups if self._considers(group)]
         for group in track(considered, "Trying", "groups"):
@@ -188,7 +184,7 @@ class Orchestrator:
         return outcome
 
     def to_least_sizes(self, grown: Sequence[Resize]) -> list[Resize]:
-        """The plan for groups that are below their minimum, after others have ``grown``."""
+        """The plan for groups that are below their minimum size, after others have ``grown``."""
         sizes = {each.group.name: each.to for each in grown}
         plan = []
         limits = ClusterLimits.most(self._nodes, self._world.groups, self._flags)
@@ -234,7 +230,7 @@ class Orchestrator:
         return [f'exceeded quota: "cluster-wide", resources: {", ".join(exceeded)}'] if exceeded else []
 
     def _fits(self, group: NodeGroup) -> list[PodGroup]:
-        """The pods that a fresh node of the group would take, one by one."""
+        """The pods that a new node of the group would take, one by one."""
         template = self._templates[group.name]
         limit = node_limit(self._flags, group, (), len(self._nodes))
         count = likely_nodes(template, self._groups, limit)
@@ -272,7 +268,7 @@ class Orchestrator:
         return Option(group, nodes, tuple(pods), tuple(similar))
 
     def _similar(self, group: NodeGroup) -> list[NodeGroup]:
-        """Groups that may share the group's new nodes: alike, fit to grow, and taking the same pods."""
+        """Groups to balance with: similar, healthy, and taking the same pods."""
         if not self._flags.balance_similar_node_groups or group.settings.zero_or_max_node_scaling:
             return []
         if self._alike is None:

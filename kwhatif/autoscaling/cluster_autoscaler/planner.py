@@ -1,15 +1,7 @@
-"""Scale-down: which nodes are unneeded, since when, and which of them go now.
+"""Scale-down: which nodes are unneeded, since when, whether their pods can be moved, and which of them are deleted now.
 
-Upstream: cluster-autoscaler/core/scaledown/planner/planner.go, unneeded/nodes.go and unremovable/nodes.go, and
-processors/scaledowncandidates and processors/nodes.
-
-Would the pods of a node find another one? A removal that works is done, one that does not is undone.
-
-Upstream: RemovalSimulator in cluster-autoscaler/simulator/cluster.go.
-
-How many of the nodes that may go are deleted at once.
-
-Upstream: cluster-autoscaler/core/scaledown/budgets/budgets.go.
+Upstream: cluster-autoscaler/core/scaledown/planner/planner.go, unneeded/nodes.go, unremovable/nodes.go and
+budgets/budgets.go; RemovalSimulator in simulator/cluster.go; processors/scaledowncandidates and processors/nodes.
 """
 
 from __future__ import annotations
@@ -40,8 +32,8 @@ from kwhatif.progress import track
 
 @dataclass(slots=True)
 class Removal:
-    """A node that may go: where each of its pods would run, pods that it waits for, and whether it is ``risky``,
-    since its pods need more of a disruption budget than that allows at once.
+    """A removable node: the new node of each of its pods, pods that it waits for, and whether it is ``risky``, since
+    its pods need more of a disruption budget than that allows at once.
     """
 
     node: str
@@ -54,10 +46,10 @@ class Removal:
 def move_pods(
     simulated: SimulatedCluster, node: str, pods: Sequence[PodInfo], destinations: BoolArray, hints: Hints
 ) -> dict[str, str] | None:
-    """Take a node away and put these of its pods elsewhere: pod -> node.
+    """Take a node away and place its pods elsewhere: pod -> node.
 
-    None, and nothing is done, if one of them fits nowhere. ``destinations`` bool[N]. While its pods are looked after,
-    the node is there without any, so that topology spread still counts it.
+    None, and no change, if one of them fits nowhere. ``destinations`` bool[N]. While its pods are placed, the node
+    exists without any, so that topology spread still counts it.
     """
     row = simulated.row(node)
     assert row is not None
@@ -84,9 +76,9 @@ Buckets = dict[str, list[str]]
 def crop_nodes_to_budgets(
     empty: Sequence[str], drained: Sequence[str], groups: NodeGroups, flags: Flags, registered: Mapping[str, int]
 ) -> tuple[list[str], list[str]]:
-    """The empty nodes and those with pods whose deletion is begun: whole zero-or-max groups first, then the others.
+    """The empty nodes and those with pods whose deletion begins now: whole zero-or-max groups first, then the others.
 
-    ``registered`` is how many nodes of each group are there.
+    ``registered`` is the number of nodes of each group.
     """
     budget, drain_budget = flags.max_scale_down_parallelism, flags.max_drain_parallelism
     empty_single, empty_whole = _by_group(empty, groups)
@@ -142,7 +134,7 @@ DELETE_STARTED, NOT_TRIED, IN_COOLDOWN = "ScaleDownNodeDeleteStarted", "ScaleDow
 
 @dataclass(frozen=True, slots=True)
 class Unremovable:
-    """Why a node stays; for ``BlockedByPod`` the first pod that keeps it and the rule that says so."""
+    """Why a node stays; for ``BlockedByPod`` the first blocking pod and its rule."""
 
     reason: str
     pod: str = ""
@@ -151,9 +143,9 @@ class Unremovable:
 
 @dataclass(slots=True)
 class ScaleDown:
-    """What came of one loop's scale-down.
+    """The outcome of one loop's scale-down.
 
-    ``removable`` and ``deleted``: empty nodes, and nodes with pods; None where it did not come to that.
+    ``removable`` and ``deleted``: empty nodes, and nodes with pods; None where the loop did not get that far.
     """
 
     result: str
@@ -178,9 +170,9 @@ class Planner:
         self._last = ScaleDown(NOT_TRIED)
 
     def skip_loop(self, *, healthy: bool) -> ScaleDown:
-        """A loop that does not come to scale-down: what is known is what the last one left.
+        """A loop without scale-down: the state of the last one is kept.
 
-        In an unhealthy cluster nothing is unneeded any more.
+        In an unhealthy cluster no node stays unneeded.
         """
         if not healthy:
             self._since = {}
@@ -190,7 +182,7 @@ class Planner:
         return ScaleDown(NOT_TRIED, utilization=last.utilization, unneeded=unneeded, unremovable=last.unremovable)
 
     def plan(self, world: AutoscalingContext, simulated: SimulatedCluster, nodes: Sequence[Node]) -> ScaleDown:
-        """One loop; ``nodes`` are those that are there, in the order given."""
+        """One loop; ``nodes`` are the existing ones, in the order given."""
         found = self._last = ScaleDown(NO_CANDIDATES)
         listed = [simulated.cluster.columns.nodes[row] for row in simulated.listed_rows]
         here = {node.name: node for node in nodes}
@@ -233,7 +225,7 @@ class Planner:
         return [] if row is None else simulated.cluster.pods_on[row]
 
     def _note_time(self, world: AutoscalingContext) -> None:
-        """Loops that come often may look for more unneeded nodes each."""
+        """Adapts the number of candidates to how often loops run."""
         usual = world.flags.scale_down_unneeded_time or 1
         self._interval = min(self._interval or usual, world.now - self._last_update)
         self._last_update = world.now

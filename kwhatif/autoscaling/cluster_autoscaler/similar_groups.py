@@ -1,7 +1,7 @@
-"""Groups whose nodes are alike, for all groups at once.
+"""Similar node groups, computed for all groups at once.
 
-What has to be the same tells lots of groups apart; within a lot what may differ a little is compared as columns, one
-group with all others at a time.
+What must be equal partitions the groups; within a partition, amounts that may differ a little are compared as columns,
+one group with all others at a time.
 
 Upstream: cluster-autoscaler/processors/nodegroupset (compare_nodegroups.go, label_nodegroups.go).
 """
@@ -33,7 +33,7 @@ _COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
 class SimilarGroups:
-    """Which groups may stand in for which, of all that have a template."""
+    """Which groups are similar, of all that have a template."""
 
     def __init__(self, templates: Mapping[str, NodeTemplate], flags: Flags) -> None:
         self._lots: dict[Hashable, list[str]] = {}
@@ -57,7 +57,7 @@ class SimilarGroups:
         }
 
     def names_like(self, name: str) -> frozenset[str]:
-        """The groups that are alike, the group itself among them."""
+        """The groups that are similar to a group, including itself."""
         lot = self._lot_of.get(name)
         if lot is None:
             return frozenset()
@@ -69,7 +69,7 @@ class SimilarGroups:
 
 
 def _describe(template: NodeTemplate, flags: Flags) -> tuple[Hashable, list[int], list[float]]:
-    """What has to be the same, None if nothing is; amounts that may differ, and by which share of the larger."""
+    """What has to be equal, None if nothing is; amounts that may differ, and by which share of the larger."""
     labels = template.node.metadata.labels or {}
     if flags.balancing_label:
         known = all(key in labels for key in flags.balancing_label)
@@ -108,6 +108,6 @@ def _left(template: NodeTemplate) -> dict[str, int]:
 
 
 def names_taking(wanted: Sequence[object], fitting: Mapping[str, Sequence[object]]) -> frozenset[str]:
-    """The groups that take all these pods; pods are told apart by who they are."""
+    """The groups that take all these pods; pods are compared by identity."""
     asked = {id(pods) for pods in wanted}
     return frozenset(name for name, taken in fitting.items() if asked.issubset(map(id, taken)))

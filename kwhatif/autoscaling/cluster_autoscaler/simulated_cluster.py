@@ -1,10 +1,8 @@
-"""The cluster as the autoscaler imagines it: pods are put on nodes, nodes come and go, and all of it can be undone.
+"""The cluster snapshot of the autoscaler's simulation: pods are placed, nodes are added and removed, and changes can be
+undone; with the hints of where pods fitted last time.
 
-Upstream: cluster-autoscaler/simulator/clustersnapshot (predicate/plugin_runner.go, store/delta.go).
-
-Where pods fitted last time, which is tried first.
-
-Upstream: cluster-autoscaler/simulator/scheduling (hints.go, hinting_simulator.go).
+Upstream: cluster-autoscaler/simulator/clustersnapshot (predicate/plugin_runner.go, store/delta.go) and
+simulator/scheduling (hints.go, hinting_simulator.go).
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class SearchPosition:
 
 @dataclass(slots=True)
 class Transaction:
-    """Changes that are undone unless somebody keeps them."""
+    """Changes that are undone unless they are kept."""
 
     kept: bool = False
 
@@ -47,10 +45,10 @@ class Transaction:
 
 
 class SimulatedCluster:
-    """A cluster of which the nodes that are there stand in a list, in the order in which they were made known.
+    """A cluster whose active nodes stand in a list, in the order in which they were added.
 
-    A search takes the first node that passes all filters of the scheduler: nodes are not scored. Nothing is
-    reserved, so a volume is not bound before the pods of the simulation are through.
+    A search takes the first node that passes all of the scheduler's filters: nodes are not scored. Nothing is reserved,
+    so no volume is bound during the simulation.
     """
 
     def __init__(
@@ -68,12 +66,12 @@ class SimulatedCluster:
         self._placed: dict[int, list[PodInfo]] | None = None
 
     def row(self, name: str) -> int | None:
-        """The row of a node that is there."""
+        """The row of an active node."""
         row = self.cluster.columns.row(name)
         return row if row is not None and self.cluster.active[row] else None
 
     def is_real(self, row: int) -> bool:
-        """Whether the node is one of the cluster's own, and not a fresh one."""
+        """Whether the node is one of the cluster's own, and not a new one."""
         return row < self._real
 
     def name(self, row: int) -> str:
@@ -81,7 +79,7 @@ class SimulatedCluster:
 
     @property
     def listed_rows(self) -> IntpArray:
-        """intp[n]: the rows of the nodes that are there, in the order of the list."""
+        """intp[n]: the rows of the active nodes, in the order of the list."""
         if self._order is None:
             rows = np.array(self._listed, np.intp)
             self._order = rows[self.cluster.active[rows]]
@@ -116,8 +114,8 @@ class SimulatedCluster:
         return bool(evaluation.passing_among(pod, np.array([row], np.intp))[0])
 
     def search(self, pod: PodInfo, acceptable: BoolArray | None = None) -> int | None:
-        """The row of the first node in turn that passes all filters; of ``acceptable`` ones only (bool[N], which is not
-        changed once it is asked about).
+        """The row of the first node in turn that passes all filters, optionally of ``acceptable`` ones only (bool[N],
+        which must not be changed afterwards).
         """
         evaluation = self._evaluation(pod)
         if evaluation.refusal is not None:
@@ -138,7 +136,7 @@ class SimulatedCluster:
         return None
 
     def _search_rows(self, acceptable: BoolArray | None) -> tuple[IntpArray, IntpArray]:
-        """The rows that a search looks at, and where they stand in the list; worked out once for a mask and a list."""
+        """The rows that a search goes through, and their places in the list; computed once for a mask and a list."""
         if self._open is None or self._open[0] is not acceptable:
             listed = self.listed_rows
             may = ~self.cluster.columns.unschedulable[listed]
@@ -149,8 +147,8 @@ class SimulatedCluster:
         return self._open[1:]
 
     def _first(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> int | None:
-        """The place of the first of these rows that passes. What changed since the filters were last asked is asked
-        again if it comes before that.
+        """The place of the first of these rows that passes. Rows that changed since the filters last ran are evaluated
+        again if they come before that.
         """
         if not len(rows):
             return None
@@ -209,11 +207,11 @@ class SimulatedCluster:
         self.cluster.assume(pod, row)
 
     def place_alike(self, pods: Sequence[PodInfo], row: int) -> None:
-        """Let pods that ``room`` was asked about run on a node."""
+        """Place pods for which ``room`` was computed on a node."""
         self.cluster.assume_all(pods, row)
 
     def join(self, row: int, pods: Sequence[PodInfo] = ()) -> None:
-        """A node that has a row is there now, with these pods."""
+        """Activate a node that has a row already, with these pods."""
         self.cluster.activate_node(row)
         if row not in self._seen:
             self._seen.add(row)
@@ -222,14 +220,16 @@ class SimulatedCluster:
         self.cluster.assume_all(pods, row)
 
     def depart(self, row: int) -> None:
-        """A node and its pods are gone."""
+        """Remove a node and its pods."""
         self.cluster.forget_all(self.cluster.pods_on[row], row)
         self.cluster.deactivate_node(row)
         self._order = self._open = None
 
     @contextmanager
     def undoable(self, row: int) -> Iterator[Transaction]:
-        """Empty a node. Unless that is kept, what is placed meanwhile goes and the node gets its pods again."""
+        """Empty a node. Unless the transaction is kept, pods placed meanwhile are removed and the node gets its pods
+        back.
+        """
         cluster, attempt = self.cluster, Transaction()
         before = cluster.pods_on[row]
         cluster.forget_all(before, row)
@@ -244,11 +244,11 @@ class SimulatedCluster:
                 cluster.assume_all(before, row)
 
     def fork(self) -> SimulatedCluster:
-        """The same cluster, to try something in."""
+        """A copy of the cluster to try changes in."""
         return self._copy_on(self.cluster.fork())
 
     def with_room_for(self, template: NodeTemplate, names: Sequence[str]) -> SimulatedCluster:
-        """A copy with rows for fresh nodes of these names, none of which is there yet."""
+        """A copy with inactive rows for new nodes of these names."""
         fresh = [template.fresh(name)[0] for name in names]
         return self._copy_on(self.cluster.with_nodes(fresh))
 
@@ -279,7 +279,7 @@ class Hints:
         return row
 
     def search(self, simulated: SimulatedCluster, pod: PodInfo, acceptable: BoolArray | None) -> int | None:
-        """Put a pod on the first node that it fits, and remember that. A fresh node has another name the next time."""
+        """Put a pod on the first node that it fits, and remember it. A new node has another name the next time."""
         row = simulated.search(pod, acceptable)
         if row is not None:
             simulated.place(pod, row)
@@ -288,5 +288,5 @@ class Hints:
         return row
 
     def drop_old(self) -> None:
-        """What was not remembered again since the last time is forgotten."""
+        """Forget hints that were not renewed since the last call."""
         self._before, self._now = self._now, {}

@@ -1,10 +1,6 @@
-"""One loop of the autoscaler after the other, and what it remembers between them.
+"""The autoscaler's loop, which pods it scales up for, and the state that it keeps between loops.
 
-Upstream: cluster-autoscaler/core/static_autoscaler.go.
-
-Which pending pods need a new node: those that neither fit an existing one nor are left to others.
-
-Upstream: cluster-autoscaler/core/podlistprocessor, and filterOutYoungPods in core/static_autoscaler.go.
+Upstream: cluster-autoscaler/core/static_autoscaler.go (also filterOutYoungPods) and core/podlistprocessor.
 """
 
 from __future__ import annotations
@@ -52,7 +48,7 @@ _DELAY = "cluster-autoscaler.kubernetes.io/pod-scale-up-delay"
 
 
 def list_unschedulable_pods(world: AutoscalingContext) -> list[Pod]:
-    """Pending pods that the scheduler has given up for now and that are not expendable."""
+    """Pending pods that the scheduler has found unschedulable and that are not expendable."""
     return [
         pod
         for pod in world.pending
@@ -66,7 +62,7 @@ def list_unschedulable_pods(world: AutoscalingContext) -> list[Pod]:
 
 
 def _is_bypassed(pod: Pod, world: AutoscalingContext) -> bool:
-    """Whether the pod is of a scheduler that is not waited for, and has not been looked at yet."""
+    """Whether the pod's scheduler is one of ``--bypassed-scheduler-names`` and has not tried the pod yet."""
     waits = not any(condition.type == "PodScheduled" for condition in pod.status.conditions or ())
     return waits and _scheduler_of(pod) in world.flags.bypassed_scheduler_names
 
@@ -90,7 +86,7 @@ def _was_turned_down(pod: Pod) -> bool:
 def place_on_existing(
     simulated: SimulatedCluster, pods: Iterable[PodInfo], hints: Hints
 ) -> tuple[dict[str, str], list[PodInfo]]:
-    """Put pods where there is room, the most important first: pod -> node, and those that found none."""
+    """Place pods where there is room, by priority: pod -> node, and those that found none."""
     similar = SimilarPods()
     placed: dict[str, str] = {}
     left: list[PodInfo] = []
@@ -109,7 +105,7 @@ def place_on_existing(
 
 
 def filter_pods_to_help(world: AutoscalingContext, pods: Sequence[PodInfo]) -> list[PodInfo]:
-    """The pods without those of daemon sets, which want a node of their own, and without those that are too young."""
+    """The pods without those of DaemonSets and without those that are too young."""
     return [pod for pod in pods if not is_of_daemon_set(pod.pod) and not _is_young(pod.pod, world)]
 
 
@@ -128,7 +124,7 @@ def _delay_of(pod: Pod, world: AutoscalingContext) -> int:
 
 
 def why_ignored(pod: Pod, world: AutoscalingContext) -> str:
-    """Why a pending pod that finds no room is left to others, with the numbers that decide."""
+    """Why no scale-up is tried for a pending pod that finds no room, with the numbers that decide."""
     flags, status = world.flags, pod.status
     if is_expendable(pod, flags):
         return f"priority {pod.spec.priority} is below the cutoff {flags.expendable_pods_priority_cutoff}"
@@ -154,10 +150,10 @@ _NEW_WITH_GPUS = 30 * SECOND
 
 @dataclass(slots=True)
 class LoopResult:
-    """What one loop found out.
+    """The outcome of one loop.
 
     ``placed``: pods -> existing (or upcoming) nodes that they will run on. ``ignored``: pods that are neither placed
-    nor in need of a node -> why they are not.
+    nor in need of a node -> why.
     """
 
     templates: dict[str, NodeTemplate]
@@ -170,7 +166,7 @@ class LoopResult:
 
 
 class StaticAutoscaler:
-    """A cluster-autoscaler process. With ``chance`` it lists nodes and pods in an order of its own, as Go's maps do."""
+    """A cluster-autoscaler process. With ``chance`` it lists nodes and pods in a random order, as Go's maps do."""
 
     def __init__(self, chance: Random | None = None) -> None:
         self._chance = chance
@@ -180,7 +176,7 @@ class StaticAutoscaler:
         self._incomplete: dict[str, tuple[int, int, int]] = {}
 
     def loop(self, world: AutoscalingContext, *, up: bool = True, down: bool = False) -> LoopResult:
-        """Look at the world once: new nodes if ``up``, nodes that go if ``down``."""
+        """One loop over the cluster: scale-up if ``up``, scale-down if ``down``."""
         nodes = [observed_node_of(node, world.flags, world.gpu_label) for node in world.nodes]
         cluster = world.without_expendable()
         templates = node_templates(world, nodes, cluster)
@@ -215,7 +211,7 @@ class StaticAutoscaler:
         return items
 
     def _gives_up_missing_nodes(self, world: AutoscalingContext, health: GroupHealth) -> bool:
-        """Whether this loop only lowers the target of groups of which nodes are missing for too long."""
+        """Whether this loop only lowers the target of groups whose nodes have been missing for too long."""
         incomplete = {}
         overdue = False
         for group in world.groups:
@@ -251,7 +247,7 @@ class StaticAutoscaler:
         templates: dict[str, NodeTemplate],
         health: GroupHealth,
     ) -> tuple[SimulatedCluster, list[Node]]:
-        """The cluster with the nodes that are on their way, and the nodes that are there."""
+        """The cluster with upcoming nodes added, and the existing nodes."""
         listed = self._in_some_order([node.name for node in nodes])
         simulated = SimulatedCluster(cluster, world.framework, listed, self._turn)
         starting: set[str] = set()
@@ -276,7 +272,7 @@ class StaticAutoscaler:
 
 
 def _are_new(pods: Sequence[PodInfo], now: int) -> bool:
-    """Whether more pods may be about to come, so that it is worth waiting for them."""
+    """Whether the pods are so new that more may follow, so that it is worth waiting for them."""
     oldest = min(moment(pod.pod.metadata.creation_timestamp) for pod in pods)
     with_gpus = [moment(pod.pod.metadata.creation_timestamp) for pod in pods if asks_for_gpus(pod)]
     return oldest + _NEW > now or (bool(with_gpus) and min(with_gpus) + _NEW_WITH_GPUS > now)

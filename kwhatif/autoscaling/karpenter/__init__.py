@@ -1,1 +1,1 @@
-"""Karpenter: which machines it would buy for pending pods, and which it would give back. In its own words."""
+"""Karpenter: which machines it would launch for pending pods, and which nodes it would disrupt."""

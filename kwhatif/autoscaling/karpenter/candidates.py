@@ -1,4 +1,4 @@
-"""Nodes that consolidation may take away: what they cost, whom it would disturb, and why others must stay.
+"""Candidates for disruption: their price, their disruption cost, and why other nodes are none.
 
 Upstream: NewCandidate in pkg/controllers/disruption/types.go, pkg/utils/disruption, and consolidation.go in
 pkg/controllers/nodeclaim/disruption.
@@ -32,8 +32,9 @@ _NON_EMPTY = "WhenEmptyOrUnderutilized"
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A node that may be disrupted. ``row`` is its type's in the catalogue, None if that is not offered any more;
-    ``price`` that of its cheapest offering by the hour, None if there is none that its labels suit."""
+    """A node that may be disrupted. ``row`` is that of its instance type in the catalogue, None if that is no longer
+    offered; ``price`` that of its cheapest compatible offering by the hour, None if there is none.
+    """
 
     state: StateNode
     pool: NodePool
@@ -53,7 +54,7 @@ class Candidate:
 
 @dataclass
 class CandidateSearch:
-    """Candidates, and what is said of nodes that are none."""
+    """Candidates, and why other nodes are none."""
 
     candidates: list[Candidate] = field(default_factory=list)
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class CandidateSearch:
 
 
 def find_candidates(world: KarpenterSnapshot, *, empty: bool) -> CandidateSearch:
-    """The nodes that one of the methods may take: empty ones, or those of pools that let go of others, too."""
+    """The nodes that one of the methods may disrupt: empty ones, or underutilized ones where their pool allows it."""
     found = CandidateSearch()
     for node in world.cluster.nodes:
         candidate = _candidate(world, node, found)
@@ -161,7 +162,7 @@ def _pod_reason_of(world: KarpenterSnapshot, pods: Iterable[Pod]) -> str | None:
 
 
 def _price(world: KarpenterSnapshot, node: StateNode, row: int | None) -> float | None:
-    """Of the cheapest offering of its type that its labels suit, to be had or not."""
+    """The price of the cheapest offering of its type that its labels suit, available or not."""
     if row is None:
         return None
     labels = node.requirements
@@ -174,7 +175,7 @@ def _price(world: KarpenterSnapshot, node: StateNode, row: int | None) -> float 
 
 
 def _eviction_cost(pod: Pod) -> float:
-    """1, more or less by what the pod's owner and its priority say, within ±10."""
+    """1, plus or minus up to 10 by the pod's deletion cost and priority."""
     cost = 1.0
     text = (pod.metadata.annotations or {}).get(_DELETION_COST)
     if text is not None:
@@ -186,7 +187,7 @@ def _eviction_cost(pod: Pod) -> float:
 
 
 def _lifetime_left(claim: NodeClaim, now: int) -> float:
-    """The share of its life that a node has before it."""
+    """The share of a node's lifetime that is left."""
     text = claim.spec.expire_after
     if text is None or text == NEVER_DISRUPTED:
         return 1.0
@@ -201,7 +202,7 @@ def _consolidates_never(pool: NodePool) -> bool:
 
 
 def is_consolidatable(claim: NodeClaim | None, pool: NodePool, now: int) -> bool:
-    """Whether nothing has happened to the node's pods for as long as the pool wants."""
+    """Whether no pod event has happened on the node for ``consolidateAfter``."""
     after = pool.spec.disruption.consolidate_after
     if claim is None or after == NEVER_DISRUPTED:
         return False

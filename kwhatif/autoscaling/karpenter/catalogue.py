@@ -1,11 +1,8 @@
-"""The cloud's catalogue: instance types with their offerings, as columns.
+"""The cloud provider's instance types with their offerings, as columns, and the reservations that new machines hold.
 
 Axis T is the type, in the cloud's order; axis O the offering, type by type. What a requirement leaves of either is
-worked out once for each requirement there ever is. Upstream: pkg/cloudprovider/types.go.
-
-Reserved capacity: each new machine holds all reservations that it might still be launched from.
-
-Upstream: pkg/controllers/provisioning/scheduling/reservationmanager.go.
+computed once per distinct requirement. Upstream: pkg/cloudprovider/types.go, and
+pkg/controllers/provisioning/scheduling/reservationmanager.go.
 """
 
 from __future__ import annotations
@@ -80,7 +77,7 @@ class Offering:
 
 @dataclass(frozen=True)
 class InstanceType:
-    """A machine: what it has, what of that is not for pods, and where it is to be had."""
+    """An instance type: its capacity, its overhead, and its offerings."""
 
     name: str
     labels: Mapping[str, str]
@@ -115,12 +112,12 @@ _MOST = 2**63 - 1
 
 
 def _within(amount: int, most: int) -> int:
-    """An amount as columns hold it: what no machine has is more than any machine has."""
+    """An amount as columns hold it, clipped to more than any machine has."""
     return max(-most, min(amount, most))
 
 
 class Catalogue:
-    """All types of a cloud, as columns."""
+    """All instance types of a cloud, as columns."""
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
         self.types = tuple(types)
@@ -159,7 +156,7 @@ class Catalogue:
     # --- what is left
 
     def compatible(self, requirements: Requirements) -> Mask:
-        """bool[T]: types of which no label says otherwise."""
+        """bool[T]: types whose labels do not conflict with the requirements."""
         found = np.ones(len(self.types), dtype=bool)
         for requirement in requirements.values():
             found &= self._mask(requirement)
@@ -188,7 +185,7 @@ class Catalogue:
         return np.asarray((self._allocatable >= asked).all(axis=1) & ~self._broken, dtype=bool)
 
     def roomiest(self, types: Types) -> Amounts:
-        """The most that any of these types has for pods, resource by resource."""
+        """The largest allocatable amount of any of these types, resource by resource."""
         most = self._allocatable[types].max(axis=0) if len(types) else np.zeros(len(self._resources), dtype=np.int64)
         return dict(zip(self._resources, most.tolist(), strict=True))
 
@@ -264,7 +261,7 @@ class Catalogue:
         return (first, min(offers, key=lambda each: each.price)) if offers else None
 
     def reservations(self, types: Iterable[int]) -> dict[str, int]:
-        """Reservation -> how many machines it still has, the least that an offering of the types says."""
+        """Reservation -> how many machines it still has, the minimum over the offerings of the types."""
         found: dict[str, int] = {}
         for row in types:
             for each in self.types[row].offerings:
@@ -292,7 +289,7 @@ class Catalogue:
 
 
 class Reservations:
-    """How many machines each reservation has left, and which machines hold it."""
+    """How many machines each reservation has left, and which new machines hold it."""
 
     def __init__(self, capacity: Mapping[str, int]) -> None:
         self._left = dict(capacity)
@@ -302,7 +299,7 @@ class Reservations:
         return offering.reservation in self._held.get(hostname, ()) or self._left[offering.reservation] > 0
 
     def hold(self, hostname: str, offerings: Iterable[Offering]) -> None:
-        """Hold these reservations for a machine, and let go of the others that it held."""
+        """Hold these reservations for a machine, and release the others that it held."""
         held = self._held.setdefault(hostname, set())
         wanted = {offering.reservation for offering in offerings}
         for reservation in wanted - held:

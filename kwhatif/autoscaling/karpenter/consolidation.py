@@ -1,4 +1,4 @@
-"""Consolidation: nodes that are empty, or whose pods find room elsewhere, or on one cheaper machine, are given back.
+"""Consolidation: empty nodes, and nodes whose pods fit elsewhere or on one cheaper machine, are deleted or replaced.
 
 Upstream: consolidation.go, emptiness.go, multinodeconsolidation.go, singlenodeconsolidation.go and helpers.go in
 pkg/controllers/disruption.
@@ -39,7 +39,7 @@ _SPOT_CHOICE = 15
 
 @dataclass(frozen=True)
 class Command:
-    """Nodes to take away and the machine to buy in their place, if any. ``placed``: pod -> existing node."""
+    """Nodes to delete and the machine to launch in their place, if any. ``placed``: pod -> existing node."""
 
     nodes: tuple[Candidate, ...]
     replacements: tuple[NewClaim, ...] = ()
@@ -50,7 +50,7 @@ class Command:
         return "replace" if self.replacements else "delete"
 
     def savings(self, catalogue: Catalogue) -> float:
-        """By the hour, against the cheapest offering of the first type, be it suitable or not."""
+        """By the hour, against the cheapest offering of the first type, whether suitable or not."""
         price = prices(self.nodes)
         for claim in self.replacements:
             offers = catalogue.types[claim.types[0]].offerings if len(claim.types) else ()
@@ -60,7 +60,7 @@ class Command:
 
 @dataclass
 class Consolidation:
-    """What one method comes to."""
+    """The decision of one method."""
 
     found: CandidateSearch
     budgets: Mapping[str, int] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Consolidation:
 
 
 def consolidate(world: KarpenterSnapshot, method: str) -> Consolidation:
-    """One method of METHODS asked by itself, on the cluster as it is."""
+    """One method of METHODS by itself, on the cluster as it is."""
     found = find_candidates(world, empty=method == "empty")
     if not found.candidates:
         return Consolidation(found)
@@ -86,8 +86,9 @@ def consolidate(world: KarpenterSnapshot, method: str) -> Consolidation:
 
 
 def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[str, Command], Mapping[str, int]]:
-    """Every node with pods asked by itself, budgets aside: what is said of them, what would become of those that can
-    go, and how many nodes the budgets of each pool let go."""
+    """Every node with pods by itself, budgets aside: why nodes are no candidates, where the pods of the others would
+    go, and how many disruptions the budgets of each pool allow.
+    """
     found = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
     candidates = track([each for each in found.candidates if each.pods], "Trying", "nodes")
@@ -97,7 +98,7 @@ def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[st
 
 
 def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:
-    """As many candidates as the budgets allow, in order."""
+    """The candidates that the budgets allow, in order."""
     left, kept = dict(budgets), []
     for each in candidates:
         if left.get(each.pool.name, 0) > 0:
@@ -107,7 +108,7 @@ def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list
 
 
 def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], found: CandidateSearch) -> Command | None:
-    """The longest run of cheapest candidates that can go together, by halving."""
+    """The longest prefix of candidates that can be consolidated together, by binary search."""
     if len(candidates) < 2:
         return None
     least, most = 1, min(len(candidates) - 1, _MOST_AT_ONCE)
@@ -126,7 +127,7 @@ def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], found: C
 
 
 def _one(world: KarpenterSnapshot, found: CandidateSearch, budgets: Mapping[str, int]) -> Command | None:
-    """The first candidate that can go; pools take turns."""
+    """The first candidate that can be consolidated; pools take turns."""
     by_pool: dict[str, list[Candidate]] = {}
     for each in found.candidates:
         by_pool.setdefault(each.pool.name, []).append(each)
@@ -195,7 +196,7 @@ def _compute_consolidation(
 def _simulate_scheduling(
     world: KarpenterSnapshot, candidates: Sequence[Candidate]
 ) -> tuple[SchedulingResults, Mapping[str, tuple[str, ...]]]:
-    """A round without these nodes, and why pods that are not pending would have no place."""
+    """A round without these nodes, and why pods that are not pending would be unschedulable."""
     names = {each.name for each in candidates}
     staying = [node for node in world.staying if node.name not in names]
     moved = [pod for each in candidates for pod in each.pods if world.pod_budgets.is_reschedulable_now(pod)]
@@ -220,7 +221,7 @@ def _format_node(state: StateNode) -> str:
 
 
 def prices(candidates: Sequence[Candidate]) -> float:
-    """What the nodes cost together by the hour; 0 if that is not known of one of them."""
+    """The total price of the nodes by the hour; 0 if one of them is unknown."""
     total = 0.0
     for each in candidates:
         if each.price is None:
@@ -266,7 +267,7 @@ def _fix_capacity_type(claim: NewClaim, capacity_type: str) -> None:
 
 
 def _lacking(catalogue: Catalogue, claim: NewClaim) -> list[str]:
-    """The labels of which too few values are left. Where no type is left, nothing is missed."""
+    """The labels whose ``minValues`` are no longer met. Where no type is left, none is reported."""
     return [
         key
         for key, each in sorted(claim.requirements.items())
@@ -275,7 +276,7 @@ def _lacking(catalogue: Catalogue, claim: NewClaim) -> list[str]:
 
 
 def _count_needed_types(catalogue: Catalogue, claim: NewClaim) -> int:
-    """How many of the first types it takes to have all the values that are wanted."""
+    """How many of the first types it takes to meet all ``minValues``."""
     if all(each.min_values is None for each in claim.requirements.values()):
         return 0
     for count in range(1, len(claim.types) + 1):

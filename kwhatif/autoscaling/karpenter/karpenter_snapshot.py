@@ -1,14 +1,8 @@
-"""A moment of a cluster as Karpenter sees it, and what follows from it alone, whatever is simulated in it.
+"""The state of a cluster as Karpenter reads it, and everything that follows from it alone: provisionable pods, pods
+that are refused before scheduling, daemon pods, and offers of the NodePools.
 
-Upstream: pkg/controllers/provisioning/provisioner.go, pkg/controllers/state/cluster.go.
-
-Which pods Karpenter looks at, and why it refuses some of them before it schedules.
-
-Upstream: pkg/controllers/provisioning/provisioner.go, pkg/utils/pod/scheduling.go.
-
-The pod that each DaemonSet would put on a new node: like the newest that runs, else as its template says.
-
-Upstream: getDaemonSetPods in pkg/controllers/provisioning/provisioner.go, pkg/utils/daemonset.
+Upstream: pkg/controllers/provisioning/provisioner.go (also getDaemonSetPods), pkg/controllers/state/cluster.go,
+pkg/utils/pod/scheduling.go, pkg/utils/daemonset.
 """
 
 from __future__ import annotations
@@ -57,7 +51,7 @@ _NOT_FOR_KARPENTER = f"configured to not run on a Karpenter provisioned node (re
 
 
 def is_provisionable(pod: Pod) -> bool:
-    """Whether a machine is bought for the pod: the scheduler found none, and no node is kept for it."""
+    """Whether a machine is launched for the pod: the scheduler found it unschedulable, and it has no nominated node."""
     unschedulable = any(
         each.type == "PodScheduled" and each.reason == "Unschedulable" for each in pod.status.conditions or ()
     )
@@ -71,7 +65,7 @@ def is_provisionable(pod: Pod) -> bool:
 
 
 def refusals(pod: Pod, known: WellKnown, volumes: Volumes) -> list[str]:
-    """Why a pod is refused before it is scheduled: for the labels it asks for, or its claims."""
+    """Why a pod is refused before it is scheduled: for its label requirements, or its claims."""
     wants = PodData.from_pod(pod)
     there = wants.requirements.get(NODE_POOL)
     avoids = [_NOT_FOR_KARPENTER] if there is not None and there.operator == "DoesNotExist" else []
@@ -156,7 +150,7 @@ def _merge_limits(resources: ResourceRequirements | None) -> ResourceRequirement
 
 @dataclass(frozen=True)
 class Settings:
-    """How Karpenter was started, as far as it matters here."""
+    """Karpenter's settings that affect decisions."""
 
     ignores_preferences: bool = False
     best_effort_minimum: bool = False
@@ -176,7 +170,8 @@ class Offer:
 @dataclass(frozen=True)
 class KarpenterSnapshot:
     """A moment of a cluster. ``pending`` are pods without a node; ``offered`` names the types of NodePools that are not
-    offered the whole catalogue. DaemonSets are plain values; ``now`` counts nanoseconds."""
+    offered the whole catalogue. DaemonSets are plain values; ``now`` counts nanoseconds.
+    """
 
     now: int
     objects: Objects
@@ -190,7 +185,7 @@ class KarpenterSnapshot:
     order: MapOrder = field(default_factory=MapOrder)
 
     def with_map_order(self, order: MapOrder) -> KarpenterSnapshot:
-        """The same moment, with chance falling otherwise. What follows from the cluster alone is shared."""
+        """The same moment with another map order. What follows from the cluster alone is shared."""
         other = copy.copy(self)
         object.__setattr__(other, "order", order)
         return other
@@ -209,7 +204,7 @@ class KarpenterSnapshot:
 
     @cached_property
     def offers(self) -> list[Offer]:
-        """NodePools that take part, the heaviest first, with what the cloud offers to them."""
+        """NodePools that take part, by weight, with their instance types."""
         pools = by_weight([pool for pool in self.pools if pool.takes_part])
         return [Offer(pool, self.catalogue.rows(self.offered.get(pool.name))) for pool in pools]
 
@@ -234,12 +229,12 @@ class KarpenterSnapshot:
 
     @cached_property
     def unprovisionable_pods(self) -> list[str]:
-        """The pods without a node that no machine is bought for."""
+        """The pods without a node that no machine is launched for."""
         return [pod.key for pod in _by_name(self.pending) if not is_provisionable(pod)]
 
     @cached_property
     def waiting(self) -> list[Pod]:
-        """The pods that machines are bought for."""
+        """The pods that machines are launched for."""
         return [pod for pod in self.provisionable_pods if pod.key not in self.refusals_by_pod]
 
     @cached_property
@@ -248,7 +243,7 @@ class KarpenterSnapshot:
 
     @cached_property
     def leaving(self) -> list[Pod]:
-        """The pods of nodes that are going, as far as another place is sought for them."""
+        """The reschedulable pods of nodes that are being deleted."""
         return [
             pod
             for node in self.cluster.nodes

@@ -1,9 +1,9 @@
-"""What upstream leaves to chance: the order of its maps, and of equals in a sort that keeps no order.
+"""The order of Go's maps and of equals in unstable sorts, which upstream leaves to chance.
 
-Domains of a topology, NodePools and candidates for disruption are gone through as Go's maps have them. Equally good
-domains: nextDomainTopologySpread and nextDomainAffinity in pkg/controllers/provisioning/scheduling/topologygroup.go;
-NodeClaims with equally many pods: addToInflightNode in scheduler.go there, by sort.Slice, which moves equals from
-thirteen on; candidates of equal cost and the turns of NodePools: consolidation.go and singlenodeconsolidation.go in
+It affects the domains of a topology, NodePools and candidates for disruption. Equally good domains:
+nextDomainTopologySpread and nextDomainAffinity in pkg/controllers/provisioning/scheduling/topologygroup.go; NodeClaims
+with equally many pods: addToInflightNode in scheduler.go there, by sort.Slice, which moves equals from thirteen items
+on; candidates of equal cost and the order of NodePools: consolidation.go and singlenodeconsolidation.go in
 pkg/controllers/disruption.
 """
 
@@ -17,7 +17,7 @@ STABLE = 12
 
 
 class MapOrder:
-    """One order for a run: by name, or one that is drawn. ``mattered`` says whether there ever was a choice."""
+    """One order for a run: by name, or random. ``mattered`` says whether there ever was a choice."""
 
     def __init__(self, drawn: Random | None = None) -> None:
         self._drawn = drawn
@@ -25,13 +25,13 @@ class MapOrder:
         self.mattered = False
 
     def arrange(self, equals: Iterable[str]) -> list[str]:
-        """Names that are equally good, in the order in which they are met."""
+        """Equally good names in the order in which Go would visit them."""
         found = sorted(equals)
         self.mattered |= len(found) > 1
         return found if self._drawn is None else sorted(found, key=self.rank)
 
     def rank(self, name: str) -> float:
-        """Where a name stands among others that are equal; all at one place, if they keep their order."""
+        """The place of a name among equals; the same for all if they keep their order."""
         if self._drawn is None:
             return 0.0
         if name not in self._ranks:

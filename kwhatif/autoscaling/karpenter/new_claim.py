@@ -1,4 +1,4 @@
-"""A machine to be bought: requirements, the pods that are to run on it, and the instance types that are left.
+"""A NodeClaim to be launched: requirements, the pods that will run on it, and the remaining instance types.
 
 Upstream: pkg/controllers/provisioning/scheduling/nodeclaim.go.
 """
@@ -39,10 +39,10 @@ _WHICH = "no instance type which"
 
 
 class IncompatibleError(Exception):
-    """Why a pod cannot go to a NodeClaim, in Karpenter's words, which are made when they are asked for.
+    """Why a pod cannot go to a NodeClaim, in Karpenter's words, which are made when they are needed.
 
-    ``by_pool``: those of each NodePool that was tried. ``reserved``: only for want of reserved capacity.
-    ``for_good``: whatever else happens in the round, pods of this shape never can.
+    ``by_pool``: the reasons of each NodePool that was tried. ``reserved``: only for want of reserved capacity.
+    ``for_good``: whatever else happens in the round, pods of this shape never fit.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class IncompatibleError(Exception):
 
 @dataclass(frozen=True)
 class Daemons:
-    """The daemon pods that every machine of a NodePool carries: what they ask for, together, and their ports."""
+    """The daemon pods of every machine of a NodePool: the sum of their requests, and their host ports."""
 
     quantities: Sequence[Mapping[str, Quantity]]
     requests: Amounts
@@ -74,7 +74,7 @@ class Daemons:
 
 @dataclass(frozen=True)
 class _Fit:
-    """What taking a pod would make of a NodeClaim."""
+    """The NodeClaim as it would be with one more pod."""
 
     requirements: Requirements
     types: Types
@@ -94,7 +94,7 @@ class RoundContext:
 
 
 class NewClaim:
-    """A NodeClaim as it grows. Its host name is its own."""
+    """A NodeClaim while pods are added to it, with a hostname of its own."""
 
     def __init__(
         self, template: NodeClaimTemplate, world: RoundContext, daemons: Daemons, types: Types, hostname: str
@@ -119,7 +119,7 @@ class NewClaim:
         self._roomiest: Amounts | None = None
 
     def add(self, wants: PodData, places: Sequence[Requirements], *, relax_minimum: bool = False) -> None:
-        """Take the pod. Raises Unsuitable if that cannot be."""
+        """Add the pod. Raises IncompatibleError if it does not fit."""
         found = self._fit(wants, places, relax_minimum=relax_minimum)
         if not self.pods:
             before = self.requirements
@@ -140,7 +140,7 @@ class NewClaim:
         self.reserved = found.reserved
 
     def can_never_add(self, wants: PodData) -> bool:
-        """Whether the pod certainly cannot go here: pods of its shape never could, or it is too large by now."""
+        """Whether the pod certainly does not fit: pods of its shape never do, or it is too large by now."""
         if wants.shape in self._never:
             return True
         if wants.shape in self._has_room:
@@ -225,7 +225,9 @@ class NewClaim:
     # --- once all pods have their places
 
     def finalize(self) -> None:
-        """As it would be created: by no host name, on reserved capacity if any is held, its types by price."""
+        """The NodeClaim as it would be created: without a hostname, on reserved capacity if any is held, its types by
+        price.
+        """
         found = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
         if self.reserved:
             found[CAPACITY_TYPE] = Requirement.from_selector(CAPACITY_TYPE, "In", (RESERVED,))
@@ -236,7 +238,7 @@ class NewClaim:
         self.types = self._world.catalogue.by_price(self.types, found)[:MOST_TYPES]
 
     def resolve_requirements(self) -> Requirements:
-        """The requirements of the NodeClaim that is created: its types by name, and what capacity types they have."""
+        """The requirements of the created NodeClaim: its types by name, and their capacity types."""
         catalogue = self._world.catalogue
         names = [catalogue.types[row].name for row in self.types]
         there = self.requirements.get(INSTANCE_TYPE)
@@ -246,7 +248,7 @@ class NewClaim:
         return merge_requirements(found, Requirement.from_selector(CAPACITY_TYPE, "In", kinds)) if kinds else found
 
     def labels(self) -> Mapping[str, str]:
-        """Its labels: the template's, and those of which a single value is left."""
+        """Its labels: the template's, and those with a single remaining value."""
         resolved = {
             key: each.sorted_values[0]
             for key, each in self.requirements.items()
@@ -264,9 +266,9 @@ def filter_instance_types(
     relax_minimum: bool,
     quantities: Sequence[Mapping[str, Quantity]] = (),
 ) -> tuple[Types, Mapping[str, int]]:
-    """The types that meet the requirements, hold the requests and are offered, and what minimums had to be lowered to.
+    """The types that meet the requirements, hold the requests and are offered, and the relaxed ``minValues``.
 
-    Raises Unsuitable if none is left.
+    Raises IncompatibleError if none is left.
     """
     suits, holds, offered = (
         mask[types]

@@ -1,10 +1,7 @@
-"""What NodePools ask of the machines that are bought for them.
+"""NodePools: the requirements of their machines, and their disruption budgets.
 
-Upstream: pkg/apis/v1/nodepool.go, nodeclaimtemplate.go in pkg/controllers/provisioning/scheduling.
-
-How many nodes of a NodePool may be disrupted at once, for a reason.
-
-Upstream: pkg/apis/v1/nodepool.go, BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go.
+Upstream: pkg/apis/v1/nodepool.go, nodeclaimtemplate.go in pkg/controllers/provisioning/scheduling, and
+BuildDisruptionBudgetMapping in pkg/controllers/disruption/helpers.go.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ from kwhatif.golang.parsing import SECOND, Duration
 
 @dataclass(frozen=True)
 class NodeClaimTemplate:
-    """What every new NodeClaim of a NodePool begins as."""
+    """The template of every new NodeClaim of a NodePool."""
 
     pool: NodePool
 
@@ -55,7 +52,7 @@ class NodeClaimTemplate:
 
 
 def pool_requirements(pool: NodePool) -> Requirements:
-    """What the pool asks of its machines, without their labels."""
+    """The requirements of the pool, without its labels."""
     asked = pool.spec.template.spec.requirements or ()
     return merge_requirements(
         NONE,
@@ -64,7 +61,7 @@ def pool_requirements(pool: NodePool) -> Requirements:
 
 
 def by_weight(pools: list[NodePool]) -> list[NodePool]:
-    """The heaviest first; of equal weight, the later in the alphabet."""
+    """By falling weight; of equal weight, by falling name."""
     ordered = sorted(pools, key=lambda pool: pool.name, reverse=True)
     return sorted(ordered, key=lambda pool: -(pool.spec.weight or 0))
 
@@ -76,7 +73,9 @@ _DEFAULT = (DisruptionBudget(nodes="10%"),)
 def allowed_disruptions(
     pools: Iterable[NodePool], nodes: Iterable[StateNode], now: int, reason: str
 ) -> Mapping[str, int]:
-    """NodePool -> how many more of its nodes may be disrupted now. Nodes not ready or going count already."""
+    """NodePool -> how many more of its nodes may be disrupted now. Nodes that are not ready or being deleted count
+    already.
+    """
     there: Counter[str] = Counter()
     disrupted: Counter[str] = Counter()
     for node in nodes:
@@ -119,7 +118,7 @@ def _of_budget(budget: DisruptionBudget, nodes: int, now: int) -> int:
 
 
 def _active(budget: DisruptionBudget, now: int) -> bool:
-    """Whether the budget's schedule was due within its duration."""
+    """Whether the budget is active: its schedule was due within its duration."""
     if budget.schedule is None and budget.duration is None:
         return True
     schedule = parse(budget.schedule or "")

@@ -1,15 +1,9 @@
-"""What a pod wants of a node, preferences included, and how they are given up one by one.
+"""What a pod requires of a node, with its preferences, which are relaxed one by one; host ports; and amounts of
+resources.
 
-Preferences are requirements until nothing suits them all.
-Upstream: pkg/controllers/provisioning/scheduling/preferences.go, pkg/scheduling/requirements.go (NewPodRequirements).
-
-Host ports: which pods cannot share a node for theirs.
-
-Upstream: pkg/scheduling/hostportusage.go.
-
-Amounts of resources in thousandths of their units, exactly: what a machine has, what pods ask for.
-
-Upstream: pkg/utils/resources/resources.go.
+Preferences are requirements until no node suits them all. Amounts are exact, in thousandths of their units. Upstream:
+pkg/controllers/provisioning/scheduling/preferences.go, pkg/scheduling/requirements.go (NewPodRequirements),
+pkg/scheduling/hostportusage.go, pkg/utils/resources/resources.go.
 """
 
 from __future__ import annotations
@@ -69,7 +63,7 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
 
 @dataclass
 class HostPorts:
-    """The ports in use on a node, by pod. Pods that go by one name, as those of templates do, overwrite each other."""
+    """The ports in use on a node, by pod. Pods of one name, such as those of templates, overwrite each other."""
 
     by_pod: dict[str, tuple[HostPort, ...]] = field(default_factory=dict)
 
@@ -81,7 +75,7 @@ class HostPorts:
             self.by_pod[pod] = ports
 
     def clash(self, pod: str, ports: Iterable[HostPort]) -> str | None:
-        """What a pod's ports clash with; None if with nothing."""
+        """The port that a pod's ports conflict with; None if there is none."""
         for new in ports:
             for other, used in self.by_pod.items():
                 for there in used:
@@ -118,7 +112,7 @@ def subtract(amounts: Amounts, others: Amounts) -> dict[str, int]:
 
 
 def fits(asked: Amounts, free: Amounts) -> bool:
-    """Whether there is as much of everything. Nothing fits where less than nothing is left of something."""
+    """Whether there is enough of everything. Nothing fits where an amount is below zero."""
     if any(amount < 0 for amount in free.values()):
         return False
     return all(amount <= free.get(name, 0) for name, amount in asked.items())
@@ -149,7 +143,7 @@ _encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
 
 @dataclass(frozen=True, eq=False)
 class PodData:
-    """A pod's constraints; those that may be given up are what is left of them."""
+    """A pod's constraints; of those that can be relaxed, the remaining ones."""
 
     pod: Pod
     required: tuple[NodeSelectorTerm, ...]
@@ -166,7 +160,7 @@ class PodData:
     def from_pod(
         cls, pod: Pod, *, ignores_preferences: bool = False, shapes: dict[Hashable, int] | None = None
     ) -> PodData:
-        """All that the pod wants; the heaviest preferences first. ``shapes`` numbers the shapes of pods."""
+        """All constraints of the pod; preferences by weight. ``shapes`` numbers the shapes of pods."""
         affinity = pod.spec.affinity
         node = affinity.node_affinity if affinity else None
         required = node.required_during_scheduling_ignored_during_execution if node else None
@@ -190,9 +184,9 @@ class PodData:
         )
 
     def relax(self, *, taints: bool) -> PodData | None:
-        """The pod with one thing given up, the first of what there is; None if it insists on all that is left.
+        """The pod with one preference relaxed, the first in upstream's order; None if none is left.
 
-        ``taints``: it may learn to tolerate taints of effect PreferNoSchedule.
+        ``taints``: the pod may come to tolerate taints of effect PreferNoSchedule.
         """
         if len(self.required) > 1:
             return self._without("requiredNodeAffinity", required=self.required[1:])
@@ -242,7 +236,7 @@ class PodData:
 
     @cached_property
     def shape(self) -> int:
-        """The same number for pods that nothing tells apart but their names."""
+        """The same number for pods that differ in nothing but their names."""
         known = (self.pod.namespace, tuple(self.labels.items()), _encode(self.pod.spec))
         return self.shapes.setdefault((known, tuple(sorted(self.given_up.items()))), len(self.shapes))
 
@@ -252,7 +246,7 @@ class PodData:
 
     @cached_property
     def requirements(self) -> Requirements:
-        """What is asked of a node's labels, the heaviest preference included."""
+        """The requirements on a node's labels, the heaviest preference included."""
         if self.ignores_preferences or not self.preferred:
             return self.strict_requirements
         heaviest = of_expressions(self.preferred[0].preference.match_expressions)
@@ -262,7 +256,7 @@ class PodData:
 
     @cached_property
     def strict_requirements(self) -> Requirements:
-        """What is required of a node's labels: the first of several terms, until that is given up."""
+        """The required part only: the first of several terms, until that is relaxed."""
         return merge_requirements(of_labels(self.pod.spec.node_selector), *self._first_term.values())
 
     @property
@@ -282,7 +276,7 @@ class PodData:
         return host_ports(self.pod)
 
     def terms(self, side: str, *, preferred: bool) -> tuple[PodAffinityTerm, ...]:
-        """The terms of ``pod_affinity`` or ``pod_anti_affinity``: the required, then what is left of the preferred."""
+        """The terms of ``pod_affinity`` or ``pod_anti_affinity``: the required, then the remaining preferred ones."""
         affinity = self.pod.spec.affinity
         there = getattr(affinity, side) if affinity else None
         required = tuple(there.required_during_scheduling_ignored_during_execution or ()) if there else ()

@@ -1,15 +1,8 @@
-"""Requirements on several labels: one for each key. They are values: adding one makes new requirements.
+"""Requirements on labels: one for each key, as a set of values or its complement, within bounds; and well-known labels.
 
-Upstream: pkg/scheduling/requirements.go.
-
-What a label's value may be: one requirement on one key, as a set of values or all but a set, within bounds.
-
-Upstream: pkg/scheduling/requirement.go.
-
-Labels that Karpenter knows, renames or keeps for itself.
-
-Upstream: pkg/apis/v1/labels.go, kwok/apis/v1alpha1/labels.go, and AWS's pkg/apis/v1/labels.go; what offerings require
-is in its pkg/providers/instancetype/offering/offering.go.
+Requirements are values: adding one makes new requirements. Upstream: pkg/scheduling (requirement.go, requirements.go),
+pkg/apis/v1/labels.go, kwok/apis/v1alpha1/labels.go; of AWS's provider pkg/apis/v1/labels.go and
+pkg/providers/instancetype/offering/offering.go.
 """
 
 from __future__ import annotations
@@ -100,33 +93,33 @@ _CLOUDS = {
 
 
 def reservation_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """The label of the reservation that an offering of a type with these labels is of, and that of its sort, if any."""
+    """The labels of the reservation of an offering, and of its type, if any."""
     of_aws = any(label.startswith(f"{_AWS}/") for label in labels)
     return (AWS_RESERVATION_ID, AWS_RESERVATION_TYPE) if of_aws else (RESERVATION_ID,)
 
 
 @dataclass(frozen=True)
 class WellKnown:
-    """Labels that a NodePool need not define, and the domains of which pods may ask for no other."""
+    """Labels that a NodePool need not define, and the restricted domains."""
 
     labels: frozenset[str]
     domains: tuple[str, ...]
 
     @classmethod
     def from_labels(cls, labels: Iterable[str]) -> WellKnown:
-        """Where these are the labels of types: with the core's, and those of the clouds whose domains are there."""
+        """Where these are the labels of types: the core's, and those of the providers whose domains occur."""
         own = frozenset(labels)
         clouds = [cloud for cloud in _CLOUDS if any(label.startswith(f"{cloud}/") for label in own)]
         return cls(_CORE.union(own, *(_CLOUDS[cloud] for cloud in clouds)), tuple(sorted((*clouds, GROUP))))
 
     def is_of_types(self, key: str) -> bool:
-        """Whether a label is one that every type of a cloud here has, or is known not to have."""
+        """Whether every type of a provider here either has the label or is known not to have it."""
         told = (f"{_AWS}/{_INSTANCE}", f"{EKS}/{_INSTANCE}", f"{_GCP}/{_INSTANCE}", f"{_AZURE}/sku-")
         own = any(key.startswith(prefix) and prefix.partition("/")[0] in self.domains for prefix in told)
         return own and key in self.labels and not key.endswith("-tenancy")
 
     def refusal(self, key: str) -> str | None:
-        """Why a pod may not ask for a label; None if it may."""
+        """Why a pod may not require a label; None if it may."""
         if key in self.labels:
             return None
         domain = key.partition("/")[0] if "/" in key else ""
@@ -157,7 +150,7 @@ _SHOWN = 5
 class Requirement:
     """The values in ``values``, or with ``complement`` all others, that as integers lie within ``least`` and ``most``.
 
-    ``min_values`` is how many different values the machines that are left must have.
+    ``min_values`` is how many different values the remaining instance types must have.
     """
 
     key: str
@@ -171,7 +164,7 @@ class Requirement:
     def from_selector(
         cls, key: str, operator: str, values: Iterable[str] = (), min_values: int | None = None
     ) -> Requirement:
-        """As a node selector spells it; bounds are kept as inclusive ones."""
+        """From a node selector requirement; bounds are kept as inclusive ones."""
         key = NORMALIZED_LABELS.get(key, key)
         match operator:
             case "In":
@@ -220,7 +213,7 @@ class Requirement:
         )
 
     def intersect(self, other: Requirement) -> Requirement:
-        """What meets both."""
+        """The intersection."""
         least, most = _greater(self.least, other.least), _less(self.most, other.most)
         wanted = _greater(self.min_values, other.min_values)
         if least is not None and most is not None and least > most:
@@ -242,7 +235,7 @@ class Requirement:
         return Requirement(self.key, False, values, min_values=wanted)
 
     def intersects(self, other: Requirement) -> bool:
-        """Whether some value suits both."""
+        """Whether the intersection is not empty."""
         least, most = _greater(self.least, other.least), _less(self.most, other.most)
         if least is not None and most is not None and least > most:
             return False
@@ -303,14 +296,14 @@ def merge_requirements(requirements: Requirements, *others: Requirement) -> Requ
 
 
 def of_labels(labels: Mapping[str, str] | None) -> Requirements:
-    """That each label has its value."""
+    """The requirement of each label's value."""
     return merge_requirements(
         NONE, *(Requirement.from_selector(key, "In", (value,)) for key, value in (labels or {}).items())
     )
 
 
 def of_expressions(expressions: Iterable[NodeSelectorRequirement] | None) -> Requirements:
-    """What the expressions of a node selector term ask for."""
+    """The requirements of a node selector term."""
     return merge_requirements(
         NONE, *(Requirement.from_selector(each.key, each.operator, each.values or ()) for each in expressions or ())
     )
@@ -322,9 +315,9 @@ def requirement_of(requirements: Requirements, key: str) -> Requirement:
 
 
 def incompatible(mine: Requirements, others: Requirements, undefined: frozenset[str] = frozenset()) -> list[str]:
-    """What keeps ``others`` from being met by what meets ``mine``: nothing if they are compatible.
+    """Why ``others`` cannot be met by a node that meets ``mine``: nothing if they are compatible.
 
-    A label that ``mine`` does not define must not be insisted on, unless it is one of ``undefined``.
+    A label that ``mine`` does not define must not be required, unless it is one of ``undefined``.
     """
     for key in sorted(others):
         if key not in undefined and key not in mine and not others[key].negative:
@@ -333,7 +326,7 @@ def incompatible(mine: Requirements, others: Requirements, undefined: frozenset[
 
 
 def conflicts(mine: Requirements, others: Requirements) -> list[str]:
-    """The keys on which both insist and no value suits both."""
+    """The keys that both define and whose intersection is empty."""
     return [
         f"key {key}, {others[key]} not in {mine[key]}"
         for key in sorted(mine.keys() & others.keys())
@@ -342,7 +335,7 @@ def conflicts(mine: Requirements, others: Requirements) -> list[str]:
 
 
 def agree(mine: Requirement, other: Requirement) -> bool:
-    """Whether some value suits both, or none needs to."""
+    """Whether the intersection is not empty, or the label may be absent for both."""
     return mine.intersects(other) or (mine.negative and other.negative)
 
 
@@ -354,5 +347,5 @@ def _hint(mine: Requirements, key: str, undefined: frozenset[str]) -> str:
 
 
 def format_requirements(requirements: Requirements) -> str:
-    """The requirements as messages have them; names of machines that are not there yet are left out."""
+    """The requirements as in messages, without hostnames of machines to be launched."""
     return ", ".join(sorted(str(each) for each in requirements.values() if each.key not in RESTRICTED))

@@ -1,18 +1,7 @@
-"""One simulated round: each pod to an existing node, to a new NodeClaim of this round, or to one more.
+"""One provisioning round: each pod goes to an existing node, to a new NodeClaim of this round, or to another new one.
 
-Upstream: pkg/controllers/provisioning/scheduling/scheduler.go.
-
-A node that is there, or is on its way: whether a pod can be added to it.
-
-Upstream: pkg/controllers/provisioning/scheduling/existingnode.go.
-
-The pods of a round in the order in which they are tried: the largest first, again while that gets anywhere.
-
-Upstream: pkg/controllers/provisioning/scheduling/queue.go.
-
-One round of Karpenter: for all pods that found no node, or for what a simulation makes of a cluster.
-
-Upstream: pkg/controllers/provisioning/provisioner.go.
+Upstream: pkg/controllers/provisioning/provisioner.go, and in its scheduling package scheduler.go, existingnode.go and
+queue.go.
 """
 
 from __future__ import annotations
@@ -49,7 +38,7 @@ from kwhatif.progress import report_progress
 
 
 class ExistingNode:
-    """What is left of a node in this round. Room for daemon pods that should still come is kept."""
+    """What is available on a node in this round. Room for daemon pods that are still to come is reserved."""
 
     def __init__(self, node: StateNode, topology: Topology, daemons: Iterable[PodData]) -> None:
         self.state = node
@@ -70,7 +59,7 @@ class ExistingNode:
         topology.register_host(node.hostname)
 
     def add(self, wants: PodData, places: Sequence[Requirements], volumes: Used) -> bool:
-        """Take the pod if it can be taken."""
+        """Add the pod if it fits."""
         if not self._may(wants):
             return False
         if self._volumes.excess(volumes) or self._ports.clash(wants.key, wants.ports):
@@ -84,7 +73,7 @@ class ExistingNode:
         return False
 
     def never_takes(self, wants: PodData) -> bool:
-        """Whether pods of this shape were refused for good."""
+        """Whether pods of this shape never fit."""
         return wants.shape in self._never
 
     def _may(self, wants: PodData) -> bool:
@@ -119,8 +108,9 @@ class ExistingNode:
 
 
 class Queue:
-    """Pods by falling CPU, then memory, then age, then UID. The round ends when a pod comes up again and the queue is
-    as long as when it was put back."""
+    """Pods by falling CPU, then memory, then age, then UID. The round ends when a pod comes up again while the queue is
+    as long as when the pod was put back.
+    """
 
     def __init__(self, pods: Iterable[PodData]) -> None:
         self._pods = deque(sorted(pods, key=_size))
@@ -144,8 +134,9 @@ def _size(wants: PodData) -> tuple[int, int, str, str]:
 
 @dataclass
 class SchedulingResults:
-    """What a round came to. ``errors`` are in Karpenter's words, ``refused`` has them
-    by NodePool; ``relaxed`` counts what pods gave up."""
+    """The outcome of a round. ``errors`` are in Karpenter's words, ``refused`` has them by NodePool; ``relaxed`` counts
+    relaxed preferences.
+    """
 
     placed: dict[str, str] = field(default_factory=dict)
     on_nodes: list[ExistingNode] = field(default_factory=list)
@@ -163,7 +154,7 @@ _NONE_LEFT = "NodePool requirements filtered out all compatible available instan
 
 
 class Scheduler:
-    """Simulates one round for these pods, on these nodes and what may be bought besides."""
+    """Simulates one round for these pods, on these nodes and new NodeClaims."""
 
     def __init__(
         self, world: KarpenterSnapshot, nodes: Sequence[StateNode], pods: Sequence[Pod], *, strict: bool
@@ -211,7 +202,7 @@ class Scheduler:
         self._made = 0
 
     def _find_places(self, wants: PodData) -> bool:
-        """Whether it is known where the pod's volumes may be."""
+        """Whether the topology of the pod's volumes is known."""
         self._used[id(wants.pod)] = self._volumes.of_pod(wants.pod)
         try:
             self._places[id(wants.pod)] = self._volumes.places(wants.pod)
@@ -251,7 +242,7 @@ class Scheduler:
     # --- the round
 
     def solve(self) -> SchedulingResults:
-        """Try all pods until nothing gets any further."""
+        """Try all pods until there is no more progress."""
         queue = Queue(self._pods)
         errors: dict[str, IncompatibleError] = {}
         asked = 0
@@ -332,7 +323,7 @@ class Scheduler:
         self._open(wants, places)
 
     def _open(self, wants: PodData, places: Sequence[Requirements]) -> None:
-        """Put the pod on a NodeClaim of its own."""
+        """Put the pod on a new NodeClaim."""
         said: dict[str, Sequence[str]] = {}
         for template, types in self._templates:
             left = self._left.get(template.name)
@@ -370,7 +361,7 @@ class Scheduler:
 def _suiting(template: NodeClaimTemplate, daemons: list[PodData], known: frozenset[str]) -> list[PodData]:
     """The daemon pods that could run on some machine of the pool.
 
-    Asking changes the pods: they tolerate PreferNoSchedule from then on, and have given up the terms that did not suit.
+    This changes the pods: afterwards they tolerate PreferNoSchedule, and terms that did not suit are relaxed.
     """
     found = []
     for place, wants in enumerate(daemons):
@@ -397,7 +388,7 @@ def _together(asked: Sequence[PodData], taking: Sequence[PodData]) -> Daemons:
 
 @dataclass(frozen=True)
 class Provisioning:
-    """A round, and the pods that it is not for."""
+    """A round, and the pods that are not part of it."""
 
     results: SchedulingResults
     ignored: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -405,7 +396,7 @@ class Provisioning:
 
 
 def provision(world: KarpenterSnapshot) -> Provisioning:
-    """One round for all pending pods, and for those whose nodes are going."""
+    """One round for all pending pods, and for those of nodes that are being deleted."""
     pods = [*world.waiting, *world.leaving]
     found = simulate_round(world, world.staying, pods, strict=True) if pods else SchedulingResults()
     return Provisioning(found, world.refusals_by_pod, world.unprovisionable_pods)

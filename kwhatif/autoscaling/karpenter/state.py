@@ -1,14 +1,7 @@
-"""The cluster as Karpenter keeps it: nodes with their NodeClaims, what runs on them, and which of them are going.
+"""The cluster state: nodes with their NodeClaims, their pods, taints, and which pods may be evicted.
 
-Upstream: pkg/controllers/state (cluster.go, statenode.go).
-
-Which pods may be moved: what they say themselves, and their disruption budgets.
-
-Upstream: pkg/utils/pod/scheduling.go, pkg/utils/pdb/pdb.go.
-
-Taints: all of them repel, those of effect PreferNoSchedule too; and those that a young node is only born with.
-
-Upstream: pkg/scheduling/taints.go.
+Upstream: pkg/controllers/state (cluster.go, statenode.go), pkg/utils/pod/scheduling.go, pkg/utils/pdb/pdb.go,
+pkg/scheduling/taints.go. All taints repel, also those of effect PreferNoSchedule.
 """
 
 from __future__ import annotations
@@ -53,13 +46,13 @@ _EPHEMERAL = frozenset(
 
 
 def explain_untolerated_taints(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> list[str]:
-    """What is said of each taint that no toleration tolerates."""
+    """The message about each taint that no toleration tolerates."""
     index = TolerationIndex(tolerations, comparison_operators=True)
     return [f"did not tolerate taint (taint={taint.text})" for taint in taints if not index.tolerates(taint)]
 
 
 def is_ephemeral(taint: Taint) -> bool:
-    """Whether it goes by itself once the node is up. Taints are compared by key and effect."""
+    """Whether it is removed once the node has started. Taints are compared by key and effect."""
     return (taint.key, taint.effect) in _EPHEMERAL or taint.key.startswith("readiness.k8s.io/")
 
 
@@ -100,7 +93,7 @@ class StateNode:
 
     @cached_property
     def metadata_source(self) -> Node | NodeClaim:
-        """Whose name, labels and annotations count: the NodeClaim's until the node has registered."""
+        """The object whose name, labels and annotations count: the NodeClaim until the node has registered."""
         if self.node is not None and (self.claim is None or self.is_registered):
             return self.node
         assert self.claim is not None
@@ -116,7 +109,7 @@ class StateNode:
 
     @cached_property
     def requirements(self) -> Requirements:
-        """That each label has its value."""
+        """The requirement of each label's value."""
         return of_labels(self.labels)
 
     @property
@@ -133,7 +126,7 @@ class StateNode:
 
     @cached_property
     def taints(self) -> list[Taint]:
-        """Until the node is initialized, without those that it is only born with."""
+        """Until the node is initialized, without ephemeral and startup taints."""
         spec = self.claim.spec if self.claim and (self.node is None or not self.is_registered) else None
         found = list((spec.taints if spec else self.node.spec.taints if self.node else None) or ())
         if self.is_initialized or self.claim is None:
@@ -150,7 +143,7 @@ class StateNode:
         return self._amounts("allocatable")
 
     def _amounts(self, what: str) -> Amounts:
-        """What the node says; what it says nothing of, or zero, until it is initialized, the NodeClaim."""
+        """The node's amounts; until it is initialized, those that it lacks or has as zero are the NodeClaim's."""
         own = amounts(getattr(self.node.status, what)) if self.node else {}
         if self.is_initialized or self.claim is None:
             return own
@@ -159,7 +152,7 @@ class StateNode:
 
     @property
     def available(self) -> Amounts:
-        """What the pods leave."""
+        """Allocatable minus the pods' requests."""
         return subtract(self.allocatable, total(wants.requests for wants in self.pods))
 
     @property
@@ -168,7 +161,7 @@ class StateNode:
 
     @cached_property
     def is_terminating(self) -> bool:
-        """Whether the machine itself is being given back."""
+        """Whether the machine itself is being terminated."""
         conditions = (self.claim.status.conditions if self.claim else None) or ()
         return any(each.type == "InstanceTerminating" and each.status == "True" for each in conditions)
 
@@ -205,7 +198,7 @@ class ClusterState:
         self.nodes: list[StateNode] = list(found.values())
 
     def labels_of(self, node: Node) -> Requirements:
-        """That each label of a node has its value, worked out once."""
+        """The requirements of a node's labels, computed once."""
         found = self._labels.get(node.name)
         if found is None:
             found = self._labels[node.name] = of_labels(node.metadata.labels)
@@ -213,7 +206,7 @@ class ClusterState:
 
     @staticmethod
     def _provider_id(node: Node) -> str | None:
-        """What tells nodes apart; None for one of ours that is not ready to be looked at."""
+        """The identity of a node; None for a managed one that has none yet."""
         labels = node.metadata.labels or {}
         managed = bool(labels.get(NODE_POOL))
         if not node.spec.provider_id:
@@ -240,7 +233,7 @@ class ClusterState:
         return self._pods.get(node, ())
 
     def list_bound_pods(self, namespaces: Iterable[str]) -> Iterator[Pod]:
-        """Pods of these namespaces that count where they are: bound, neither finished nor on their way out."""
+        """Pods of these namespaces that count for topology: bound, neither finished nor terminating."""
         wanted = set(namespaces)
         for pods in self._pods.values():
             for pod in pods:
@@ -282,7 +275,7 @@ def is_active(pod: Pod) -> bool:
 
 
 def asks_to_stay(pod: Pod, now: int) -> bool:
-    """Whether the pod wants to be left alone: for good, or for so long after it started."""
+    """Whether the pod has the annotation do-not-disrupt: for good, or for a time after its start."""
     value = (pod.metadata.annotations or {}).get(DO_NOT_DISRUPT)
     if value is None or value == "true":
         return value is not None
@@ -301,13 +294,13 @@ def is_disruptable(pod: Pod, now: int) -> bool:
 
 
 def is_evictable(pod: Pod, now: int) -> bool:
-    """Whether a budget has a say in the pod's leaving."""
+    """Whether disruption budgets apply to the pod."""
     stays = not explain_untolerated_taints([_DISRUPTED], pod.spec.tolerations or ())
     return is_active(pod) and not stays and not is_owned_by(pod, "Node") and not asks_to_stay(pod, now)
 
 
 def is_reschedulable(pod: Pod) -> bool:
-    """Whether the pod needs another place once its node goes."""
+    """Whether the pod needs another node once its node is deleted."""
     comes_back = is_active(pod) or (is_owned_by(pod, "StatefulSet") and is_terminating(pod))
     return comes_back and not is_owned_by(pod, "DaemonSet") and not is_owned_by(pod, "Node")
 
@@ -323,9 +316,9 @@ class _Budget:
 class PodBudgets:
     """The PodDisruptionBudgets, by namespace and name.
 
-    Other than the eviction API, Karpenter asks none of them about pods that tolerate its own taint or that ask to stay,
-    takes only pods whose condition says that they are not ready for unhealthy, and counts nothing: each node is
-    looked at by itself. Raises InputError for a selector that cannot be compiled, at which Karpenter gives up, too.
+    Other than the eviction API, Karpenter applies none of them to pods that tolerate its own taint or that ask to stay,
+    takes as unhealthy only pods whose condition says that they are not ready, and counts nothing: each node is
+    evaluated by itself. Raises InputError for a selector that cannot be compiled, at which Karpenter gives up, too.
     """
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget], now: int) -> None:
@@ -347,7 +340,7 @@ class PodBudgets:
         return None
 
     def is_reschedulable_now(self, pod: Pod) -> bool:
-        """Whether a place is sought for the pod, as its node is going: unless it, or a budget, never lets it go."""
+        """Whether the pod is rescheduled when its node is deleted: unless it, or a budget, never lets it go."""
         blocked = self._blockers(pod, lambda budget: budget.never) is not None
         return is_reschedulable(pod) and is_disruptable(pod, self._now) and not blocked
 

@@ -1,4 +1,5 @@
-"""All constraints on how pods lie over domains: who has them, and what they leave of a node's requirements.
+"""All topology constraints of a round: spread, affinity and anti-affinity, and what they leave of a node's
+requirements.
 
 Upstream: pkg/controllers/provisioning/scheduling/topology.go.
 """
@@ -79,7 +80,7 @@ class Topology:
         self._owned[id(wants.pod)] = (wants, owned)
 
     def _repels(self, wants: PodData, labels: dict[str, str]) -> None:
-        """A pod's required anti-affinity keeps others away, too."""
+        """Register a pod's required anti-affinity in the inverse direction, as it keeps other pods away."""
         mine = self._repelled_by.setdefault(id(wants.pod), [])
         for term in wants.terms("pod_anti_affinity", preferred=False):
             made = self._of_term(ANTI_AFFINITY, term, wants)
@@ -138,7 +139,7 @@ class Topology:
         }
 
     def _count(self, group: TopologyGroup) -> None:
-        """Count the pods that are there, and know the domains of the nodes that are."""
+        """Count existing pods, and record the domains of existing nodes."""
         for node in self._nodes:
             if node.node is None:
                 continue
@@ -162,8 +163,9 @@ class Topology:
     def add_requirements(
         self, wants: PodData, taints: Sequence[Taint], requirements: Requirements
     ) -> tuple[Requirements, Callable[[], str] | None]:
-        """What the constraints leave of a node's requirements for the pod, or what could be said of the first that
-        cannot be met."""
+        """What the constraints leave of a node's requirements for the pod, or the message about the first that cannot
+        be met.
+        """
         found: Requirements = requirements
         for group in self._matching(wants, taints, requirements):
             of_pod = requirement_of(wants.strict_requirements, group.key)
@@ -175,8 +177,9 @@ class Topology:
         return found, None
 
     def refuses(self, wants: PodData, requirements: Requirements) -> tuple[bool, bool]:
-        """Whether the pod's own constraints leave nothing of a node's requirements, and whether that is for good: what
-        runs on a host only becomes more. What they leave of less is not more, so nothing else need be asked then.
+        """Whether the pod's own constraints leave nothing of a node's requirements, and whether that is for good, since
+        counts on a host only increase. What they leave of narrower requirements is not more, so no further check is
+        needed then.
         """
         for group in self._owners(wants):
             of_pod, of_node = (
@@ -199,7 +202,7 @@ class Topology:
         return found[1] if found else ()
 
     def applies_to(self, wants: PodData) -> bool:
-        """Whether any constraint has a say in where the pod goes."""
+        """Whether any constraint restricts where the pod goes."""
         return bool(self._owners(wants)) or any(group.selects(wants) for group in self._inverse.values())
 
     def record(self, wants: PodData, taints: Sequence[Taint], requirements: Requirements) -> None:
@@ -221,7 +224,7 @@ class Topology:
 
 
 def _selector(constraint: TopologySpreadConstraint, wants: PodData) -> LabelSelector | None:
-    """The constraint's selector with what ``matchLabelKeys`` add."""
+    """The constraint's selector with its ``matchLabelKeys``."""
     more = [
         LabelSelectorRequirement(key=key, operator="In", values=[wants.labels[key]])
         for key in constraint.match_label_keys or ()
@@ -234,7 +237,7 @@ def _selector(constraint: TopologySpreadConstraint, wants: PodData) -> LabelSele
 
 
 def _compile_selector(selector: LabelSelector) -> Selector:
-    """What pods are listed by: a selector that cannot be read lists none."""
+    """The selector by which pods are listed: an invalid one lists none."""
     try:
         return Selector.from_label_selector(selector)
     except SelectorError:

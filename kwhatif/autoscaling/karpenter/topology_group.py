@@ -1,4 +1,4 @@
-"""One constraint on how pods lie over the domains of a label, shared by all pods that have it.
+"""One topology constraint, shared by all pods that have it, with the counts of its domains.
 
 Upstream: topologygroup.go, topologynodefilter.go, topologydomaingroup.go in pkg/controllers/provisioning/scheduling.
 """
@@ -53,7 +53,7 @@ class NodeFilter:
 
     @property
     def identity(self) -> Hashable:
-        """What filters are compared by: of requirements their keys alone, and of what is there twice, nothing."""
+        """The hash by which filters are compared: of requirements their keys alone; duplicates cancel each other."""
         keys = _odd(frozenset((key, each.min_values) for key, each in term.items()) for term in self.alternatives)
         tolerated = _odd(
             (each.key or "", each.operator or "", each.value or "", each.effect or "", each.toleration_seconds)
@@ -131,7 +131,7 @@ class TopologyGroup:
     # --- where the next pod may go
 
     def next_domains(self, wants: PodData, of_pod: Requirement, of_node: Requirement) -> Requirement:
-        """The domains that the constraint leaves to the pod on a node; no value suits where it leaves none."""
+        """The domains that the constraint leaves to the pod on a node; an empty requirement where it leaves none."""
         if self.type == SPREAD:
             return self._least_used(wants, of_pod, of_node)
         if self.type == AFFINITY:
@@ -142,7 +142,7 @@ class TopologyGroup:
         return Requirement(self.key, False, frozenset(domains))
 
     def _its_own(self, of_node: Requirement) -> str | None:
-        """The one host that the node is."""
+        """The hostname of the node."""
         return next(iter(of_node.values)) if self.key == HOSTNAME and len(of_node.values) == 1 else None
 
     def _candidates(self, of_node: Requirement) -> list[str]:
@@ -191,7 +191,7 @@ class TopologyGroup:
         return {domains[0] for domains in possible if domains}
 
     def _may_begin(self, wants: PodData, of_pod: Requirement) -> bool:
-        """Whether the pod is its own company, as there is no other to be had."""
+        """Whether the pod may be the first: it matches its own affinity, and there is no matching pod elsewhere."""
         if not self.selects(wants):
             return False
         if len(self.counts) == len(self.empty):
@@ -205,7 +205,7 @@ class TopologyGroup:
         return {domain for domain in self.empty if of_node.has(domain) and of_pod.has(domain)}
 
     def explain_no_domain(self, of_pod: Requirement, of_node: Requirement) -> Callable[[], str]:
-        """What is said where no domain is left, by the counts of whenever it is said."""
+        """The message where no domain is left, by the counts at the time of the call."""
 
         def describe() -> str:
             counts = self.counts
@@ -233,7 +233,7 @@ class Domains:
             of_key[domain].append(taints)
 
     def suiting(self, key: str, tolerations: Sequence[Toleration] | None) -> Mapping[str, int]:
-        """The domains of a label, none of them used yet; those whose taints are not tolerated are left out."""
+        """The domains of a label, none of them used yet; those with untolerated taints are left out."""
         return {
             domain: 0
             for domain, groups in self._taints.get(key, {}).items()

@@ -1,4 +1,5 @@
-"""Volumes: where those of a pod may be, how many of a driver a node takes, and which keep a pod from being scheduled.
+"""Volumes: the topology that a pod's volumes require, CSI limits of nodes, and volumes that keep a pod from being
+scheduled.
 
 Upstream: volumetopology.go in pkg/controllers/provisioning/scheduling, pkg/scheduling/volumeusage.go.
 """
@@ -40,7 +41,7 @@ class VolumeUsage:
             self.used.setdefault(driver, set()).update(names)
 
     def excess(self, volumes: Used) -> bool:
-        """Whether these volumes would be more than the node takes, or its own are already."""
+        """Whether a driver's limit is exceeded with these volumes, or already without them."""
         drivers = self.used.keys() | volumes.keys()
         return any(
             driver in self.limits
@@ -53,21 +54,21 @@ class VolumeUsage:
 
 
 class VolumeNotFound(Exception):
-    """A claim, volume or class that is not there."""
+    """A claim, volume or class that does not exist."""
 
 
 class Volumes:
     """The cluster's claims, volumes and storage classes by name."""
 
     def __init__(self, objects: Objects, *, places_known: bool = True) -> None:
-        """``places_known``: whether it can be learned where a bound claim's volume is."""
+        """``places_known``: whether the topology of a bound claim's volume can be read."""
         self._places_known = places_known
         self._claims = {(each.namespace, each.name): each for each in objects.list_all(PersistentVolumeClaim)}
         self._volumes = {each.name: each for each in objects.list_all(PersistentVolume)}
         self._classes = {each.name: each for each in objects.list_all(StorageClass)}
 
     def _claim(self, pod: Pod, volume: Volume) -> PersistentVolumeClaim | None:
-        """The claim behind a pod's volume, None for one without. Raises Missing."""
+        """The claim behind a pod's volume, None for one without. Raises VolumeNotFound."""
         if volume.persistent_volume_claim is not None:
             name = volume.persistent_volume_claim.claim_name
         elif volume.ephemeral is not None:
@@ -83,7 +84,7 @@ class Volumes:
     # --- limits
 
     def of_pod(self, pod: Pod) -> Used | None:
-        """The pod's volumes by driver; None if one of them leads nowhere. Claims that are missing do not count."""
+        """The pod's volumes by driver; None if one of them cannot be resolved. Missing claims do not count."""
         found: dict[str, set[str]] = {}
         for volume in pod.spec.volumes or ():
             try:
@@ -118,7 +119,7 @@ class Volumes:
     # --- places
 
     def places(self, pod: Pod) -> Sequence[Requirements]:
-        """Alternatives of what the pod's volumes ask of a node: none at all if they ask nothing. Raises Missing."""
+        """Alternative requirements of the pod's volumes on a node: empty if there are none. Raises VolumeNotFound."""
         found: list[Requirements] | None = None
         for volume in pod.spec.volumes or ():
             claim = self._claim(pod, volume)
@@ -169,7 +170,7 @@ class Volumes:
     # --- what keeps a pod from being scheduled
 
     def refusals(self, pod: Pod) -> list[str]:
-        """Why Karpenter does not look at a pod for its volumes: the first reason."""
+        """Why Karpenter ignores a pod for its volumes: the first reason."""
         for volume in pod.spec.volumes or ():
             try:
                 claim = self._claim(pod, volume)
@@ -220,7 +221,7 @@ class Volumes:
 
 
 def _combine_alternatives(found: list[Requirements] | None, alternatives: list[Requirements]) -> list[Requirements]:
-    """Each alternative with each: those that suit each other or, if none do, all."""
+    """The product of two lists of alternatives: compatible pairs or, if none are, all."""
     if found is None:
         return alternatives
     pairs = [(one, other) for one in found for other in alternatives]

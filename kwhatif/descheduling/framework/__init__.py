@@ -1,1 +1,1 @@
-"""What plugins are made of and stand on: the policy's values, nodes and pods, the evictor's limits, node fit, usage."""
+"""What plugins use: the policy's types, nodes and pods, the evictor and its limits, node fit, utilization."""

@@ -1,4 +1,4 @@
-"""What LowNodeUtilization and HighNodeUtilization found out about nodes, as values."""
+"""The classification of nodes by LowNodeUtilization and HighNodeUtilization, as values for reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the statuses of containers say: reasons, exit codes, restarts."""
+"""Reasons, exit codes and restarts of containers, from pod statuses."""
 
 from __future__ import annotations
 

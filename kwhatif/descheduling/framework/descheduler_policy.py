@@ -1,4 +1,7 @@
-"""DeschedulerPolicy as its YAML spells it (upstream: pkg/api/v1alpha2/types.go), and what plugins' arguments share."""
+"""DeschedulerPolicy as its YAML spells it, and the arguments that several plugins share.
+
+Upstream: pkg/api/v1alpha2/types.go.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics as the APIs give them, of ``metrics.k8s.io`` and of Prometheus, read into what plugins ask."""
+"""Metrics of ``metrics.k8s.io`` and of Prometheus, as their APIs return them, in the form that plugins read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Would a pod fit on another node? Less than what the scheduler asks, as the descheduler asks it.
+"""NodeFit: whether a pod fits on another node, by fewer checks than the scheduler's.
 
 In this order: cordoned or not, node selector and required affinity, taints, the pod's own anti-affinity to pods of that
 very node, requests. Upstream: pkg/descheduler/node/node.go (NodeFit).
@@ -69,9 +69,9 @@ def namespaces_of(term: PodAffinityTerm, pod: Pod) -> frozenset[str]:
 
 
 class NodeFit:
-    """Answers for all nodes of a cluster at once; arrays are over ``pods.all_nodes``.
+    """Evaluated for all nodes of a cluster at once; arrays are over ``pods.all_nodes``.
 
-    What depends on the Node objects alone is worked out once for all pods with the same selector, affinity and
+    What depends on the Node objects alone is computed once for all pods with the same selector, affinity and
     tolerations. Free amounts follow the evictions.
     """
 

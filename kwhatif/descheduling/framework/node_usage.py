@@ -1,6 +1,6 @@
-"""How much nodes and pods use: what is requested, what ``metrics.k8s.io`` measured, what Prometheus answered.
+"""Utilization of nodes and pods: requested, measured by ``metrics.k8s.io``, or from Prometheus. Amounts are billionths.
 
-Upstream: pkg/framework/plugins/nodeutilization/usageclients.go. Amounts are billionths.
+Upstream: pkg/framework/plugins/nodeutilization/usageclients.go.
 """
 
 from __future__ import annotations

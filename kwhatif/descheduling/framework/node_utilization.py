@@ -1,4 +1,4 @@
-"""What LowNodeUtilization and HighNodeUtilization have in common: percentages, room, and evicting node by node.
+"""What LowNodeUtilization and HighNodeUtilization share: percentages, free capacity, and evicting node by node.
 
 Upstream: pkg/framework/plugins/nodeutilization/nodeutilization.go, normalizer/normalizer.go. Amounts are billionths.
 """
@@ -139,7 +139,9 @@ class NodeInfo:
 
 @dataclass(frozen=True)
 class Balancing:
-    """How one plugin evicts: from whom to whom, how long, and whom not. ``node_limit`` is the plugin's own."""
+    """How one plugin evicts: from which nodes to which, for how long, and which pods not. ``node_limit`` is the
+    plugin's own.
+    """
 
     handle: Handle
     plugin: str
@@ -205,9 +207,9 @@ class Balancing:
 
 
 def stop_reason(under: int, nodes: int, at_most: int, missing: str) -> str:
-    """Why nothing happens, in the order in which it is tested; nothing if something may.
+    """Why the plugin evicts nothing, in the order of upstream's tests; None if it may.
 
-    ``missing`` is what is said where there are no nodes of the other class, which is tested last.
+    ``missing`` is the reason where there are no nodes of the other class, which is tested last.
     """
     if not under:
         return "noneUnderutilized"

@@ -1,4 +1,4 @@
-"""What a plugin is, and what it may ask while it runs.
+"""The interface of plugins, and the handle by which they read the cluster.
 
 Upstream: pkg/framework/types/types.go, pkg/framework/profile/profile.go.
 """
@@ -35,7 +35,7 @@ class Evictor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UsageData:
-    """What was measured, as the APIs give it. ``prometheus`` is the answer to the query; None where it is unknown."""
+    """Measurements, as the APIs return them. ``prometheus`` is the answer to the query; None where it is unknown."""
 
     nodes: Mapping[str, Mapping[str, int]] | None = None
     pods: Mapping[str, Sequence[Mapping[str, int]]] | None = None
@@ -44,7 +44,7 @@ class UsageData:
 
 @dataclass
 class Handle:
-    """What a plugin of one profile may ask. ``nodes`` are those of the cycle, in order; ``now`` is in nanoseconds."""
+    """What a plugin of one profile may use. ``nodes`` are those of the cycle, in order; ``now`` is in nanoseconds."""
 
     profile: str
     policy: DeschedulerPolicy
@@ -66,7 +66,7 @@ class Handle:
 
 
 class Plugin(Generic[A]):
-    """A plugin with its arguments, made anew for each cycle. Expected failures are ``PluginFailure``."""
+    """A plugin with its arguments, created anew for each cycle. Expected failures are ``PluginFailure``."""
 
     name: ClassVar[str]
     args_type: ClassVar[type[PluginArgs]]
@@ -83,15 +83,15 @@ class Plugin(Generic[A]):
 
     @classmethod
     def refusal(cls, args: A) -> str:
-        """Why the plugin cannot be built from arguments that passed for valid; nothing if it can."""
+        """Why the plugin cannot be built from valid arguments; None if it can."""
         return ""
 
     def run(self) -> None:
-        """Evict whom the plugin evicts. Raises PluginFailure."""
+        """Evict this plugin's pods. Raises PluginFailure."""
         raise NotImplementedError
 
     def why_not(self, pod: Pod) -> str:
-        """Why a pod that the evictor would let go is none that this plugin evicts."""
+        """Why this plugin does not evict a pod that the evictor would allow it to."""
         raise NotImplementedError
 
     def evict(self, pod: Pod, reason: str) -> Outcome:

@@ -1,6 +1,6 @@
 """Evictions and their limits: in total, by node and by namespace, over all profiles and plugins of a cycle.
 
-In a dry run budgets are not asked; else the API server may refuse, which counts for no limit.
+A dry run does not check budgets; otherwise the API server may refuse an eviction, which counts towards no limit.
 Upstream: pkg/descheduler/evictions/evictions.go (EvictPod).
 """
 
@@ -16,7 +16,7 @@ from kwhatif.descheduling.framework.assigned_pods import AssignedPods
 
 
 class Outcome(Enum):
-    """What became of an attempt to evict. ``FAILED``: the pod had gone already, or the API server refused."""
+    """The outcome of an attempt to evict. ``FAILED``: the pod had gone already, or the API server refused."""
 
     EVICTED = "evicted"
     FAILED = "failed"
@@ -52,7 +52,7 @@ Review = Callable[[Pod], str]
 
 
 class PodEvictor:
-    """Counts what goes. ``evictions``, ``refused`` by limits and ``failed`` are in the order of the attempts."""
+    """Counts evictions. ``evictions``, ``refused`` by limits and ``failed`` are in the order of the attempts."""
 
     def __init__(self, pods: AssignedPods, limits: Limits, review: Review | None = None) -> None:
         self._pods, self._limits, self._review = pods, limits, review

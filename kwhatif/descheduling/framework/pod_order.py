@@ -1,4 +1,4 @@
-"""Orders in which pods are evicted. Equals keep their order, where upstream leaves it to chance who comes first.
+"""Orders in which pods are evicted. Equals keep their order, where upstream's order is random.
 
 Upstream: pkg/descheduler/pod/pods.go, pkg/utils/qos.go.
 """

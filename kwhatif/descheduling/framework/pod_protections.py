@@ -1,4 +1,4 @@
-"""The protections that DefaultEvictor gives pods, each with its reason to refuse.
+"""DefaultEvictor's protections of pods, each with the reason of its refusal.
 
 Upstream: pkg/framework/plugins/defaultevictor/defaultevictor.go, constraints.go.
 """

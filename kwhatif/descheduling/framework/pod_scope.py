@@ -1,4 +1,4 @@
-"""Which pods a plugin looks at at all: by namespace, by label.
+"""The namespaces and labels of the pods that a plugin considers.
 
 Upstream: pkg/descheduler/pod/pods.go (BuildFilterFunc).
 """

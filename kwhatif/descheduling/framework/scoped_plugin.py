@@ -1,4 +1,4 @@
-"""Plugins that look at the pods of some namespaces and labels only, and evict node by node."""
+"""Base of plugins that consider the pods of some namespaces and labels only, and evict node by node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ S = TypeVar("S", bound=ScopedArgs)
 
 
 class ScopedPlugin(Plugin[S]):
-    """A plugin with a scope. What it says of pods within is ``why_not_within``."""
+    """A plugin with a scope. Its reasons for pods within it are ``why_not_within``."""
 
     @cached_property
     def scope(self) -> PodScope:
@@ -27,7 +27,7 @@ class ScopedPlugin(Plugin[S]):
         return self.scope.refusal(pod) or self.why_not_within(pod)
 
     def why_not_within(self, pod: Pod) -> str:
-        """Why a pod of the scope is none that this plugin evicts."""
+        """Why this plugin does not evict a pod of its scope."""
         raise NotImplementedError
 
     def evict_from_node(self, going: Iterable[tuple[Pod, str]]) -> bool:

@@ -1,4 +1,4 @@
-"""DefaultEvictor: which pods may be evicted at all, and which just before they go.
+"""DefaultEvictor: which pods may be evicted (Filter), and which just before their eviction (PreEvictionFilter).
 
 Upstream: pkg/framework/plugins/defaultevictor.
 """
@@ -181,7 +181,7 @@ def evictor_refusal(args: DefaultEvictorArgs) -> str:
 
 @dataclass(frozen=True)
 class EvictorWorld:
-    """What the evictor looks at. ``threshold`` is the priority from which pods are protected."""
+    """The objects that the evictor reads. ``threshold`` is the priority from which pods are protected."""
 
     pods: AssignedPods
     fit: NodeFit
@@ -222,7 +222,7 @@ class DefaultEvictor:
         return not self.refusal_before_eviction(pod)
 
     def refusals(self, pod: Pod) -> list[str]:
-        """Why the pod may not be evicted: all that Filter says, else what PreEvictionFilter says."""
+        """Why the pod may not be evicted: all reasons of Filter, else that of PreEvictionFilter."""
         found = list(self._refusals(pod))
         if found:
             return found
@@ -230,7 +230,7 @@ class DefaultEvictor:
         return [late] if late else []
 
     def refusal_before_eviction(self, pod: Pod) -> str:
-        """What PreEvictionFilter says; nothing if the pod passes."""
+        """The reason of PreEvictionFilter; None if the pod passes."""
         if self._args.node_fit:
             if self._suitable is None:
                 return "unable to list ready nodes"

@@ -61,7 +61,7 @@ class RemoveFailedPods(ScopedPlugin[RemoveFailedPodsArgs]):
         return (self.handle.now - start_time(pod.metadata.creation_timestamp)) // SECOND
 
     def _spares(self, pod: Pod) -> bool:
-        """Whether the pod lacks anything that is asked of it."""
+        """Whether the pod does not meet one of the arguments' conditions."""
         args, status = self.args, pod.status
         least = _LEAST_AGE if args.min_pod_lifetime_seconds is None else args.min_pod_lifetime_seconds
         if self._age(pod) < least:

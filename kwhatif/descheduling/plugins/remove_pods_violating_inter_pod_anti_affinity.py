@@ -1,6 +1,6 @@
-"""RemovePodsViolatingInterPodAntiAffinity: pods whose own required anti-affinity selects a pod that is too close.
+"""RemovePodsViolatingInterPodAntiAffinity: pods whose own required anti-affinity selects a pod in the same domain.
 
-Only pods within the plugin's scope go, and only these disturb. Upstream:
+Only pods within the plugin's scope are evicted or compared. Upstream:
 pkg/framework/plugins/removepodsviolatinginterpodantiaffinity, pkg/utils/predicates.go (CheckPodsWithAntiAffinityExist).
 """
 
@@ -67,7 +67,7 @@ Domain = tuple[str, str]
 
 
 class _Present:
-    """The pods that count, by what terms ask: how many are selected in a domain, and with which names."""
+    """The pods that count, indexed for the terms: how many are selected in a domain, and with which names."""
 
     def __init__(self, nodes: Mapping[str, Node], on_node: Mapping[str, Iterable[Pod]]) -> None:
         self._nodes = nodes
@@ -75,7 +75,7 @@ class _Present:
         self._counts: dict[tuple[frozenset[str], Selector, str], _Counts] = {}
 
     def disturbing(self, pod: Pod) -> PodAffinityTerm | None:
-        """The first term of the pod that selects another one close by. A pod of the same name is passed over."""
+        """The first term of the pod that selects another one in its domain. A pod of the same name is passed over."""
         for term in anti_affinity_terms(pod):
             try:
                 selector = Selector.from_label_selector(term.label_selector)

@@ -1,4 +1,4 @@
-"""RemovePodsViolatingNodeAffinity: pods on nodes that their node affinity would not choose now.
+"""RemovePodsViolatingNodeAffinity: pods on nodes that no longer match their node affinity.
 
 Upstream: pkg/framework/plugins/removepodsviolatingnodeaffinity.
 """

@@ -1,6 +1,7 @@
 """RemovePodsViolatingNodeTaints: pods that do not tolerate a NoSchedule taint of their node.
 
-NoExecute is none of its business. Upstream: pkg/framework/plugins/removepodsviolatingnodetaints.
+NoExecute taints are left to the taint eviction controller. Upstream:
+pkg/framework/plugins/removepodsviolatingnodetaints.
 """
 
 from __future__ import annotations

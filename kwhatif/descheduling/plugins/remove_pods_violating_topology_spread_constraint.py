@@ -1,4 +1,4 @@
-"""RemovePodsViolatingTopologySpreadConstraint: pods that, moved, would bring domains within maxSkew of each other.
+"""RemovePodsViolatingTopologySpreadConstraint: pods whose move would bring domains within maxSkew of each other.
 
 Only pods that may be evicted count for the size of a domain. Upstream:
 pkg/framework/plugins/removepodsviolatingtopologyspreadconstraint.
@@ -247,7 +247,9 @@ class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolati
 
 
 def _order(pod: Pod) -> tuple[bool, bool, int]:
-    """Who goes last comes first: with a node selector or node affinity, then by ascending priority."""
+    """Pods are evicted from the back: those with a node selector or node affinity come first, the others by ascending
+    priority.
+    """
     affinity = pod.spec.affinity
     chooses = pod.spec.node_selector is not None or (affinity is not None and affinity.node_affinity is not None)
     return not chooses, pod.spec.priority is not None, pod.spec.priority or 0

@@ -1,4 +1,4 @@
-"""Plugins that legacy policies need and newer kube-schedulers have no more."""
+"""Plugins of legacy policies that newer kube-schedulers no longer have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodeLabel: nodes must have some labels and must not have others, whatever their values; or better so.
+"""NodeLabel: requires or prefers the presence or absence of labels, whatever their values.
 
 Upstream, until 1.22: plugins/nodelabel/node_label.go.
 """
@@ -23,7 +23,7 @@ from kwhatif.versions import Features
 
 
 class NodeLabelArgs(Args):
-    """Labels that nodes must have and must not have, and those they had better have or not have."""
+    """Labels that nodes must have or not have, and those that they should rather have or not have."""
 
     present_labels: tuple[LabelKey, ...] = ()
     absent_labels: tuple[LabelKey, ...] = ()

@@ -1,4 +1,4 @@
-"""NodePreferAvoidPods: an annotation asks to keep the pods of some controllers off a node if that can be helped.
+"""NodePreferAvoidPods: a node's annotation asks to avoid it for pods of some controllers.
 
 Upstream, until 1.22: plugins/nodepreferavoidpods/node_prefer_avoid_pods.go.
 """
@@ -38,7 +38,7 @@ class NodePreferAvoidPods(Plugin[None, None]):
 
 
 def avoided_controllers_of(node: Node) -> set[tuple[str, str]]:
-    """(kind, uid) of the controllers whose pods a node would rather not have; none if its annotation is no JSON."""
+    """(kind, uid) of the controllers whose pods should avoid the node; none if its annotation is no JSON."""
     text = (node.metadata.annotations or {}).get(ANNOTATION, "")
     try:
         document = json.loads(text) if text else {}

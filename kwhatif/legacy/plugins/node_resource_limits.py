@@ -1,4 +1,4 @@
-"""NodeResourceLimits: a point for nodes that could hold all that the pod's limits allow it, to break ties.
+"""NodeResourceLimits: a point for nodes whose allocatable covers the pod's limits, to break ties.
 
 Upstream, until 1.19 and behind a feature gate: plugins/noderesources/resource_limits.go.
 """

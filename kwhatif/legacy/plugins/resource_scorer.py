@@ -1,4 +1,4 @@
-"""NodeResourcesLeastAllocated, NodeResourcesMostAllocated, RequestedToCapacityRatio: how full should a node be?
+"""NodeResourcesLeastAllocated, NodeResourcesMostAllocated, RequestedToCapacityRatio: scores by utilization.
 
 Upstream, until 1.22: plugins/noderesources (least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go);
 since then strategies of NodeResourcesFit.

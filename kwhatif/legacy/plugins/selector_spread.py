@@ -1,4 +1,4 @@
-"""SelectorSpread: as few pods of the same service or controller on a node, and in its zone, as can be.
+"""SelectorSpread: favours nodes and zones with few pods of the same service or controller.
 
 Upstream, until 1.28: plugins/selectorspread/selector_spread.go.
 """

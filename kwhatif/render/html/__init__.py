@@ -1,1 +1,1 @@
-"""A report as one page to look at: no network, nothing beside it, and every name in it but text."""
+"""A report as one self-contained HTML page, in which every name is text."""

@@ -1,8 +1,7 @@
-"""What is drawn on a page, as plain values: the map, what became of pods, matrices and the story over time.
+"""The data of a page's drawings as plain values: the map, outcomes of pods, matrices and the timeline; in a compact
+encoding.
 
-Long lists in few characters, and plain values as JSON that may stand in a page.
-
-``app/data.js`` undoes what is done here.
+``app/data.js`` decodes it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _IN_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def json_in_page(value: Any) -> str:
-    """Plain values as JSON that no parser of HTML takes for anything else; texts are cleaned first.
+    """Plain values as JSON that an HTML parser cannot misread; texts are cleaned first.
 
     ASCII alone, so that line separators, which are new lines in a script, are written as escapes, too.
     """
@@ -111,7 +110,7 @@ def map_data(found: ClusterMap) -> dict[str, Any]:
 
 
 def pods_data(outcomes: PodOutcomes, nodes: Mapping[str, int]) -> dict[str, Any]:
-    """What became of pods, as far as a map cannot tell it: why they wait, who made room for whom, and scores."""
+    """Outcomes of pods that a map does not show: why they wait, victims, and scores."""
     placements = outcomes.placements
     waiting = [each for each in placements if not each.good]
     victims = [(victim, each) for each in placements for victim in each.victims]
@@ -156,7 +155,7 @@ def _scores(scores: Sequence[Score]) -> list[list[Any]]:
 
 
 def story_data(result: Result) -> dict[str, Any]:
-    """What happened when, over simulated time; nothing if none passed."""
+    """The timeline of simulated time; empty if no time passed."""
     if not isinstance(result, PlaceResult) or not result.timeline:
         return {}
     entries = result.timeline
@@ -170,7 +169,7 @@ def story_data(result: Result) -> dict[str, Any]:
 
 
 def matrices_of(result: Result) -> list[dict[str, Any]]:
-    """Each explained pod: what every plugin says of every node, nodes with the same verdict in one row."""
+    """Each explained pod: every plugin's verdict on every node, nodes with the same verdict in one row."""
     reports = result.pods if isinstance(result, ExplainResult) else result.explanations
     return [_matrix(report) for report in reports if isinstance(report, PodReport)]
 

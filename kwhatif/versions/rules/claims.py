@@ -1,7 +1,4 @@
-"""Volumes and their claims.
-
-Devices and claims (dynamic resource allocation).
-"""
+"""Version rules about volumes and their claims, and about devices and their claims (dynamic resource allocation)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,6 @@
-"""The scheduling cycle around the plugins: what is asked, of whom, and what the message says.
+"""Version rules about the scheduling cycle, the queue, preemption, the configuration, and the API server's validation.
 
-Which pods are tried, and when they are tried again.
-
-Who makes room for whom.
-
-What a KubeSchedulerConfiguration may say, and which plugins there are for it.
-
-What the API server refuses, by the gates that it has on by default: those of a scheduler say nothing of them.
+The API server's rules follow the gates that are on by default: those of a scheduler say nothing about them.
 """
 
 from __future__ import annotations

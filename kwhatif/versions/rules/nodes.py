@@ -1,9 +1,4 @@
-"""What nodes are and say: taints, labels, ports, images, declared features.
-
-What pods ask for, what nodes have left, and scores of both.
-
-Where a pod may be by the pods that are there: topology spread and affinity between pods.
-"""
+"""Version rules about node properties, resources and their scores, topology spread, and inter-pod affinity."""
 
 from __future__ import annotations
 

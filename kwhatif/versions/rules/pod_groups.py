@@ -1,4 +1,4 @@
-"""Pods that are scheduled together."""
+"""Version rules about pod groups."""
 
 from kwhatif.versions.rule import RuleGroup
 

@@ -1,4 +1,4 @@
-"""What 1.22 does otherwise than all supported minors; legacy policies are decided by it."""
+"""Version rules of 1.22, by which legacy policies are decided, where it differs from all supported minors."""
 
 from kwhatif.versions.rule import RuleGroup
 

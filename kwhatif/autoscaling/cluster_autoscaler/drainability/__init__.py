@@ -1,1 +1,1 @@
-"""May a pod be moved from its node? One file a rule; they are asked in turn until one speaks."""
+"""Whether a pod may be moved from its node: one file a rule; they are tried in order until one decides."""

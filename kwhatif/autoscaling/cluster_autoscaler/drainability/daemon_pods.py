@@ -1,4 +1,4 @@
-"""Pods of daemon sets go with their node.
+"""Pods of DaemonSets are skipped: they leave with their node.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/daemonset.
 """

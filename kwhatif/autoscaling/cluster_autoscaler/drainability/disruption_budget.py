@@ -1,4 +1,4 @@
-"""Pods whose disruption budget is used up stay.
+"""Pods whose PodDisruptionBudget allows no more disruptions block the drain.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/pdb.
 """

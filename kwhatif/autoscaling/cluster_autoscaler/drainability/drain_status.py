@@ -1,10 +1,7 @@
-"""What a rule says of a pod that is to leave its node.
+"""The verdict of a drainability rule, and disruption budgets that simulated removals use up.
 
-Upstream: cluster-autoscaler/simulator/drainability (status.go, context.go) and utils/drain.
-
-Disruption budgets, of which simulated removals use up what they take.
-
-Upstream: cluster-autoscaler/core/scaledown/pdb/basic.go.
+Upstream: cluster-autoscaler/simulator/drainability (status.go, context.go) and utils/drain;
+core/scaledown/pdb/basic.go.
 """
 
 from __future__ import annotations
@@ -24,8 +21,8 @@ from kwhatif.scheduling.selected_budgets import SelectedBudgets
 class RemainingBudgets:
     """How many more pods each budget lets go.
 
-    Other than the eviction API, cluster-autoscaler lets a pod of several budgets go if all of them do, counts unready
-    pods like ready ones, and gives nothing back: its removals are planned, and nobody becomes ready meanwhile.
+    Other than the eviction API, cluster-autoscaler lets a pod of several budgets go if all of them allow it, counts
+    unready pods like ready ones, and gives nothing back: its removals are planned, and no pod becomes ready meanwhile.
     """
 
     def __init__(self, budgets: Sequence[PodDisruptionBudget]) -> None:
@@ -54,14 +51,14 @@ class RemainingBudgets:
         return all(much <= self._left[number] for number, much in taken.items())
 
     def take(self, pods: Sequence[PodInfo]) -> None:
-        """These pods go."""
+        """Count these pods as evicted."""
         for pod in pods:
             for number in self.budgets_of(pod.shape):
                 self._left[number] -= 1
 
 
 class Outcome(Enum):
-    """MOVE: it goes to another node. SKIP: it goes with its node. WAIT: the node stays until it is done."""
+    """MOVE: the pod is rescheduled. SKIP: it goes with its node. WAIT: the node stays until it is done."""
 
     MOVE = "move"
     SKIP = "skip"
@@ -74,9 +71,9 @@ Verdict = Outcome | str | None
 
 @dataclass(frozen=True, slots=True)
 class DrainContext:
-    """What rules may look at; ``controllers`` as ``World`` has them, None where they are not asked for.
+    """The input of rules; ``controllers`` as ``AutoscalingContext`` has them, None where they are not checked.
 
-    ``of_shape`` remembers what all rules but that of budgets say of pods that differ in nothing the rules look at.
+    ``of_shape`` caches the verdict of all rules but that of budgets for pods that differ in nothing the rules read.
     """
 
     flags: Flags

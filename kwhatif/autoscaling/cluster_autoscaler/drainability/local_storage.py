@@ -1,4 +1,4 @@
-"""Pods that would lose what they keep on the node stay.
+"""Pods with local storage block the drain.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/localstorage and utils/drain/drain.go.
 """

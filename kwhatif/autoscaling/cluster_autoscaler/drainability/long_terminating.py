@@ -1,4 +1,4 @@
-"""Pods that should be gone for a while are not waited for.
+"""Pods that should have terminated some time ago are skipped.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/longterminating.
 """
@@ -19,7 +19,7 @@ def long_terminating(pod: PodInfo, context: DrainContext) -> Verdict:
 
 
 def is_long_terminating(pod: PodInfo, now: int) -> bool:
-    """Whether the pod was to be gone more than half a minute ago."""
+    """Whether the pod's deletion timestamp is more than half a minute ago."""
     deleted = pod.pod.metadata.deletion_timestamp
     if not deleted:
         return False

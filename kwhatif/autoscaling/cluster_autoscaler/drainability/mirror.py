@@ -1,4 +1,4 @@
-"""Mirror pods stay with their node: a kubelet runs them of its own accord.
+"""Mirror pods are skipped, since a kubelet runs their static pods by itself.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/mirror.
 """

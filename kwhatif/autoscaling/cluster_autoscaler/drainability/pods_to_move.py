@@ -1,7 +1,7 @@
-"""The rules in their order, and what they come to for the pods of a node.
+"""The drainability rules in their order, applied to the pods of a node.
 
-A rule for finished pods is left out, since those are on no node here. Upstream:
-cluster-autoscaler/simulator/drain.go and drainability/rules/rules.go.
+The rule for finished pods is left out, since those are on no node here. Upstream: cluster-autoscaler/simulator/drain.go
+and drainability/rules/rules.go.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ RULES = (
 
 @dataclass(slots=True)
 class PodsToMove:
-    """``pods`` have to find another node, the node waits for those ``finishing``; ``blocking`` is the first that
-    stays, and why.
+    """``pods`` have to find another node, the node waits for those ``finishing``; ``blocking`` is the first pod that
+    blocks the drain, and why.
     """
 
     pods: list[PodInfo] = field(default_factory=list)
@@ -52,7 +52,7 @@ class PodsToMove:
 
 
 def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
-    """Ask all rules about the pods of a node, until one keeps a pod there."""
+    """Apply all rules to the pods of a node, until one pod blocks."""
     found = PodsToMove()
     for pod in pods:
         said = outcome(pod, context)
@@ -67,12 +67,12 @@ def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
 
 
 def outcome(pod: PodInfo, context: DrainContext) -> Outcome | str:
-    """What becomes of one pod, or why it stays."""
+    """The outcome for one pod, or why it blocks."""
     return _verdict_of(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
 
 
 def _verdict_of(pod: PodInfo, context: DrainContext) -> Verdict:
-    """What the first of the rules says that says anything."""
+    """The verdict of the first rule that has one."""
     meta = pod.pod.metadata
     # Pods of kube-system are judged by their age.
     alike = not meta.annotations and not meta.deletion_timestamp and pod.shape.namespace != "kube-system"

@@ -1,4 +1,4 @@
-"""Pods whose controller is gone, or has too few replicas to spare one, stay.
+"""Pods whose controller does not exist, or has fewer replicas than required, block the drain.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/replicacount.
 """

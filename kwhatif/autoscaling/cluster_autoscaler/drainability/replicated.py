@@ -1,4 +1,4 @@
-"""Pods without a controller stay.
+"""Pods without a controller block the drain.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/replicated.
 """

@@ -1,4 +1,5 @@
-"""Pods that say so may be moved, whatever the rules after this one say; others wait until they are done, or stay.
+"""The annotation safe-to-evict: pods may be moved whatever later rules say, block, or are waited for until they
+complete.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules (safetoevict, oncompletion, notsafetoevict).
 """

@@ -1,4 +1,4 @@
-"""Pods of kube-system without a disruption budget stay for their first hour.
+"""Pods of kube-system without a disruption budget block the drain in their first hour.
 
 Upstream: cluster-autoscaler/simulator/drainability/rules/system.
 """

@@ -1,1 +1,1 @@
-"""Which of several groups grows: one file an expander. They are asked in turn until one option is left."""
+"""Expanders, which choose the group to scale up: one file each. They run in a chain until one option is left."""

@@ -1,4 +1,4 @@
-"""The expanders that ``--expander`` names, one after the other; chance decides between what is left.
+"""The chain of expanders that ``--expander`` names; a random choice decides between the remaining options.
 
 Upstream: cluster-autoscaler/expander/factory (chain.go, expander_factory.go).
 """
@@ -29,7 +29,7 @@ EXPANDERS: Mapping[str, Expander] = MappingProxyType(
 
 
 def best_option(options: Sequence[Option], choice: ExpanderContext) -> Option | None:
-    """The option that is left in the end; None if an expander leaves out all of them."""
+    """The chosen option; None if an expander rejects all of them."""
     for name in choice.world.flags.expander:
         options = EXPANDERS[name](options, choice)
         if len(options) <= 1:

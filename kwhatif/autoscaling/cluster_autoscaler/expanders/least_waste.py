@@ -1,4 +1,4 @@
-"""least-waste: the smallest share of cpu and memory left over.
+"""least-waste: the smallest share of idle cpu and memory.
 
 Upstream: cluster-autoscaler/expander/waste/waste.go.
 """
@@ -16,7 +16,7 @@ def least_waste(options: Sequence[Option], choice: ExpanderContext) -> Sequence[
 
 
 def waste(option: Option, choice: ExpanderContext) -> float:
-    """The shares of cpu and of memory that stay idle, added up: 0 to 2."""
+    """The idle shares of cpu and of memory, added up: 0 to 2."""
     return sum(_idle(option, choice, name) for name in ("cpu", "memory"))
 
 

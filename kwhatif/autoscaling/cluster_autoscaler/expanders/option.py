@@ -1,4 +1,4 @@
-"""What a scale-up of one group would do, for expanders to choose from.
+"""The options of a scale-up, of which expanders choose.
 
 Upstream: cluster-autoscaler/expander/expander.go.
 """
@@ -26,7 +26,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ExpanderContext:
-    """What expanders may look at. Without ``chance`` the first of equal options is taken."""
+    """The input of expanders. Without ``chance`` the first of equal options is taken."""
 
     world: AutoscalingContext
     templates: Mapping[str, NodeTemplate]

@@ -1,4 +1,4 @@
-"""price: the least money for what pods get, with a preference for nodes that suit the cluster's size.
+"""price: the lowest price for the pods' requests, with a preference for nodes that suit the cluster's size.
 
 Upstream: cluster-autoscaler/expander/price (price.go, preferred.go).
 """

@@ -1,4 +1,4 @@
-"""priority: the groups that a ConfigMap puts first, by patterns of their names.
+"""priority: the groups of the highest priority in a ConfigMap, by patterns of their names.
 
 Upstream: cluster-autoscaler/expander/priority/priority.go.
 """
@@ -33,7 +33,7 @@ def _rank(group: str, patterns: Sequence[tuple[int, Sequence[str]]]) -> int | No
 
 
 def _patterns(text: str | None) -> list[tuple[int, list[str]]]:
-    """Priorities with their patterns; none if any of it is not as it should be."""
+    """Priorities with their patterns; none if the ConfigMap is invalid anywhere."""
     try:
         documents = [document.value for document in read_yaml((text or "").encode(), CONFIG_MAP)]
         found = [(int(rank), [str(each) for each in some]) for rank, some in documents[0].items()]

@@ -11,6 +11,6 @@ from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderCont
 
 
 def random_choice(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
-    """With chance given, one that it falls on; else the first."""
+    """A random option if there is a random generator; else the first."""
     place = 0 if choice.chance is None or not options else choice.chance.randrange(len(options))
     return options[place : place + 1]
