@@ -60,8 +60,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Files",
         (
-            *("filename", "recursive", "exclude", "namespace", "verb", "templates", "admission_plugins"),
-            *("ignore_unknown", "variables", "render"),
+            *("filename", "recursive", "exclude", "namespace", "verb", "pod_template_paths", "admission_plugins"),
+            *("ignore_unknown", "api_resources", "variables", "render", "at"),
         ),
     ),
     (
@@ -81,7 +81,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Scheduler",
         (
-            *("policy", "kubernetes_version", "feature_gates", "plugin", "skip_unknown_plugins", "all_nodes", "seed"),
+            *("policy", "kubernetes_version", "feature_gates", "plugins", "skip_unknown_plugins", "all_nodes", "seed"),
             *("call_extenders", "call_extender_bind", "load", "strict"),
         ),
     ),
