@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -47,8 +48,8 @@ OPTION_CLASSES = [
 
 ONLY_ON_THE_COMMAND_LINE = {
     "autoscale.CatalogueOptions": "a catalogue is printed: what a program does with one is load it",
-    "autoscale.ClusterAutoscalerOptions.until_quiet": "autoscale() does so if provision_seconds is given",
-    "autoscale.ClusterAutoscalerOptions.provision_seconds": "not given, autoscale() looks at one loop",
+    "autoscale.until_quiet": "autoscale() does so if provision_seconds is given",
+    "autoscale.provision_seconds": "not given, autoscale() looks at one loop",
 }
 """Options that no function has as a keyword argument with the same default, and why."""
 
@@ -58,19 +59,24 @@ def test_the_options_of_a_command_are_keyword_arguments_of_its_functions_with_th
     module: ModuleType, name: str
 ) -> None:
     package = module.__name__.removesuffix(".options")
+    command = package.removeprefix("kwhatif.commands.")
     functions = [load(package, path) for spec in all_specs() if spec.package == package for path in spec.functions]
-    keywords = [inspect.signature(function).parameters for function in functions]
     group = vars(module)[name]
     defaults = {field.name: field.default for field in dataclasses.fields(group)}
-    of_class = f"{package.rpartition('.')[2]}.{name}"
     missing = {
-        f"{of_class}.{field}"
+        f"{command}.{field}"
         for field, _, _ in flags_of(group)
-        if field in inspect.get_annotations(group)
-        and not any(field in each and are_same(each[field].default, defaults[field]) for each in keywords)
+        if not any(are_same(defaults[field], default_of(function, field)) for function in functions)
     }
-    known = {each for each in ONLY_ON_THE_COMMAND_LINE if each.startswith(f"{of_class}.")}
-    assert of_class in ONLY_ON_THE_COMMAND_LINE or missing == known
+    assert missing <= ONLY_ON_THE_COMMAND_LINE.keys() or f"{command}.{name}" in ONLY_ON_THE_COMMAND_LINE
+
+
+def default_of(function: Callable[..., object], name: str) -> object:
+    """The default of a keyword argument, nothing for those that many functions take; an object of its own if none."""
+    parameters = inspect.signature(function).parameters
+    if name in parameters:
+        return parameters[name].default
+    return None if "options" in parameters and name in AutoscaledKeywords.__annotations__ else object()
 
 
 def are_same(default: object, other: object) -> bool:
@@ -78,6 +84,7 @@ def are_same(default: object, other: object) -> bool:
     return default == other or all(each in (None, "", (), inspect.Parameter.empty) for each in (default, other))
 
 
-def test_whoever_lacks_an_option_in_python_is_a_class_of_options() -> None:
-    names = {f"{module.__name__.split('.')[-2]}.{name}" for module, name in OPTION_CLASSES}
-    assert {".".join(each.split(".")[:2]) for each in ONLY_ON_THE_COMMAND_LINE} <= names
+def test_what_python_lacks_are_options() -> None:
+    classes = {(module.__name__.split(".")[-2], name): vars(module)[name] for module, name in OPTION_CLASSES}
+    options = {f"{command}.{field}" for (command, _), each in classes.items() for field, _, _ in flags_of(each)}
+    assert ONLY_ON_THE_COMMAND_LINE.keys() <= options | {f"{command}.{name}" for command, name in classes}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
@@ -23,6 +23,10 @@ R = TypeVar("R", bound=Result)
 class ScenarioFlags:
     """A command that lacks some of the options says ``Annotated[ScenarioFlags, Excluding("verb", "at")]``."""
 
+    needs_cluster: ClassVar[bool] = True
+    reads_rules_file: ClassVar[bool] = False
+    """Whether what the nearest rules file leaves out of directories is left out here, too."""
+
     namespace: Namespace = "default"
     cluster: ClusterFlags
     manifest_options: RequestFlags
@@ -34,9 +38,10 @@ class ScenarioFlags:
 
         Raises UsageError if no cluster is named, or if standard input would be read more than once.
         """
-        source = self.cluster.require_source()
+        source = self.cluster.require_source() if self.needs_cluster else self.cluster.find_source()
         check_stdin(*files, source, *others, self.scheduler.policy, *(self.edits.edits or ()))
-        return Inputs(source, files, self.namespace, self.edits or None, self.manifest_options, with_map=with_map)
+        manifest_options = self.manifest_options.with_rules_file() if self.reads_rules_file else self.manifest_options
+        return Inputs(source, files, self.namespace, self.edits or None, manifest_options, with_map=with_map)
 
     def scenario(self, files: Sequence[str] = (), *others: object, with_map: bool = False) -> Scenario:
         """The same, with the scheduler that decides."""
