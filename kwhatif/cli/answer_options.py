@@ -49,5 +49,8 @@ class AnswerOptions:
         ``blocks`` makes the parts of the answer: all rows of it, or those that a screen has room for.
         """
         write_result_reports(self.reports, result, lambda: blocks(True))
-        text = render_result(result, self.output, lambda: blocks(self.everything), everything=self.everything)
-        finish(text, result.exit_code, result.notes)
+        finish(self.render(result, blocks), result.exit_code, result.notes)
+
+    def render(self, result: Result, blocks: Callable[[bool], list[Block]]) -> str:
+        """What is printed."""
+        return render_result(result, self.output, lambda: blocks(self.everything), everything=self.everything)

@@ -9,8 +9,9 @@ import typer
 
 from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.option_groups import Excluding, expand_groups
-from kwhatif.cli.options import argument, option
+from kwhatif.cli.options import argument
 from kwhatif.cli.output import check_stdin
+from kwhatif.commands.backtest.options import BacktestOptions
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -27,37 +28,10 @@ def backtest(
             help="A recording: JSON Lines of lists and watch events, packed or not, '-' for stdin; or a snapshot.",
         ),
     ],
-    need: Annotated[
-        float,
-        typer.Option(
-            "--need", metavar="PERCENT", min=0, max=100, help="Exit with 1 if less of any sort of decision agrees."
-        ),
-    ] = 0,
-    last: Annotated[
-        int,
-        typer.Option("--last", metavar="N", min=1, help="How many pods of a snapshot are asked about."),
-    ] = 100,
-    policy: Annotated[
-        str | None,
-        option(
-            "--policy",
-            metavar="FILE[@VERSION]",
-            help="What would this KubeSchedulerConfiguration, or 'default', have made of the recorded day? The "
-            "Kubernetes whose rules hold may follow, as in default@1.31.",
-        ),
-    ] = None,
-    recorded_policy: Annotated[
-        str | None,
-        option(
-            "--recorded-policy",
-            metavar="FILE",
-            help="The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
-            "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
-        ),
-    ] = None,
     *,
+    options: BacktestOptions,
     answer: AnswerOptions,
-    engine: Annotated[SchedulerOptions, Excluding("policy")],
+    scheduler: Annotated[SchedulerOptions, Excluding("policy")],
 ) -> None:
     """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
 
@@ -71,27 +45,24 @@ def backtest(
     """
     from kwhatif.commands.backtest.day_diff import DayDiff
     from kwhatif.commands.backtest.diff_text import backtest_diff_blocks
-    from kwhatif.commands.backtest.run import Backtest, LastBound
+    from kwhatif.commands.backtest.run import question_about
     from kwhatif.commands.backtest.text import backtest_blocks
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
-    from kwhatif.snapshot.load import is_recorded, load_recording, load_snapshot
+    from kwhatif.snapshot.load import is_recorded, load_recording
 
-    check_stdin(file, policy, recorded_policy)
-    engine = replace(engine, policy=recorded_policy)
-    if policy is not None:
-        if need or not is_recorded(file):
-            raise UsageError(
-                "--policy asks what another configuration would have made of a recorded day; which scheduler decided, "
-                "for --need and for snapshots, is said by --recorded-policy"
-            )
-        recording, start = load_recording(file)
-        question = DayDiff(recording, f"policy {policy}")
-        lived = ask(question, *question.cases(Inputs(start), engine, policy))
-        answer.finish(lived, lambda everything: backtest_diff_blocks(lived, everything=everything))
-    if is_recorded(file):
-        recording, start = load_recording(file)
-        result = ask(Backtest(recording, need), Scenario(Inputs(start), engine))
-    else:
-        result = ask(LastBound(last, need), Scenario(Inputs(load_snapshot([file])), engine))
-    answer.finish(result, lambda everything: backtest_blocks(result))
+    check_stdin(file, options.other, options.policy)
+    scheduler = replace(scheduler, policy=options.policy)
+    if options.other is None:
+        question, start = question_about(file, options.last, options.need)
+        result = ask(question, Scenario(Inputs(start), scheduler))
+        answer.finish(result, lambda everything: backtest_blocks(result))
+    if options.need or not is_recorded(file):
+        raise UsageError(
+            "--policy asks what another configuration would have made of a recorded day; which scheduler decided, "
+            "for --need and for snapshots, is said by --recorded-policy"
+        )
+    recording, start = load_recording(file)
+    days = DayDiff(recording, f"policy {options.other}")
+    lived = ask(days, *days.cases(Inputs(start), scheduler, options.other))
+    answer.finish(lived, lambda everything: backtest_diff_blocks(lived, everything=everything))

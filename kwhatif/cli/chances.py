@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from kwhatif.cli.answer_options import AnswerOptions
-from kwhatif.cli.cluster_options import ClusterFlags
-from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.fleet_options import FleetFlags
-from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import ManifestFiles, ManifestFlags, Namespace
-from kwhatif.cli.output import check_stdin
+from kwhatif.cli.option_groups import Excluding, expand_groups
+from kwhatif.cli.options import ManifestFiles
+from kwhatif.cli.scenario_options import ScenarioFlags
 from kwhatif.commands.chances.options import ChancesOptions
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -21,15 +20,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @expand_groups
 def chances(
     files: ManifestFiles,
-    namespace: Namespace = "default",
     *,
     options: ChancesOptions,
     answer: AnswerOptions,
     fleet: FleetFlags,
-    cluster: ClusterFlags,
-    reading: ManifestFlags,
-    engine: SchedulerOptions,
-    edits: EditOptions,
+    scenario: Annotated[ScenarioFlags, Excluding("verb", "at")],
 ) -> None:
     """Place pods many times, each time leaving to chance what kube-scheduler leaves to it, and count what happens.
 
@@ -40,12 +35,7 @@ def chances(
     """
     from kwhatif.commands.chances.run import Chances
     from kwhatif.commands.chances.text import chances_blocks
-    from kwhatif.simulation.pipeline import ask
-    from kwhatif.simulation.question import Scenario
 
-    source = cluster.require_source()
-    check_stdin(*files, source, engine.policy, *(edits.edits or ()))
-    question = Chances(**vars(options), executor=fleet.back, rows=fleet.rows)
-    asked = Inputs(source, files, namespace, edits or None, reading, with_map=answer.is_mapped)
-    result = ask(question, Scenario(asked, engine))
+    question = Chances(**vars(options), executor=fleet.executor, rows=fleet.rows)
+    result = scenario.ask(question, files, with_map=answer.is_mapped)
     answer.finish(result, lambda everything: chances_blocks(result, everything=everything))

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kwhatif import bounds
-from kwhatif.cli.options import option, seconds
+from kwhatif.cli.options import option
 from kwhatif.cli.output import program
 from kwhatif.cli.progress_line import ReadProgress
 from kwhatif.errors import UsageError
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import NO_CLUSTER, LiveSource
 
 if TYPE_CHECKING:
@@ -44,9 +45,15 @@ class _SnapshotFlags:
         typer.Option("--live", help="The cluster is the one that kubectl would talk to; so it is with --context."),
     ] = False
     max_age: Annotated[
-        str,
-        typer.Option("--max-age", metavar="TIME", help="Ask the live cluster anew if what is known of it is older."),
-    ] = "1m"
+        float,
+        Flag(
+            "--max-age",
+            metavar="TIME",
+            duration=True,
+            shows_default=True,
+            help="Ask the live cluster anew if what is known of it is older.",
+        ),
+    ] = 60.0
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ class ClusterFlags(ConnectionFlags, _SnapshotFlags):
         return bool(self.snapshot or self.live or self._connecting())
 
     def _asking(self) -> _LiveReader:
-        return _LiveReader(self.connection(), seconds(self.max_age, "--max-age"))
+        return _LiveReader(self.connection(), self.max_age)
 
     def _connecting(self) -> str:
         """An option that is given and only means something for a live cluster."""

@@ -60,8 +60,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Files",
         (
-            *("filename", "recursive", "exclude", "namespace", "verb", "templates", "admission_plugins"),
-            *("ignore_unknown", "variables", "render"),
+            *("filename", "recursive", "exclude", "namespace", "verb", "pod_template_paths", "admission_plugins"),
+            *("ignore_unknown", "api_resources", "variables", "render", "at"),
         ),
     ),
     (
@@ -81,7 +81,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Scheduler",
         (
-            *("policy", "kubernetes_version", "feature_gates", "plugin", "skip_unknown_plugins", "all_nodes", "seed"),
+            *("policy", "kubernetes_version", "feature_gates", "plugins", "skip_unknown_plugins", "all_nodes", "seed"),
             *("call_extenders", "call_extender_bind", "load", "strict"),
         ),
     ),
@@ -164,6 +164,7 @@ def complete_command(command: Any, path: str) -> Any:
         command.callback = partial(_with_files, command.callback, frozenset(added), needed)
     command.params += [shared[name] for name in wanted if name not in own]
     command.context_settings = {**command.context_settings, "help_option_names": ["--help", "--help-all"]}
+    command.get_help_option_names = _help_names
     command.get_params = partial(_plain_params, command.get_params)
     command.format_options = partial(_format_options, command, bool(spec.takes))
     command.format_epilog = partial(_format_examples, spec)
@@ -198,6 +199,11 @@ def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: st
             if given.get(name):
                 given[name] = gather_directories(given[name])
     return callback(**given)
+
+
+def _help_names(ctx: Any) -> list[str]:
+    """The names of ``--help`` in the order given; the library puts them into a set, whose order differs by process."""
+    return list(ctx.help_option_names)
 
 
 def _plain_params(params: Callable[..., Any], ctx: Any) -> Any:
@@ -273,6 +279,9 @@ class LazyGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         return plain(super().get_params(ctx))
+
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        return _help_names(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands_by_name and not args[0].startswith("-"):

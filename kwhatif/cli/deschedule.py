@@ -11,7 +11,6 @@ from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import (
-    AutoscalingFlags,
     Everything,
     ManifestFlags,
     Tables,
@@ -28,7 +27,7 @@ from kwhatif.cli.output import (
     reports_of,
     write_result_reports,
 )
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.inputs import AutoscalingOptions, Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -84,7 +83,7 @@ def deschedule(
     reading: ManifestFlags,
     engine: Annotated[SchedulerOptions, Excluding("policy")],
     edits: EditOptions,
-    scaling: AutoscalingFlags,
+    scaling: AutoscalingOptions,
 ) -> None:
     """Run the descheduler's next cycle, decision for decision as release 0.35, and follow whom it evicts.
 
@@ -102,7 +101,16 @@ def deschedule(
     source, reports = cluster.require_source(), reports_of(report)
     check_stdin(policy, *(metrics or ()), source, *(scaling.autoscale or ()), scheduler_policy, *(edits.edits or ()))
     question = Deschedule(policy, metrics or (), cycles, until_quiet, seconds(interval, "--interval"), dry_run)
-    asked = Inputs(source, (), "default", edits or None, reading, with_map=is_mapped(reports), **scaling.inputs)
+    asked = Inputs(
+        source,
+        (),
+        "default",
+        edits or None,
+        reading,
+        with_map=is_mapped(reports),
+        autoscale=scaling.autoscale,
+        provision=scaling.provision_seconds,
+    )
     result = ask(question, Scenario(asked, replace(engine, policy=scheduler_policy)))
     write_result_reports(reports, result, lambda: deschedule_blocks(result))
     text = render_result(result, output, lambda: deschedule_blocks(result), everything=everything)

@@ -11,7 +11,6 @@ from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import (
-    AutoscalingFlags,
     ManifestFlags,
     Namespace,
     Replay,
@@ -22,7 +21,7 @@ from kwhatif.cli.output import (
     check_stdin,
 )
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.inputs import AutoscalingOptions, Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -87,7 +86,7 @@ def diff(
     reading: ManifestFlags,
     engine: Annotated[SchedulerOptions, Excluding("policy", "call_extenders")],
     edits: EditOptions,
-    scaling: AutoscalingFlags,
+    scaling: AutoscalingOptions,
 ) -> None:
     """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
 
@@ -115,7 +114,7 @@ def diff(
         if a or b or policies or against or replay or scales:
             raise UsageError("--node-pools, --catalogue and --rebuild go with manifests for both sides alone")
         case = Scenario(Inputs(source, both, namespace, edits or None, reading), engine)
-        compared = ask(ComparePools(types, pools, rebuild), case)
+        compared = ask(ComparePools(catalogue=types, node_pools=pools, rebuild=rebuild), case)
         answer.finish(compared, lambda everything: pools_diff_blocks(compared))
     if deschedule:
         if both or a or b or policies or against or replay:
@@ -124,12 +123,28 @@ def diff(
         from kwhatif.commands.deschedule.diff_text import deschedule_diff_blocks
 
         check_stdin(source, *deschedule, *(metrics or ()), *(edits.edits or ()))
-        case = Scenario(Inputs(source, (), namespace, edits or None, reading, **scaling.inputs), engine)
+        case = Scenario(
+            Inputs(
+                source,
+                (),
+                namespace,
+                edits or None,
+                reading,
+                autoscale=scaling.autoscale,
+                provision=scaling.provision_seconds,
+            ),
+            engine,
+        )
         found = ask(ComparePolicies(deschedule, metrics or ()), case)
         answer.finish(found, lambda everything: deschedule_diff_blocks(found))
     question = Diff([source, against] if against else [source], policies, both, a, b, replay or ())
     inputs = Inputs(
-        namespace=namespace, edits=edits or None, manifest_options=reading, with_map=answer.is_mapped, **scaling.inputs
+        namespace=namespace,
+        edits=edits or None,
+        manifest_options=reading,
+        with_map=answer.is_mapped,
+        autoscale=scaling.autoscale,
+        provision=scaling.provision_seconds,
     )
     result = ask(question, *question.cases(inputs, engine))
     answer.finish(result, lambda everything: diff_blocks(result, everything=everything))

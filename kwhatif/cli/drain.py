@@ -7,14 +7,11 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.answer_options import AnswerOptions
-from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.completion import complete_node
-from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import AutoscalingFlags, ManifestFlags, Namespace, argument, option
-from kwhatif.cli.output import check_stdin
+from kwhatif.cli.option_groups import Excluding, expand_groups
+from kwhatif.cli.options import ManifestsBefore, argument
+from kwhatif.cli.scenario_options import AutoscaledFlags
 from kwhatif.commands.drain.options import DrainOptions
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -30,24 +27,11 @@ def drain(
             autocompletion=complete_node,
         ),
     ],
-    filename: Annotated[
-        list[str] | None,
-        option(
-            "-f",
-            "--filename",
-            metavar="FILE",
-            help="Manifests whose pods are placed before: files, directories, or '-' for stdin (repeatable).",
-        ),
-    ] = None,
-    namespace: Namespace = "default",
+    filename: ManifestsBefore = None,
     *,
     options: DrainOptions,
     answer: AnswerOptions,
-    cluster: ClusterFlags,
-    reading: ManifestFlags,
-    engine: SchedulerOptions,
-    edits: EditOptions,
-    scaling: AutoscalingFlags,
+    scenario: Annotated[AutoscaledFlags, Excluding("verb", "at")],
 ) -> None:
     """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
 
@@ -59,13 +43,6 @@ def drain(
     """
     from kwhatif.commands.drain.run import Drain
     from kwhatif.commands.drain.text import drain_blocks
-    from kwhatif.simulation.pipeline import ask
-    from kwhatif.simulation.question import Scenario
 
-    files = filename or []
-    source = cluster.require_source()
-    check_stdin(*files, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
-    question = Drain(nodes=nodes, **vars(options))
-    asked = Inputs(source, files, namespace, edits or None, reading, with_map=answer.is_mapped, **scaling.inputs)
-    result = ask(question, Scenario(asked, engine))
+    result = scenario.ask(Drain(nodes=nodes, **vars(options)), filename or (), with_map=answer.is_mapped)
     answer.finish(result, lambda everything: drain_blocks(result))

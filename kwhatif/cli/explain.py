@@ -116,7 +116,7 @@ def explain(
             raise UsageError("--consolidation is about nodes: it goes with none of the options about pods")
         check_stdin(source, catalogue, *(node_pools or ()), engine.policy, *(edits.edits or ()))
         case = Scenario(Inputs(source, (), namespace or "default", edits or None, reading), engine)
-        nodes = ask(ExplainNodes(words, catalogue, tuple(node_pools or ())), case)
+        nodes = ask(ExplainNodes(names=words, catalogue=catalogue, node_pools=node_pools or ()), case)
         write_result_reports(reports, nodes, lambda: nodes_explained_blocks(nodes))
         shown = render_result(nodes, output, lambda: nodes_explained_blocks(nodes), everything=everything)
         finish(shown, nodes.exit_code, nodes.notes)

@@ -50,7 +50,7 @@ class FleetFlags:
     resume: Resume = False
 
     @property
-    def back(self) -> Executor:
+    def executor(self) -> Executor:
         """Raises UsageError for words that name none."""
         from kwhatif.fleet.executor_selection import executor_of
 

@@ -17,7 +17,6 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.explain_during_run import command, explain_run
 from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    AutoscalingFlags,
     Everything,
     Explained,
     Namespace,
@@ -39,7 +38,7 @@ from kwhatif.cli.output import (
     write_reports,
 )
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.inputs import AutoscalingOptions, Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.results.gate import GateResult
@@ -141,7 +140,7 @@ def gate(
     reading: RequestFlags,
     engine: SchedulerOptions,
     edits: EditOptions,
-    scaling: AutoscalingFlags,
+    scaling: AutoscalingOptions,
 ) -> None:
     """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
 
@@ -165,7 +164,17 @@ def gate(
     engine = dataclasses.replace(engine, policy=engine.policy or os.environ.get("KWHATIF_POLICY"))
     source = cluster.find_source(question.named_cluster)
     moment, mapped = _moment(now), is_mapped(reports)
-    asked = Inputs(source, files, namespace, edits or None, reading, moment, mapped, **scaling.inputs)
+    asked = Inputs(
+        source,
+        files,
+        namespace,
+        edits or None,
+        reading,
+        moment,
+        mapped,
+        autoscale=scaling.autoscale,
+        provision=scaling.provision_seconds,
+    )
     case = question.case(asked, engine)
     autoscale = case.inputs.autoscale
     check_stdin(*files, *(base or ()), source, *autoscale, case.scheduler_options.policy, config, *(edits.edits or ()))

@@ -11,22 +11,24 @@
 
 ``place`` then has ``--policy`` and ``--seed`` where ``engine`` stands, and is called with one ``SchedulerOptions``. A
 command that does without some of them says ``Annotated[SchedulerOptions, Excluding("seed")]``. A field is an option if
-it has a ``Flag``, or an annotation for typer.
+it has a ``Flag``, or an annotation for typer; one that holds such a class has the options of that.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import StrEnum
 from inspect import Parameter
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from kwhatif.cli.completion import COMPLETIONS
-from kwhatif.simulation.flag import Flag, flags_of
+from kwhatif.errors import UsageError
+from kwhatif.simulation.flag import Flag, flags_of, format_duration, parse_duration
 
 
 class Excluding:
@@ -50,30 +52,19 @@ class Only(Excluding):
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Take apart the parameters of a command that are annotated with dataclasses."""
     hints = get_type_hints(command, include_extras=True)
-    parameters = inspect.signature(command).parameters
-    groups = {name: _fields_of(hints[name]) for name in parameters if is_dataclass(_plain(hints[name]))}
-    negated = {name: {field for field, _, flag in flags_of(_plain(hints[name])) if flag.negated} for name in groups}
+    parts = {
+        name: _Group.from_hint(hints[name])
+        if is_dataclass(_plain(hints[name]))
+        else _keyword(name, hints[name], parameter.default)
+        for name, parameter in inspect.signature(command).parameters.items()
+    }
 
     @functools.wraps(command)
     def call_command(**given: Any) -> None:
-        whole = {
-            name: _plain(hints[name])(
-                **{
-                    field: not given.pop(field) if field in negated[name] else given.pop(field)
-                    for field in options
-                    if field in given
-                }
-            )
-            for name, options in groups.items()
-        }
+        whole = {name: part.build(given) for name, part in parts.items() if isinstance(part, _Group)}
         command(**given, **whole)
 
-    shown: list[Parameter] = []
-    for name, parameter in parameters.items():
-        if name in groups:
-            shown += groups[name].values()
-        else:
-            shown.append(_keyword(name, hints[name], parameter.default))
+    shown = [each for part in parts.values() for each in (part.parameters() if isinstance(part, _Group) else [part])]
     # What typer looks at: the signature, and the annotations, which it wants evaluated.
     call_command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     call_command.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
@@ -81,29 +72,78 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     return call_command
 
 
+@dataclass(frozen=True)
+class _Group:
+    """A class of options: by the name of each field its option, or the class that it holds."""
+
+    type: Any
+    parts: Mapping[str, Parameter | _Group]
+    flags: Mapping[str, tuple[Any, Flag]]
+
+    @classmethod
+    def from_hint(cls, hint: Any, outer: Sequence[Excluding] = ()) -> _Group:
+        """The group that a parameter or a field is annotated with; ``outer`` is what the groups around it leave out."""
+        group, choices = _plain(hint), [*outer, *(get_args(hint)[1:] if get_origin(hint) is Annotated else ())]
+        hints = get_type_hints(group, include_extras=True)
+        parts: dict[str, Parameter | _Group] = {}
+        for field in fields(group):
+            of_field = hints[field.name]
+            if is_dataclass(_plain(of_field)):
+                parts[field.name] = cls.from_hint(of_field, choices)
+            elif get_origin(of_field) is Annotated and all(choice.has(field.name) for choice in choices):
+                parts[field.name] = _parameter_of(field, of_field)
+        return cls(group, parts, {name: (type_, flag) for name, type_, flag in flags_of(group)})
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Every option, in the order of the fields."""
+        for part in self.parts.values():
+            yield from part.parameters() if isinstance(part, _Group) else [part]
+
+    def build(self, given: dict[str, Any]) -> Any:
+        """The value of the class by what typer has read, from which its options are taken."""
+        values: dict[str, Any] = {}
+        for name, part in self.parts.items():
+            if isinstance(part, _Group):
+                values[name] = part.build(given)
+            elif name in given:
+                value, (type_, flag) = given.pop(name), self.flags.get(name, (None, None))
+                if flag is None:
+                    values[name] = value
+                elif value is not None and not (_is_several(type_) and not value):
+                    values[name] = _value_of(type_, flag, value)
+        return self.type(**values)
+
+
+def _value_of(type_: Any, flag: Flag, given: Any) -> Any:
+    """What a field holds, given what the command line has read. Raises UsageError."""
+    if flag.negated:
+        return not given
+    if parse := parse_duration if flag.duration else flag.parse:
+        try:
+            return parse(given)
+        except ValueError as error:
+            raise UsageError(f"{flag.name}: {error}") from None
+    return given.value if _choices_of(type_) else given
+
+
 def _plain(hint: Any) -> Any:
     """The class that is meant, without what is said about it."""
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def _fields_of(hint: Any) -> dict[str, Parameter]:
-    """The options of a group."""
-    group, choices = _plain(hint), get_args(hint)[1:]
-    hints = get_type_hints(group, include_extras=True)
-    return {
-        field.name: _parameter_of(field, hints[field.name])
-        for field in fields(group)
-        if get_origin(hints[field.name]) is Annotated and all(choice.has(field.name) for choice in choices)
-    }
-
-
 def _parameter_of(field: Field[Any], hint: Any) -> Parameter:
-    default = Parameter.empty if field.default is MISSING else field.default
+    default: Any = Parameter.empty if field.default is MISSING else field.default
     type_, *more = get_args(hint)
     flag = next((each for each in more if isinstance(each, Flag)), None)
     if flag is None:
         return _keyword(field.name, hint, default)
-    return _keyword(field.name, option_of(type_, flag), False if flag.negated else default)
+    if flag.negated:
+        default = False
+    elif flag.duration and isinstance(default, float):
+        default = format_duration(default)
+    elif default is not Parameter.empty and (_is_several(type_) or flag.parse is not None):
+        default = None
+    return _keyword(field.name, option_of(type_, flag), default)
 
 
 def option_of(type_: Any, flag: Flag) -> Any:
@@ -111,17 +151,40 @@ def option_of(type_: Any, flag: Flag) -> Any:
     more: dict[str, Any] = {"metavar": flag.metavar} if flag.metavar else {}
     if flag.least is not None:
         more["min"] = flag.least
+    if flag.most is not None:
+        more["max"] = flag.most
+    if flag.variable:
+        more["envvar"] = flag.variable
     if flag.completion:
         more["autocompletion"] = COMPLETIONS[flag.completion]
     shown = flag.shows_default or type_ is bool
-    names = [name for name in (flag.short, flag.name) if name]
+    names = [name for name in (flag.short, flag.name, flag.also) if name]
     return Annotated[
-        flag.type or _PLAIN_TYPES.get(type_, type_), typer.Option(*names, help=flag.help, show_default=shown, **more)
+        flag.type or _read_type(type_, flag), typer.Option(*names, help=flag.help, show_default=shown, **more)
     ]
 
 
-_PLAIN_TYPES: dict[Any, Any] = {Sequence[str]: list[str], Sequence[str] | None: list[str] | None}
-"""What typer reads for types of fields that it does not know."""
+def _read_type(type_: Any, flag: Flag) -> Any:
+    """What typer reads for a field of this type."""
+    if flag.duration:
+        return str | None if type(None) in get_args(type_) else str
+    if _is_several(type_):
+        return list[str] | None
+    if choices := _choices_of(type_):
+        make_enum: Any = StrEnum
+        choice = make_enum("Choice", {each: each for each in choices})
+        return choice | None if type(None) in get_args(type_) else choice
+    return type_
+
+
+def _is_several(type_: Any) -> bool:
+    """Whether an option may be given several times."""
+    return any(get_origin(each) is Sequence for each in (type_, *get_args(type_)))
+
+
+def _choices_of(type_: Any) -> tuple[str, ...]:
+    """The words of which a field has one."""
+    return next((get_args(each) for each in (type_, *get_args(type_)) if get_origin(each) is Literal), ())
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Self, TypedDict
+from typing import Annotated, Any, Self
 
 import typer
 
 from kwhatif.cli.completion import complete_pod
 from kwhatif.cli.option_groups import Excluding
 from kwhatif.errors import UsageError
+from kwhatif.simulation.flag import parse_duration
 from kwhatif.simulation.inputs import ManifestOptions
 
 
@@ -29,15 +29,10 @@ def argument(**more: Any) -> Any:
 
 def seconds(text: str, option: str) -> float:
     """A length of time as Go spells it, in seconds. Raises UsageError."""
-    from kwhatif.golang.parsing import SECOND, Duration
-
     try:
-        length = Duration.parse(text) / SECOND
+        return parse_duration(text)
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
-    if length < 0:
-        raise UsageError(f"{option} {text}: expected a length of time, such as 1m30s")
-    return length
 
 
 class Tables(StrEnum):
@@ -52,6 +47,15 @@ class Tables(StrEnum):
 
 TablesOutput = Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")]
 ManifestFiles = Annotated[list[str], argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.")]
+ManifestsBefore = Annotated[
+    list[str] | None,
+    option(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        help="Manifests whose pods are placed before: files, directories, or '-' for stdin (repeatable).",
+    ),
+]
 SnapshotFiles = Annotated[
     list[str],
     argument(metavar="FILE", help="A snapshot, or files and directories as kubectl prints them."),
@@ -125,36 +129,6 @@ Explained = Annotated[
 Everything = Annotated[
     bool, typer.Option("--all", help="Show every row. Default: tables from 20 rows on are told in groups.")
 ]
-Autoscale = Annotated[
-    list[str] | None,
-    option(
-        "--autoscale",
-        metavar="FILE",
-        help="Autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, Karpenter by "
-        "an InstanceTypes catalogue (repeatable).",
-    ),
-]
-ProvisionTime = Annotated[
-    str, typer.Option("--provision-time", metavar="TIME", help="How long a new node takes to come up, such as 2m30s.")
-]
-
-
-@dataclass(frozen=True)
-class AutoscalingFlags:
-    """Which autoscalers help pods without a node."""
-
-    autoscale: Autoscale = None
-    provision_time: ProvisionTime = "2m"
-
-    @property
-    def inputs(self) -> AutoscalingInputs:
-        """The inputs of a question that they make. Raises UsageError."""
-        return {"autoscale": self.autoscale or (), "provision": seconds(self.provision_time, "--provision-time")}
-
-
-class AutoscalingInputs(TypedDict):
-    autoscale: Sequence[str]
-    provision: float
 
 
 @dataclass(frozen=True)

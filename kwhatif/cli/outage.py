@@ -132,7 +132,7 @@ def outage(
         seed=seed,
     )
     need: Any = _words(require) or ("back",)
-    question = Outage(wanted, _words(survive), need, unreachable, fleet.back, fleet.rows)
+    question = Outage(wanted, _words(survive), need, unreachable, fleet.executor, fleet.rows)
     asked = Inputs(source, files, namespace, edits or None, reading, with_map=is_mapped(reports))
     result = ask(question, Scenario(asked, engine))
     write_result_reports(reports, result, lambda: outage_blocks(result))

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterFlags
-from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.explain_during_run import command, explain_run
 from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    AutoscalingFlags,
     CallExtenderBind,
     Everything,
     Explained,
-    Namespace,
-    RequestFlags,
     argument,
     option,
 )
 from kwhatif.cli.output import (
     ReportFiles,
-    check_stdin,
     finish,
     is_mapped,
     render_result,
     reports_of,
     write_result_reports,
 )
+from kwhatif.cli.scenario_options import AutoscaledFlags
 from kwhatif.commands.place.options import PlaceOptions
 from kwhatif.results.amounts import format_count
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.results.place import PlaceResult
@@ -62,7 +56,6 @@ def place(
     filename: Annotated[
         list[str] | None, option("-f", "--filename", metavar="FILE", help="The same, as with kubectl.")
     ] = None,
-    namespace: Namespace = "default",
     everything: Everything = False,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.table,
     report: ReportFiles = None,
@@ -70,11 +63,7 @@ def place(
     call_extender_bind: CallExtenderBind = False,
     *,
     options: PlaceOptions,
-    cluster: ClusterFlags,
-    reading: RequestFlags,
-    engine: SchedulerOptions,
-    edits: EditOptions,
-    scaling: AutoscalingFlags,
+    scenario: AutoscaledFlags,
 ) -> None:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given.
 
@@ -86,18 +75,14 @@ def place(
     from kwhatif.simulation.pipeline import ask
     from kwhatif.simulation.question import Scenario
 
-    paths, reports = [*(files or ()), *(filename or ())], reports_of(report)
-    source = cluster.require_source()
-    check_stdin(*paths, source, *(scaling.autoscale or ()), engine.policy, *(edits.edits or ()))
-    question = Place(
-        **vars(options),
-        detailed=output in (Output.wide, Output.json, Output.yaml) or bool(reports),
+    reports = reports_of(report)
+    detailed = output in (Output.wide, Output.json, Output.yaml) or bool(reports)
+    inputs = scenario.inputs([*(files or ()), *(filename or ())], with_map=is_mapped(reports))
+    case = Scenario(
+        replace(inputs, manifest_options=scenario.manifest_options.with_rules_file()),
+        replace(scenario.scheduler, call_extender_bind=call_extender_bind),
     )
-    mapped = is_mapped(reports)
-    asked = Inputs(
-        source, paths, namespace, edits or None, reading.with_rules_file(), with_map=mapped, **scaling.inputs
-    )
-    case = Scenario(asked, dataclasses.replace(engine, call_extender_bind=call_extender_bind))
+    question = Place(**vars(options), detailed=detailed)
     if explain:
         explain_run(question, case, explain, output, everything=everything, reports=reports)
     result = ask(question, case)

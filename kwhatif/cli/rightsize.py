@@ -11,7 +11,6 @@ from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    AutoscalingFlags,
     Everything,
     ManifestFlags,
     Namespace,
@@ -29,7 +28,7 @@ from kwhatif.cli.output import (
     write_result_reports,
 )
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.inputs import AutoscalingOptions, Inputs, SchedulerOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -105,7 +104,7 @@ def rightsize(
     reading: ManifestFlags,
     engine: SchedulerOptions,
     edits: EditOptions,
-    scaling: AutoscalingFlags,
+    scaling: AutoscalingOptions,
 ) -> None:
     """Say what would come of requests that follow from usage: who waits, which nodes go, for how much, and what binds.
 
@@ -141,7 +140,16 @@ def rightsize(
         written_as=write_as.value,
     )
     mapped = is_mapped(reports)
-    inputs = Inputs(source, (), namespace, edits or None, reading, with_map=mapped, **scaling.inputs)
+    inputs = Inputs(
+        source,
+        (),
+        namespace,
+        edits or None,
+        reading,
+        with_map=mapped,
+        autoscale=scaling.autoscale,
+        provision=scaling.provision_seconds,
+    )
     result = ask(question, Scenario(inputs, engine))
     write_result_reports(reports, result, lambda: rightsize_blocks(result))
     text = render_result(result, output, lambda: rightsize_blocks(result), everything=everything)

@@ -114,7 +114,7 @@ def sweep(
         probe=probes,
         prices=None if prices is None else read_prices(prices),
         write=write or "",
-        executor=fleet.back,
+        executor=fleet.executor,
         rows=fleet.rows,
     )
     inputs = Inputs(namespace=namespace, edits=edits or None, manifest_options=reading)

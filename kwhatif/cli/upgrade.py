@@ -12,7 +12,6 @@ from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.option_groups import expand_groups
 from kwhatif.cli.options import (
-    AutoscalingFlags,
     Everything,
     ManifestFlags,
     Tables,
@@ -30,7 +29,7 @@ from kwhatif.cli.output import (
     write_result_reports,
 )
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.inputs import AutoscalingOptions, Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.commands.upgrade.replacing_nodes import NodeChanges
@@ -140,7 +139,7 @@ def upgrade(
     reading: ManifestFlags,
     engine: SchedulerOptions,
     edits: EditOptions,
-    scaling: AutoscalingFlags,
+    scaling: AutoscalingOptions,
 ) -> None:
     """Replace the nodes of a pool in simulated time, as the service that runs it would.
 
@@ -174,14 +173,24 @@ def upgrade(
         ),
         EvictionTimes(_seconds(grace, "--grace"), dict(_readiness(ready_after or ()))),
         _changes(new_version, new_label or (), new_taint or (), new_size or ()),
-        seconds(scaling.provision_time, "--provision-time"),
+        scaling.provision_seconds,
         _seconds(within, "--within"),
         None if prices is None else read_prices(prices),
     )
     result = ask(
         question,
         Scenario(
-            Inputs(source, (), "default", edits or None, reading, with_map=is_mapped(reports), **scaling.inputs), engine
+            Inputs(
+                source,
+                (),
+                "default",
+                edits or None,
+                reading,
+                with_map=is_mapped(reports),
+                autoscale=scaling.autoscale,
+                provision=scaling.provision_seconds,
+            ),
+            engine,
         ),
     )
     write_result_reports(reports, result, lambda: upgrade_blocks(result))

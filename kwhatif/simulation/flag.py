@@ -10,7 +10,7 @@ of the keyword argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -19,19 +19,27 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 class Flag:
     """What the command line calls a field, and what its help says.
 
-    ``type`` is what the command line reads where the field holds more than that. ``completion`` says what a shell
-    completes. ``least`` is the smallest number. A ``--no-`` flag, which is ``negated``, turns its field off.
+    ``also`` is another name of it, ``variable`` an environment variable that stands for it. ``completion`` says what a
+    shell completes. ``least`` and ``most`` are the smallest and the largest number. A ``--no-`` flag, which is
+    ``negated``, turns its field off. A ``duration`` is written as Go does (``1m30s``) and held in seconds. ``type`` is
+    what the command line reads where the field holds something else, and ``parse`` makes the one of the other; it
+    raises ValueError or UsageError.
     """
 
     name: str
     help: str
     short: str = ""
+    also: str = ""
+    variable: str = ""
     metavar: str = ""
     type: Any = None
+    parse: Callable[[Any], Any] | None = None
     completion: Literal["", "node", "pod", "workload"] = ""
-    least: int | None = None
+    least: float | None = None
+    most: float | None = None
     shows_default: bool = False
     negated: bool = False
+    duration: bool = False
 
 
 def flags_of(group: type) -> Iterator[tuple[str, Any, Flag]]:
@@ -42,3 +50,28 @@ def flags_of(group: type) -> Iterator[tuple[str, Any, Flag]]:
         if get_origin(hint) is Annotated:
             plain, *more = get_args(hint)
             yield from ((field.name, plain, each) for each in more if isinstance(each, Flag))
+
+
+def values_of(group: type, options: Any) -> dict[str, Any]:
+    """The fields of a dataclass as other ``options``, which have them too, hold them."""
+    return {field.name: getattr(options, field.name) for field in fields(group)}
+
+
+def split_words(texts: Sequence[str]) -> tuple[str, ...]:
+    """What is given in one option or in several, with commas between, each once."""
+    return tuple(dict.fromkeys(word for text in texts for word in text.split(",") if word))
+
+
+def parse_duration(text: str) -> float:
+    """The seconds of a length of time as Go writes it. Raises ValueError."""
+    from kwhatif.golang.parsing import SECOND, Duration
+
+    length = Duration.parse(text) / SECOND
+    if length < 0:
+        raise ValueError(f"{text}: expected a length of time, such as 1m30s")
+    return length
+
+
+def format_duration(length: float) -> str:
+    """Seconds as people write them: ``5m``, ``90s``."""
+    return f"{length / 60:g}m" if length and length % 60 == 0 else f"{length:g}s"

@@ -217,6 +217,31 @@ class SchedulerOptions:
 
 
 @dataclass(frozen=True)
+class AutoscalingOptions:
+    """Which autoscalers help pods without a node, by their documents."""
+
+    autoscale: Annotated[
+        Sequence[str],
+        Flag(
+            "--autoscale",
+            metavar="FILE",
+            help="Autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, "
+            "Karpenter by an InstanceTypes catalogue (repeatable).",
+        ),
+    ] = ()
+    provision_seconds: Annotated[
+        float,
+        Flag(
+            "--provision-time",
+            metavar="TIME",
+            duration=True,
+            shows_default=True,
+            help="How long a new node takes to come up, such as 2m30s.",
+        ),
+    ] = PROVISION_SECONDS
+
+
+@dataclass(frozen=True)
 class Inputs:
     """Where the cluster and the manifests are. A snapshot that is given as an object stays as it is.
 

@@ -18,6 +18,8 @@ from kwhatif.cli.common import GROUPS
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.main import app
 from kwhatif.commands.spec import all_specs, specs_by_name
+from kwhatif.simulation.flag import flags_of
+from kwhatif.simulation.inputs import ManifestOptions, SchedulerOptions
 from tests.cli.running import CLUSTER, TESTS, run
 
 
@@ -47,6 +49,9 @@ def test_help_has_its_parts_in_one_order_and_each_option_once(path: str) -> None
 def test_shared_options_have_one_group_and_one_text() -> None:
     grouped = [name for _, names in GROUPS for name in names]
     assert len(grouped) == len(set(grouped))
+    there = {param.name for command in COMMANDS.values() for param in command.params}
+    assert set(grouped) - there == {"help", "help_all"}
+    assert {field for group in (ManifestOptions, SchedulerOptions) for field, _, _ in flags_of(group)} <= set(grouped)
     assert set(EditOptions.__dataclass_fields__) <= set(grouped)  # type: ignore[attr-defined]
     for name in ("namespace", "snapshot", "kubernetes_version", "strict", "color", "exit_zero", "recursive"):
         texts = {param.help for command in COMMANDS.values() for param in command.params if param.name == name}

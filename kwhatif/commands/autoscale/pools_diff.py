@@ -15,6 +15,7 @@ from kwhatif.autoscaling.karpenter.requirements import NODE_POOL
 from kwhatif.commands.api_options import ClusterSource, Manifests, Path, ScenarioKeywords, ask, build_scenario, paths_of
 from kwhatif.commands.autoscale.karpenter_plan import karpenter
 from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, MachineCount, PodMove, PodPlan, PoolsDiff
+from kwhatif.commands.autoscale.options import ComparePoolsOptions
 from kwhatif.commands.autoscale.run import AfterPlacing, answer_after_placing, snapshot_after
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
@@ -37,22 +38,18 @@ _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
 @dataclass(frozen=True)
-class ComparePools(AfterPlacing[PoolsDiff]):
+class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
     """What does Karpenter do with other NodePools, or with another catalogue?
 
-    Of ``node_pools`` (files) and of ``catalogues`` there are one or two. Where neither is there twice, one file of
+    Of files of ``node_pools`` and of each ``catalogue`` there are one or two. Where neither is there twice, one file of
     NodePools is compared with those of the snapshot. With ``rebuild`` it is as if none of Karpenter's nodes were there:
     their pods wait, and all machines are bought anew.
     """
 
-    catalogues: Sequence[str]
-    node_pools: Sequence[str] = ()
-    rebuild: bool = False
-
     def check(self, case: Scenario) -> None:
-        if not self.catalogues:
+        if not self.catalogue:
             raise UsageError("--node-pools and --rebuild are about Karpenter: they take --catalogue FILE")
-        if max(len(self.catalogues), len(self._pools)) != 2:
+        if max(len(self.catalogue), len(self._pools)) != 2:
             raise UsageError("nothing to compare: expected --node-pools once or twice, or --catalogue twice")
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PoolsDiff]:
@@ -81,7 +78,7 @@ class ComparePools(AfterPlacing[PoolsDiff]):
         self, side: int, case: PreparedScenario, world: Snapshot, placements: Sequence[Placement], fidelity: Fidelity
     ) -> KarpenterResult:
         files = list(filter(None, [_value_of_side(self._pools, side)])) if self._pools else []
-        known = read_catalogue(_value_of_side(self.catalogues, side))
+        known = read_catalogue(_value_of_side(self.catalogue, side))
         pools = pools_of(case.snapshot, files)
         session, asked = case.session.with_snapshot(world), pending_pods(world)
         scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, case.inputs.now))
@@ -95,13 +92,13 @@ class ComparePools(AfterPlacing[PoolsDiff]):
 
     def _label(self, side: int) -> str:
         """What only this side has."""
-        given = (("NodePools of", self._pools), ("catalogue", self.catalogues))
+        given = (("NodePools of", self._pools), ("catalogue", self.catalogue))
         return ", ".join(f"{what} {files[side] or 'the snapshot'}" for what, files in given if len(files) == 2)
 
     @property
     def _pools(self) -> Sequence[str]:
         """Files of NodePools, "" for those of the snapshot."""
-        return ["", *self.node_pools] if len(self.node_pools) == len(self.catalogues) == 1 else self.node_pools
+        return ["", *self.node_pools] if len(self.node_pools) == len(self.catalogue) == 1 else self.node_pools
 
 
 def _value_of_side(given: Sequence[str], side: int) -> str:
@@ -184,5 +181,5 @@ def diff_node_pools(
     ``catalogue`` are compared with the NodePools of the snapshot. With ``rebuild``, all of Karpenter's nodes are bought
     anew.
     """
-    question = ComparePools(paths_of(catalogue), paths_of(node_pools), rebuild)
+    question = ComparePools(catalogue=paths_of(catalogue), node_pools=paths_of(node_pools), rebuild=rebuild)
     return ask(question, build_scenario(manifests, snapshot, options))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar, Unpack
 
 from kwhatif.commands.api_options import (
     ClusterSource,
@@ -16,17 +18,9 @@ from kwhatif.commands.api_options import (
     build_scenario,
     paths_of,
 )
-
-if TYPE_CHECKING:
-    from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, NodesExplained
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
-
 from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups, run_until_stable
 from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
+from kwhatif.commands.autoscale.options import ClusterAutoscalerOptions, ExplainNodesOptions, KarpenterOptions
 from kwhatif.commands.autoscale.result import AutoscaleResult
 from kwhatif.results.base import Fidelity, Result
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, observation_time_of
@@ -86,24 +80,19 @@ def snapshot_after(case: PreparedScenario, run: Placed) -> Snapshot:
 
 
 @dataclass(frozen=True)
-class Autoscale(AfterPlacing[AutoscaleResult]):
+class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
     """What would cluster-autoscaler do?
 
     ``groups`` is the file with the node groups. With ``scale_down`` also: which nodes are unneeded? ``orders`` is in
-    how many other orders nodes and pods are listed, to tell what is left to chance. If nodes take ``provision`` seconds
-    to come up, scheduler and autoscaler go on in turns until nothing more happens.
+    how many other orders nodes and pods are listed, to tell what is left to chance. With ``until_quiet`` scheduler and
+    autoscaler, whose nodes take ``provision_seconds`` to come up, go on in turns until nothing more happens.
     """
-
-    groups: str
-    scale_down: bool = False
-    orders: int = 6
-    provision: int | None = None
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscaleResult]:
         (case,) = cases
         known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
         grower = GroupAutoscaler(known)
-        provision = PROVISION_SECONDS if self.provision is None else float(self.provision)
+        provision = self.provision_seconds if self.until_quiet else PROVISION_SECONDS
         return after_growing(case, [grower], partial(self.after, case, known, grower), provision)
 
     def after(
@@ -117,7 +106,7 @@ class Autoscale(AfterPlacing[AutoscaleResult]):
     ) -> AutoscaleResult:
         """Once the scheduler has placed what it could, and the ``grower`` has helped."""
         quiet = None
-        if self.provision is not None:
+        if self.until_quiet:
             quiet = run_until_stable(grown, grower.known, observation_time_of(case.snapshot, case.inputs.now))
         return plan_node_groups(
             run,
@@ -133,18 +122,13 @@ class Autoscale(AfterPlacing[AutoscaleResult]):
 
 
 @dataclass(frozen=True)
-class Karpenter(AfterPlacing[KarpenterResult]):
+class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
     """What would Karpenter do?
 
     ``catalogue`` is the file with the instance types; ``node_pools`` are files with NodePools, instead of those of the
     snapshot. With ``consolidate`` also: which nodes would it give back? In ``orders`` more orders of Karpenter's maps
     is looked, to tell what is left to chance.
     """
-
-    catalogue: str
-    node_pools: Sequence[str] = ()
-    consolidate: bool = False
-    orders: int = 6
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[KarpenterResult]:
         (case,) = cases
@@ -181,13 +165,11 @@ class Karpenter(AfterPlacing[KarpenterResult]):
         )
 
 
-@dataclass(frozen=True)
-class ExplainNodes(AfterPlacing[NodesExplained]):
-    """Why does Karpenter give these nodes back, or keep them?"""
+@dataclass(frozen=True, kw_only=True)
+class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
+    """Why does Karpenter give the nodes with these ``names`` back, or keep them?"""
 
     names: Sequence[str]
-    catalogue: str
-    node_pools: Sequence[str] = ()
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[NodesExplained]:
         from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
@@ -249,7 +231,13 @@ def autoscale(
     node takes to come up, scheduler and autoscaler take turns until nothing more happens.
     """
 
-    question = Autoscale(os.fspath(groups), scale_down=scale_down, orders=orders, provision=provision_seconds)
+    question = Autoscale(
+        groups=os.fspath(groups),
+        scale_down=scale_down,
+        orders=orders,
+        until_quiet=provision_seconds is not None,
+        provision_seconds=PROVISION_SECONDS if provision_seconds is None else provision_seconds,
+    )
     return ask(question, build_scenario(manifests, snapshot, options))
 
 
@@ -270,7 +258,9 @@ def karpenter(
     looked, to tell what is left to chance.
     """
 
-    question = Karpenter(os.fspath(catalogue), paths_of(node_pools), consolidate=consolidate, orders=orders)
+    question = Karpenter(
+        catalogue=os.fspath(catalogue), node_pools=paths_of(node_pools), consolidate=consolidate, orders=orders
+    )
     return ask(question, build_scenario(manifests, snapshot, options))
 
 
@@ -285,5 +275,5 @@ def explain_consolidation(
     """Does Karpenter give these nodes back, and why, or why not? They are named."""
 
     names = [nodes] if isinstance(nodes, str) else list(nodes)
-    question = ExplainNodes(names, os.fspath(catalogue), paths_of(node_pools))
+    question = ExplainNodes(names=names, catalogue=os.fspath(catalogue), node_pools=paths_of(node_pools))
     return ask(question, build_scenario((), snapshot, options))

@@ -8,27 +8,22 @@ What becomes of all decisions that are asked about, counted.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Unpack
-
-from kwhatif.commands.api_options import Path, SchedulerKeywords, ask, build_scenario, policy_of
-
-if TYPE_CHECKING:
-    from kwhatif.commands.backtest.diff_result import BacktestDiff
-
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from typing import Any, Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time, parse_time
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.commands.api_options import Path, SchedulerKeywords, ask, build_scenario, policy_of
 from kwhatif.commands.backtest import decisions as judge
 from kwhatif.commands.backtest.decisions import Decision, decisions
+from kwhatif.commands.backtest.diff_result import BacktestDiff
 from kwhatif.commands.backtest.pod_lives import note_missing
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
 from kwhatif.commands.backtest.result import Agreement, AgreementMoment, BacktestResult, Disagreement
@@ -40,6 +35,8 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import is_recorded, load_recording, load_snapshot
 from kwhatif.snapshot.recording import Recording
 
 
@@ -240,15 +237,27 @@ def _verdict(at: str, attempt: Attempt, *, nodes: int, strangers: Sequence[str])
     return judge.MOVED, f"what has gone or changed since {at} is not in the snapshot"
 
 
-def backtest(recording: Path, *, need: float = 0, **options: Unpack[SchedulerKeywords]) -> BacktestResult:
+def question_about(file: str, last: int, need: float) -> tuple[Question[BacktestResult], Snapshot]:
+    """What is asked about a recording, or about a snapshot, and the cluster as it was at the beginning.
+
+    Raises InputError for a file that is neither.
+    """
+    if not is_recorded(file):
+        return LastBound(last, need), load_snapshot([file])
+    recording, start = load_recording(file)
+    return Backtest(recording, need), start
+
+
+def backtest(
+    recording: Path, *, need: float = 0, last: int = 100, **options: Unpack[SchedulerKeywords]
+) -> BacktestResult:
     """Do the decisions of a recording come out again? ``policy`` is that of the recorded scheduler.
 
-    Less than ``need`` percent of any sort of decision makes the exit code 1.
+    Of a snapshot the ``last`` pods that were bound are asked for again. Less than ``need`` percent of any sort of
+    decision makes the exit code 1.
     """
-    from kwhatif.snapshot.load import load_recording
-
-    recorded, start = load_recording(os.fspath(recording))
-    return ask(Backtest(recorded, need), build_scenario((), start, options))
+    question, start = question_about(os.fspath(recording), last, need)
+    return ask(question, build_scenario((), start, options))
 
 
 def backtest_diff(
@@ -259,7 +268,6 @@ def backtest_diff(
     ``other`` may name the Kubernetes whose rules hold, as in ``default@1.31``.
     """
     from kwhatif.commands.backtest.day_diff import DayDiff
-    from kwhatif.snapshot.load import load_recording
 
     recorded, start = load_recording(os.fspath(recording))
     policy = policy_of(other)

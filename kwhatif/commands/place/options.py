@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from kwhatif.commands.common_options import Seed
 from kwhatif.simulation.flag import Flag
 
 
@@ -28,12 +29,4 @@ class PlaceOptions:
             help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
         ),
     ] = ""
-    seed: Annotated[
-        int | None,
-        Flag(
-            "--seed",
-            metavar="N",
-            help="Leave to chance, by this seed, which of equal nodes is taken: drawn until 1.34, by racing workers "
-            "since. Default: the first by name until 1.34, the one that one worker takes since.",
-        ),
-    ] = None
+    seed: Seed = None

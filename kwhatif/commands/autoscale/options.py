@@ -1,0 +1,149 @@
+"""What is special to ``kwhatif autoscale``, and to ``diff`` and ``explain`` where they are about Karpenter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from kwhatif.errors import UsageError
+from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.inputs import PROVISION_SECONDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OrderOptions:
+    orders: Annotated[
+        int,
+        Flag(
+            "--orders",
+            metavar="N",
+            least=0,
+            shows_default=True,
+            help="Look in N more orders of nodes and pods, or of Karpenter's maps, to tell what is left to chance.",
+        ),
+    ] = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class KarpenterOptions(_OrderOptions):
+    """What Karpenter may buy, and what else is asked of it."""
+
+    catalogue: Annotated[
+        str,
+        Flag("--catalogue", metavar="FILE", help="What the cloud offers to Karpenter: an InstanceTypes document."),
+    ] = ""
+    node_pools: Annotated[
+        Sequence[str],
+        Flag("--node-pools", metavar="FILE", help="Manifests of NodePools, in place of those of the snapshot."),
+    ] = ()
+    consolidate: Annotated[
+        bool, Flag("--consolidate", help="Also say which nodes Karpenter gives back, and why others stay.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterAutoscalerOptions(_OrderOptions):
+    """Which groups of nodes cluster-autoscaler scales, and how far it is followed."""
+
+    groups: Annotated[
+        str,
+        Flag("--groups", metavar="FILE", help="cluster-autoscaler's groups and flags: a NodeGroups document."),
+    ] = ""
+    scale_down: Annotated[
+        bool, Flag("--scale-down", help="Also say which nodes are unneeded, and what keeps each other one.")
+    ] = False
+    until_quiet: Annotated[
+        bool, Flag("--until-quiet", help="Let scheduler and autoscaler take turns until nothing more happens.")
+    ] = False
+    provision_seconds: Annotated[
+        float,
+        Flag(
+            "--provision-time",
+            metavar="TIME",
+            duration=True,
+            shows_default=True,
+            help="How long a new node takes to come up, such as 2m30s.",
+        ),
+    ] = PROVISION_SECONDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoscaleOptions(KarpenterOptions, ClusterAutoscalerOptions):
+    """Which of the autoscalers is asked, or both. Raises UsageError for options of one that is not."""
+
+    def __post_init__(self) -> None:
+        if not self.groups and not self.catalogue:
+            raise UsageError(
+                "expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither"
+            )
+        if not self.catalogue and (self.node_pools or self.consolidate):
+            raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
+        if not self.groups and (self.scale_down or self.until_quiet):
+            raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
+
+
+def _file(name: str, help: str) -> Flag:
+    return Flag(name, metavar="FILE", help=help)
+
+
+@dataclass(frozen=True)
+class CatalogueOptions:
+    """What ``kwhatif autoscale catalogue`` makes a catalogue of, where that is not a snapshot."""
+
+    kwok: Annotated[str, _file("--kwok", "instance_types.json of the KWOK provider.")] = ""
+    types: Annotated[str, _file("--ec2-types", "What aws ec2 describe-instance-types prints, as JSON.")] = ""
+    offerings: Annotated[str, _file("--ec2-offerings", "What describe-instance-type-offerings prints, by zone.")] = ""
+    spot: Annotated[str, _file("--ec2-spot-prices", "What describe-spot-price-history prints.")] = ""
+    prices: Annotated[str, _file("--on-demand-prices", 'On-demand prices by the hour: {"m5.large": 0.1}.')] = ""
+    azure: Annotated[str, _file("--azure-skus", "What az vm list-skus -o json prints.")] = ""
+    gcp: Annotated[str, _file("--gcp-machine-types", "What gcloud compute machine-types list prints, as JSON.")] = ""
+    spot_prices: Annotated[str, _file("--spot-prices", "Spot prices by the hour, of Azure's or Google's types.")] = ""
+
+    def check(self, *, with_snapshot: bool) -> None:
+        """Raise UsageError unless they name one source, beside a snapshot if that is one."""
+        if sum(map(bool, (with_snapshot and not self.types, self.kwok, self.types, self.azure, self.gcp))) > 1:
+            clouds = "--ec2-types FILE (with --ec2-offerings FILE), --azure-skus FILE and --gcp-machine-types FILE"
+            raise UsageError(f"expected one of --snapshot, --kwok FILE, {clouds}")
+        if bool(self.types) != bool(self.offerings):
+            raise UsageError("--ec2-types and --ec2-offerings go together")
+
+    @property
+    def is_of_cloud(self) -> bool:
+        """Whether the types are those of a cloud, so that no cluster has to be named."""
+        return bool(self.kwok or self.types or self.azure or self.gcp)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparePoolsOptions:
+    """What ``kwhatif diff`` compares of Karpenter: NodePools, or catalogues."""
+
+    node_pools: Annotated[
+        Sequence[str],
+        Flag(
+            "--node-pools",
+            metavar="FILE",
+            help="NodePools of Karpenter: of side B, else the snapshot's; or one for each side.",
+        ),
+    ] = ()
+    catalogue: Annotated[
+        Sequence[str],
+        Flag("--catalogue", metavar="FILE", help="A cloud's offers to Karpenter; given twice, one for each side."),
+    ] = ()
+    rebuild: Annotated[
+        bool,
+        Flag("--rebuild", help="With --node-pools or --catalogue: as if Karpenter's nodes were all bought anew."),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainNodesOptions:
+    """What ``kwhatif explain --consolidation`` takes to say what Karpenter would do with nodes."""
+
+    catalogue: Annotated[
+        str, Flag("--catalogue", metavar="FILE", help="With --consolidation: what the cloud offers to Karpenter.")
+    ] = ""
+    node_pools: Annotated[
+        Sequence[str],
+        Flag("--node-pools", metavar="FILE", help="With --consolidation: NodePools in place of the snapshot's."),
+    ] = ()

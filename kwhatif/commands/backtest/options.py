@@ -1,0 +1,50 @@
+"""What is special to ``kwhatif backtest``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from kwhatif.simulation.flag import Flag
+
+
+@dataclass(frozen=True)
+class BacktestOptions:
+    """How much has to agree, and which scheduler decided."""
+
+    need: Annotated[
+        float,
+        Flag(
+            "--need",
+            metavar="PERCENT",
+            least=0,
+            most=100,
+            shows_default=True,
+            help="Exit with 1 if less of any sort of decision agrees.",
+        ),
+    ] = 0
+    last: Annotated[
+        int,
+        Flag("--last", metavar="N", least=1, shows_default=True, help="How many pods of a snapshot are asked about."),
+    ] = 100
+    other: Annotated[
+        str | Mapping[str, Any] | None,
+        Flag(
+            "--policy",
+            type=str | None,
+            metavar="FILE[@VERSION]",
+            help="What would this KubeSchedulerConfiguration, or 'default', have made of the recorded day? The "
+            "Kubernetes whose rules hold may follow, as in default@1.31.",
+        ),
+    ] = None
+    policy: Annotated[
+        str | Mapping[str, Any] | None,
+        Flag(
+            "--recorded-policy",
+            type=str | None,
+            metavar="FILE",
+            help="The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
+            "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+        ),
+    ] = None
