@@ -18,7 +18,7 @@ from kwhatif.cluster.pod_group_states import PodGroupStates
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import Owners, PodInfo
 from kwhatif.cluster.storage import Assumptions, Storage
-from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.cluster.unbound_pods import UnboundPods
 from kwhatif.cluster.unlisted_terms import UnlistedTerms
 from kwhatif.progress import track
@@ -33,9 +33,7 @@ class Checkpoint:
 
     journal: int
     log: int
-    requested: Int64Array
-    non_zero: Int64Array
-    pod_count: Int64Array
+    sums: Int64Array
     ports: BoolArray
     pods_on: list[list[PodInfo]]
     nominated: dict[str, list[tuple[PodInfo, str]]]
@@ -214,9 +212,7 @@ class Cluster(NodeInfos):
         return Checkpoint(
             len(self.journal),
             self._tallies.mark,
-            self.requested.copy(),
-            self.non_zero.copy(),
-            self.pod_count.copy(),
+            self.sums.copy(),
             self.ports.copy(),
             list(self.pods_on),
             {node: [(info, info.nominated) for info in infos] for node, infos in self.nominated.items()},
@@ -242,12 +238,9 @@ class Cluster(NodeInfos):
         for row in np.flatnonzero(self.active != to.active).tolist():
             self._set_active(row, there=bool(to.active[row]))
         self._searched = to.node_order
-        for now, before in (
-            (self._requested, to.requested),
-            (self.ports, to.ports),
-            (self.non_zero, to.non_zero),
-            (self.pod_count[:, None], to.pod_count[:, None]),
-        ):
+        now: AnyArray
+        before: AnyArray
+        for now, before in ((self._sums, to.sums), (self.ports, to.ports)):
             now[changed, : before.shape[1]] = before[changed]
             now[changed, before.shape[1] :] = 0
         for infos in self.nominated.values():
@@ -294,9 +287,7 @@ class Cluster(NodeInfos):
         twin.pending = self.pending.copy()
         twin._where = dict(self._where)
         twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}
-        twin._requested = self._requested.copy()
-        twin.non_zero = self.non_zero.copy()
-        twin.pod_count = self.pod_count.copy()
+        twin._sums = self._sums.copy()
         twin.active = self.active.copy()
         twin._searched, twin.placement, twin.membership_version = self._searched, None, self.membership_version
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
@@ -317,8 +308,7 @@ class Cluster(NodeInfos):
         place = np.full(len(self), -1, np.intp)
         place[kept] = np.arange(len(kept))
         now: list[int] = place.tolist()
-        twin._requested, twin.non_zero = twin._requested[kept], twin.non_zero[kept]
-        twin.pod_count, twin.ports = twin.pod_count[kept], twin.ports[kept]
+        twin._sums, twin.ports = twin._sums[kept], twin.ports[kept]
         twin.active = twin.active[kept]
         twin.pods_on = [twin.pods_on[row] for row in kept.tolist()]
         twin._where = {uid: (info, now[row]) for uid, (info, row) in twin._where.items()}
@@ -332,8 +322,7 @@ class Cluster(NodeInfos):
         """A copy with inactive rows for more nodes, which come last, until ``activate_node``."""
         twin, more = self.fork(), len(nodes)
         twin.columns = self.columns.with_nodes(nodes)
-        twin._requested = extend_rows(twin._requested, more)
-        twin.non_zero, twin.pod_count = extend_rows(twin.non_zero, more), extend_rows(twin.pod_count, more)
+        twin._sums = extend_rows(twin._sums, more)
         twin.ports, twin.active = extend_rows(twin.ports, more), extend_rows(twin.active, more)
         twin.pods_on += [[] for _ in nodes]
         twin._searched = None

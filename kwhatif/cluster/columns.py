@@ -224,6 +224,13 @@ class NodeColumns:
             self._allocatable_matrix = np.pad(self._allocatable_matrix, ((0, 0), (0, missing)))
         return self._allocatable_matrix
 
+    @cached_property
+    def capacity_codes(self) -> list[int]:
+        """N long: the same number for nodes with the same ``allocatable`` and ``allowed_pods``."""
+        numbers: dict[bytes, int] = {}
+        capacities = np.column_stack([self.allowed_pods, self._allocatable_matrix])
+        return [numbers.setdefault(row.tobytes(), len(numbers)) for row in capacities]
+
     def _matrix(self) -> Int64Array:
         """int64[N, R]: the amounts of all nodes, most of which name the same resources."""
         matrix = np.zeros((len(self.nodes), len(self._resources)), np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.columns import NodeColumns
-from kwhatif.cluster.shape_table import ShapeTable
+from kwhatif.cluster.shape_table import COUNT, FIRST_REQUEST, ShapeTable, widen_columns
 from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape
 from kwhatif.cluster.tally import Tallies, Tally, TallySpec
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
@@ -43,9 +43,7 @@ class NodeInfos:
     def _set_nodes(self, nodes: Sequence[Node]) -> None:
         self.columns = NodeColumns(nodes, self.shapes.resources)
         size = len(self.columns)
-        self._requested = np.zeros((size, len(self.shapes.resources)), np.int64)
-        self.non_zero = np.zeros((size, 2), np.int64)
-        self.pod_count = np.zeros(size, np.int64)
+        self._sums = np.zeros((size, FIRST_REQUEST + len(self.shapes.resources)), np.int64)
         self.active = np.ones(size, np.bool_)
         self.port_index: dict[HostPort, int] = {}
         self.ports = np.zeros((size, 0), np.bool_)
@@ -63,24 +61,33 @@ class NodeInfos:
         return len(self.pods_on)
 
     @property
+    def sums(self) -> Int64Array:
+        """int64[N, 3 + R]: in one row all that the pods of a node come to, as ``ShapeTable.sums`` has it of a pod."""
+        width = FIRST_REQUEST + len(self.shapes.resources)
+        if self._sums.shape[1] < width:
+            self._sums = widen_columns(self._sums, width)
+        return self._sums
+
+    @property
     def requested(self) -> Int64Array:
-        if self._requested.shape[1] < len(self.shapes.resources):
-            wider = np.zeros((len(self), len(self.shapes.resources)), np.int64)
-            wider[:, : self._requested.shape[1]] = self._requested
-            self._requested = wider
-        return self._requested
+        return self.sums[:, FIRST_REQUEST:]
+
+    @property
+    def non_zero(self) -> Int64Array:
+        return self._sums[:, :COUNT]
+
+    @property
+    def pod_count(self) -> Int64Array:
+        return self._sums[:, COUNT]
 
     # --- sums over pods
 
     def _count(self, shape: PodShape, row: int, sign: int) -> None:
-        requests, non_zero = self.shapes.adds(shape)
+        added = self.shapes.added_by(shape)
         if sign > 0:
-            self.requested[row] += requests
-            self.non_zero[row] += non_zero
+            self.sums[row] += added
         else:
-            self.requested[row] -= requests
-            self.non_zero[row] -= non_zero
-        self.pod_count[row] += sign
+            self.sums[row] -= added
         self._tallies.count(shape, row, sign)
         self.journal.append(row)
 
@@ -90,11 +97,9 @@ class NodeInfos:
         for info in infos:
             counts[info.shape.index] = counts.get(info.shape.index, 0) + sign
             self._tallies.count(info.shape, row, sign)
-        requested = self.requested[row]
+        sums, added = self.sums[row], self.shapes.sums
         for index, count in counts.items():
-            requested += count * self.shapes.requests[index]
-            self.non_zero[row] += count * self.shapes.non_zero[index]
-        self.pod_count[row] += sign * len(infos)
+            sums += count * added[index]
         self.journal.append(row)
 
     def _set_ports(self, shape: PodShape, row: int, *, used: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kwhatif.api.core import Affinity, Condition, ContainerStatus, Pod, PodResourceClaim, PodSpec
+from kwhatif.api.core import Affinity, Condition, ContainerStatus, Pod, PodResourceClaim, PodSpec, PodStatus
 from kwhatif.api.meta import OwnerReference
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.selectors import RequiredNodeAffinity
@@ -26,6 +26,11 @@ from kwhatif.cluster.pod_requests import (
 from kwhatif.cluster.shapes import AffinityTerm, HostPort, PodInfo, PodShape, Selection, TermIndex, is_read, start_time
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.versions import Features
+
+COUNT, FIRST_REQUEST = 2, 3
+"""Columns of ``sums``: after those of ``non_zero`` the number of pods, then the requests."""
+_LAST_SHAPES = 8
+"""A pod is compared with so many shapes that have its labels."""
 
 
 class ShapeTable:
@@ -45,39 +50,41 @@ class ShapeTable:
         self.preferred_affinity, self.preferred_anti_affinity = TermIndex(), TermIndex()
         self._examples: list[Pod] = []
         self._holders: dict[AffinityTerm, list[int]] = {}
-        self._last: tuple[Pod, PodShape] | None = None
+        self._alike: dict[tuple[str, ...], list[PodShape]] = {}
         self._template_of: dict[bytes, PodShape] = {}
         self._by_labels: dict[tuple[int, frozenset[tuple[str, str]]], PodShape] = {}
         self._labels = LabelColumns()
         self._namespaces, self._going = GrowingColumn(), GrowingColumn()
         self._last_selected: tuple[Selection | None, tuple[int, int], BoolArray] = (None, (0, 0), np.zeros(0, np.bool_))
         self._template_numbers = array("q")
-        none = np.zeros(0, np.int64)
-        self._last_added: tuple[PodShape | None, int, tuple[Int64Array, Int64Array]] = None, -1, (none, none)
-        self._requests = np.zeros((16, 8), np.int64)
-        self._non_zero = np.zeros((16, 2), np.int64)
+        self._last_added: tuple[PodShape | None, int, Int64Array] = None, -1, np.zeros(0, np.int64)
+        self._sums = np.zeros((16, FIRST_REQUEST + 8), np.int64)
         self._priorities = np.zeros(16, np.int64)
         self._encoder = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
 
     @property
+    def sums(self) -> Int64Array:
+        """int64[T, 3 + R]: all that a pod of each shape adds to its node: ``non_zero``, 1 pod, ``requests``."""
+        width = FIRST_REQUEST + len(self.resources)
+        if width > self._sums.shape[1]:
+            self._sums = widen_columns(self._sums, 2 * width)
+        return self._sums[: len(self.shapes), :width]
+
+    @property
     def requests(self) -> Int64Array:
-        if len(self.resources) > self._requests.shape[1]:
-            wider = np.zeros((len(self._requests), 2 * len(self.resources)), np.int64)
-            wider[:, : self._requests.shape[1]] = self._requests
-            self._requests = wider
-        return self._requests[: len(self.shapes), : len(self.resources)]
+        return self.sums[:, FIRST_REQUEST:]
 
     @property
     def non_zero(self) -> Int64Array:
-        return self._non_zero[: len(self.shapes)]
+        return self._sums[: len(self.shapes), :COUNT]
 
-    def adds(self, shape: PodShape) -> tuple[Int64Array, Int64Array]:
-        """int64[R] and int64[2]: what a pod of a shape adds to its node, as ``requests`` and ``non_zero`` have it."""
-        last, width, rows = self._last_added
+    def added_by(self, shape: PodShape) -> Int64Array:
+        """int64[3 + R]: the row of ``sums`` of one shape."""
+        last, width, row = self._last_added
         if last is not shape or width != len(self.resources):
-            rows = self.requests[shape.index], self.non_zero[shape.index]
-            self._last_added = shape, len(self.resources), rows
-        return rows
+            row = self.sums[shape.index]
+            self._last_added = shape, len(self.resources), row
+        return row
 
     @property
     def priorities(self) -> Int64Array:
@@ -154,10 +161,17 @@ class ShapeTable:
         return self._shape(info.pod)
 
     def _shape(self, pod: Pod) -> PodShape:
-        if self._last is not None and _surely_alike(pod, self._last[0]):
-            return self._last[1]
+        labels = pod.metadata.labels
+        last = self._alike.setdefault((*labels, *labels.values()) if labels else (), [])
+        for place, shape in enumerate(last):
+            if _surely_alike(pod, self._examples[shape.index]):
+                if place:
+                    last.insert(0, last.pop(place))
+                return shape
         shape = self._find_shape(pod)
-        self._last = pod, shape
+        if not any(volume.ephemeral for volume in pod.spec.volumes or ()):
+            last.insert(0, shape)
+            del last[_LAST_SHAPES:]
         return shape
 
     def _find_shape(self, pod: Pod) -> PodShape:
@@ -237,30 +251,42 @@ class ShapeTable:
         self._going.append("" if shape.terminating else None)
         self._template_numbers.append(shape.template)
         if index >= len(self._priorities):
-            self._requests = _double(self._requests)
-            self._non_zero = _double(self._non_zero)
+            self._sums = _double(self._sums)
             self._priorities = _double(self._priorities)
         if index == template.index:
             amounts_of = shape.score_requests
             self.requests[index, self.resources.columns(amounts_of)] = list(amounts_of.values())
-            self._non_zero[index] = non_zero_requests(pod, self.features)
+            self.non_zero[index] = non_zero_requests(pod, self.features)
+            self._sums[index, COUNT] = 1
             self._priorities[index] = shape.priority
         else:
-            for matrix in (self._requests, self._non_zero, self._priorities):
+            for matrix in (self._sums, self._priorities):
                 matrix[index] = matrix[template.index]
         return shape
 
 
 def _surely_alike(one: Pod, other: Pod) -> bool:
-    """Whether two pods have one shape, which pods that follow each other often have; False where that is not sure."""
+    """Whether two pods with the same labels and without ephemeral volumes have one shape; False where that is not sure.
+
+    It is faster than to find out which shape a pod has, and pods often look like one of the last.
+    """
+    meta, other_meta = one.metadata, other.metadata
     return (
-        one.spec == other.spec
-        and one.metadata.labels == other.metadata.labels
-        and one.metadata.namespace == other.metadata.namespace
-        and one.metadata.owner_references == other.metadata.owner_references
-        and one.status == other.status
-        and (one.metadata.deletion_timestamp is None) is (other.metadata.deletion_timestamp is None)
-        and not any(volume.ephemeral for volume in one.spec.volumes or ())
+        meta.namespace == other_meta.namespace
+        and meta.owner_references == other_meta.owner_references
+        and (meta.deletion_timestamp is None) is (other_meta.deletion_timestamp is None)
+        and one.spec == other.spec
+        and (one.status == other.status or (_is_never_resized(one.status) and _is_never_resized(other.status)))
+    )
+
+
+def _is_never_resized(status: PodStatus) -> bool:
+    """Whether nothing of the status is a part of the shape."""
+    return not (
+        status.container_statuses
+        or status.init_container_statuses
+        or status.resources
+        or status.allocated_resources is not None
     )
 
 
@@ -301,3 +327,10 @@ def _host_ports(spec: PodSpec, features: Features) -> tuple[HostPort, ...]:
 
 def _double(array: Int64Array) -> Int64Array:
     return np.concatenate([array, np.zeros_like(array)])
+
+
+def widen_columns(matrix: Int64Array, width: int) -> Int64Array:
+    """The matrix int64[n, m] with columns of zeros added: int64[n, width]."""
+    wider = np.zeros((len(matrix), width), np.int64)
+    wider[:, : matrix.shape[1]] = matrix
+    return wider

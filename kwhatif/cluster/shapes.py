@@ -133,8 +133,7 @@ class PodShape(msgspec.Struct, eq=False):
         return any(map(is_read, self.spec.volumes or ()))
 
 
-@dataclass(slots=True, eq=False)
-class PodInfo:
+class PodInfo(msgspec.Struct, eq=False):
     """A pod and its shape. ``start`` is its start time in nanoseconds since 1970, or ``NEVER_STARTED``."""
 
     pod: Pod

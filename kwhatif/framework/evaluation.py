@@ -6,7 +6,7 @@ plugins that also read a node's own pods again for rows in the journal, and only
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,13 @@ from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.interface import Plugin, Scope
-from kwhatif.framework.node_results import NodeScopeResults, PluginSet, RowScopeResults, result_cache_of
+from kwhatif.framework.node_results import (
+    JoinedResults,
+    NodeScopeResults,
+    PluginSet,
+    RowScopeResults,
+    result_cache_of,
+)
 from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import SKIP, Code, PreFilterResult, Skip, Status, Verdicts
 
@@ -104,13 +110,22 @@ class Evaluation:
         )
         shelf = result_cache_of(cluster, framework)
         self._static, self._rows = shelf.find(NodeScopeResults, static, pod), shelf.find(RowScopeResults, rows, pod)
+        self._one_by_one = JoinedResults(self._static, self._rows)
         self._normalized = (*self._static.normalized, *self._rows.normalized)
 
     @property
     def ok(self) -> BoolArray:
-        """bool[N]: nodes that pass the filters of scope NODE and ROW, as of the last refresh."""
-        ok: BoolArray = self._static.ok & self._rows.ok
-        return ok
+        """bool[N]: nodes that pass the filters that look at nodes one by one, as of the last refresh. Not to be
+        changed.
+        """
+        self._one_by_one.catch_up()
+        return self._one_by_one.ok
+
+    @property
+    def found(self) -> IntpArray:
+        """intp[k]: the rows of these nodes, in their order."""
+        self._one_by_one.catch_up()
+        return self._one_by_one.found
 
     def _state(self, plugin: AnyPlugin) -> object:
         """The state that PreFilter made for Filter; SKIP as well where it refused the pod."""
@@ -226,17 +241,13 @@ class Evaluation:
             self._none_passed = len(journal)
         return self._none_passed >= 0
 
-    def stale_rows(self) -> list[int]:
-        """Rows whose results are out of date."""
-        return self._rows.stale_rows()
+    def find_stale_rows(self) -> Collection[int]:
+        """Rows whose answers are out of date."""
+        return self._rows.find_stale_rows()
 
     def passing(self, pod: PodInfo) -> BoolArray:
         """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
-        ok = self.ok
-        for plugin, state in self._looking:
-            for rejection in self._framework.run_filter(plugin, pod, self._everything, state):
-                ok &= ~rejection.where
-                self.troubled |= rejection.error
+        ok = self._filter_by_cluster(pod, self._everything, self.ok.copy())
         nominated = self._nominated_rows(pod) if self.cluster.nominated else None
         if nominated is not None:
             rows, change = nominated
@@ -244,15 +255,15 @@ class Evaluation:
         return ok
 
     def passing_among(self, pod: PodInfo, rows: IntpArray) -> BoolArray:
-        """bool[n]: which of these rows pass all filters, without nominated pods; as of the last refresh, as
-        ``passing``.
-        """
-        ok: BoolArray = self._static.ok[rows] & self._rows.ok[rows]
+        """bool[n]: which of these rows pass all filters, nominations left aside; as of the last refresh, as above."""
+        return self._filter_by_cluster(pod, NodeView(self.cluster, rows), self.ok[rows])
+
+    def _filter_by_cluster(self, pod: PodInfo, view: NodeView, ok: BoolArray) -> BoolArray:
+        """``ok`` bool[n] without the nodes that those reject who look at the whole cluster."""
         for plugin, state in self._looking:
-            if not ok.any():
-                break
-            for rejection in self._framework.run_filter(plugin, pod, NodeView(self.cluster, rows), state):
+            for rejection in self._framework.run_filter(plugin, pod, view, state):
                 ok &= ~rejection.where
+                self.troubled |= rejection.error
         return ok
 
     @property
@@ -317,7 +328,8 @@ class Evaluation:
     def totals(self, pod: PodInfo, rows: IntpArray) -> Int64Array:
         """int64[n]: the weighted sum of all scores, normalised among ``rows``."""
         self.score_error = self._static.error or self._rows.error
-        total: Int64Array = self._static.local.take(rows) + self._rows.local.take(rows)
+        self._one_by_one.catch_up()
+        total: Int64Array = self._one_by_one.local.take(rows)
         if self._normalized or self._cluster_scorers:
             view = NodeView(self.cluster, rows)
             for held in self._normalized:

@@ -7,7 +7,7 @@ images only.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -31,12 +31,14 @@ Scorers = Sequence[tuple[AnyPlugin, int, object]]
 """Plugins with their weights and what their PreFilter made."""
 
 
-Sums = tuple[bytes, bytes, bytes, int, int]
-"""What a node has, what its pods ask for without and with defaults, how many it may have, and how many it has."""
+Sums = tuple[int, bytes]
+"""What a node has, as a number, and what its pods come to."""
 
 _MOST_SUMS = 8192
 _FEW = 24
 """So few rows are looked up; more are asked about again faster."""
+_MOST_UPDATES = 4096
+"""So long a list of rows is kept for those who follow it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,58 +134,67 @@ class NodeScopeResults(NodeResults):
 class RowScopeResults(NodeResults):
     """Results of scope ROW, which follow the cluster's journal.
 
-    For plugins that read sums only, the result of each distinct sum is kept, since many nodes have the same ones.
+    Where all that is looked at are sums, it is kept what was said of each: many nodes come to the same ones.
+
+    updates      rows whose answers are others, in the order in which they became so; another list means that any are
     """
 
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:
         super().__init__(panel, pod)
+        self.updates: list[int] = []
         self._seen = len(panel.cluster.journal)
+        self._stale: dict[int, None] = {}
+        self._is_asked = bool(self._filters or self._scorers or self.normalized)
         asked = [*(plugin for plugin, _ in panel.filters), *(plugin for plugin, _, _ in panel.scorers)]
         sums = all(plugin.depends_on_sums_only for plugin in asked)
         self._by_sums: dict[Sums, tuple[bool, int]] | None = (
             {} if sums and not self.normalized and not panel.cluster.devices.serving else None
         )
 
-    def stale_rows(self) -> list[int]:
-        """Rows whose results are out of date."""
-        return self._cluster.list_changed_rows(self._seen)
+    def find_stale_rows(self) -> Collection[int]:
+        """Rows whose answers are out of date, once those that are known by their sums have been looked up."""
+        cluster = self._cluster
+        if self._seen != len(cluster.journal):
+            changed = cluster.list_changed_rows(self._seen)
+            self._seen = len(cluster.journal)
+            if not self._is_asked:
+                pass
+            elif self._by_sums is None or len(changed) > _FEW:
+                self._stale.update(dict.fromkeys(changed))
+            else:
+                self._look_up(changed, self._by_sums)
+        return self._stale
 
     def refresh(self, pod: PodInfo) -> None:
         """Bring the rows that changed up to date."""
-        changed = self.stale_rows()
-        self._seen = len(self._cluster.journal)
-        if not changed or not (self._filters or self._scorers or self.normalized):
+        if not self.find_stale_rows():
             return
-        stale = sorted(set(changed))
+        stale = sorted(self._stale)
+        self._stale.clear()
+        self._ask_again(pod, np.array(stale, np.intp))
         if self._by_sums is None or len(stale) > _FEW:
-            self._ask_again(pod, np.array(stale, np.intp))
             return
-        unknown, new = self._recall(stale, self._by_sums)
-        if not unknown:
-            return
-        self._ask_again(pod, np.array(unknown, np.intp))
-        said = [(bool(self.ok[row]), int(self.local[row])) for row in unknown]
-        self._by_sums.update(zip(new, said, strict=True))
+        for row in stale:
+            self._by_sums[self._sums_of(row)] = bool(self.ok[row]), int(self.local[row])
         if len(self._by_sums) > _MOST_SUMS:
             # Hardly two nodes are alike.
             self._by_sums = None
 
-    def _recall(self, rows: list[int], said: dict[Sums, tuple[bool, int]]) -> tuple[list[int], list[Sums]]:
-        """The rows without a known result, and the sums of those."""
-        cluster, columns = self._cluster, self._cluster.columns
-        allocatable, allowed = columns.allocatable, columns.allowed_pods
-        requested, non_zero, count = cluster.requested, cluster.non_zero, cluster.pod_count
-        unknown, new = [], []
+    def _look_up(self, rows: list[int], said: dict[Sums, tuple[bool, int]]) -> None:
+        """Take over what was said of the same sums; rows of which nothing is known are stale."""
         for row in rows:
-            has, asked = allocatable[row].tobytes(), requested[row].tobytes()
-            sums = has, asked, non_zero[row].tobytes(), allowed.item(row), count.item(row)
-            answer = said.get(sums)
+            answer = said.get(self._sums_of(row))
             if answer is None:
-                unknown.append(row)
-                new.append(sums)
-            else:
-                self.ok[row], self.local[row] = answer
-        return unknown, new
+                self._stale[row] = None
+                continue
+            self.ok[row], self.local[row] = answer
+            self._stale.pop(row, None)
+            self.updates.append(row)
+        if len(self.updates) > _MOST_UPDATES:
+            self.updates = []
+
+    def _sums_of(self, row: int) -> Sums:
+        return self._cluster.columns.capacity_codes[row], self._cluster.sums[row].tobytes()
 
     def _ask_again(self, pod: PodInfo, rows: IntpArray) -> None:
         view = NodeView(self._cluster, rows)
@@ -193,6 +204,51 @@ class RowScopeResults(NodeResults):
             self.local[rows] = self._scores(pod, view)
         for held in self.normalized:
             held.raw[rows] = self._framework.run_score(held.plugin, pod, view, held.state)
+        if len(rows) > _FEW or len(self.updates) > _MOST_UPDATES:
+            self.updates = []
+        else:
+            self.updates.extend(rows.tolist())
+
+
+class JoinedResults:
+    """What plugins that look at nodes one by one say in all, whatever their scope.
+
+    ok       bool[N]: nodes that pass their filters
+    local    int64[N]: the weighted sum of their scores that are not normalized
+    found    intp[k]: the rows that pass, in their order
+    """
+
+    def __init__(self, static: NodeScopeResults, rows: RowScopeResults) -> None:
+        self._static, self._rows = static, rows
+        self._join()
+
+    def _join(self) -> None:
+        static, rows = self._static, self._rows
+        self.ok: BoolArray = static.ok & rows.ok
+        self.local: Int64Array = static.local + rows.local
+        self._found: IntpArray | None = None
+        self._followed = static.local, rows.updates
+        self._seen = len(rows.updates)
+
+    def catch_up(self) -> None:
+        """Take over what the results say since this was last called."""
+        static, rows = self._static, self._rows
+        local, updates = self._followed
+        if local is not static.local or updates is not rows.updates:
+            self._join()
+        elif self._seen < len(updates):
+            for row in updates[self._seen :]:
+                self.local[row] = static.local[row] + rows.local[row]
+                ok = static.ok[row] and rows.ok[row]
+                if ok != self.ok[row]:
+                    self.ok[row], self._found = ok, None
+            self._seen = len(updates)
+
+    @property
+    def found(self) -> IntpArray:
+        if self._found is None:
+            self._found = np.flatnonzero(self.ok)
+        return self._found
 
 
 A = TypeVar("A", bound=NodeResults)

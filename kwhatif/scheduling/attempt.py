@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.shapes import PodInfo
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 NO_ROWS: IntpArray = np.zeros(0, np.intp)
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, eq=False):
     """One scheduling cycle.
 
     row          the chosen node's row, or None
@@ -55,9 +54,9 @@ class Attempt:
     pod: PodInfo
     row: int | None = None
     score: int | None = None
-    sampled: IntpArray = field(default_factory=lambda: NO_ROWS)
+    sampled: IntpArray = NO_ROWS
     evaluated: int = 0
-    best: IntpArray = field(default_factory=lambda: NO_ROWS)
+    best: IntpArray = NO_ROWS
     choice: Choice = Choice.ONLY
     batching: Batching | None = None
     message: str = ""
@@ -66,14 +65,14 @@ class Attempt:
     diagnosis: Diagnosis | None = None
     nominated: str = ""
     victims: tuple[PodInfo, ...] = ()
-    scores: list[PluginScore] = field(default_factory=list)
+    scores: list[PluginScore] = []
     criterion: str = ""
     candidates: int = 0
     waiting: bool = False
     lost: bool = False
     extender_cycle: ExtenderCycle | None = None
     next_start: int | None = None
-    states: States = field(default_factory=dict)
+    states: States = {}
     chosen: int | None = None
     permit: Status | Mapping[str, float] | None = None
     keeps_nomination: bool = False

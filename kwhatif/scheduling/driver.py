@@ -9,11 +9,11 @@ Upstream: Scheduler in pkg/scheduler/scheduler.go, and handleSchedulingFailure i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.cluster import Cluster
@@ -120,7 +120,8 @@ class Driver:
 
     def scheduler_for(self, pod: PodInfo) -> Scheduler:
         """The scheduler of a pod that has one."""
-        found = self.scheduler(pod.pod.spec.scheduler_name)
+        name = pod.pod.spec.scheduler_name
+        found = self._schedulers.get(name or "") or self.scheduler(name)
         assert found is not None
         return found
 

@@ -6,7 +6,9 @@ Upstream: ScheduleOne in pkg/scheduler/schedule_one.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.cluster.shapes import PodInfo

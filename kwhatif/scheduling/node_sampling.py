@@ -45,22 +45,19 @@ def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
 
     The search stops at the first feasible node too many, so nodes rejected on the way to it were looked at, too.
     """
-    size = len(ok)
-    if enough >= size:
-        found = np.flatnonzero(ok)
-        turn = found.searchsorted(start)
-        return np.concatenate([found[turn:], found[:turn]]), size
-    ahead = min(start + 2 * enough, size)
-    found = ok[start:ahead].nonzero()[0]
-    if len(found) > enough:
-        return found[:enough] + start, int(found[enough])
-    found = np.flatnonzero(ok[start:])
-    if len(found) > enough:
-        return found[:enough] + start, int(found[enough])
-    found = np.concatenate([found + start, np.flatnonzero(ok[:start])])
-    if len(found) > enough:
-        return found[:enough], int((found[enough] - start) % size)
-    return found, size
+    return sample_found(np.flatnonzero(ok), len(ok), start, enough)
+
+
+def sample_found(found: IntpArray, size: int, start: int, enough: int) -> tuple[IntpArray, int]:
+    """The same of ``size`` places of which those in ``found`` intp[k], ascending, are the ones that are looked for."""
+    turn = start if len(found) == size else int(found.searchsorted(start))
+    end = turn + enough
+    if end < len(found):
+        return found[turn:end], found.item(end) - start
+    in_turn = np.concatenate([found[turn:], found[:turn]])
+    if enough < len(found):
+        return in_turn[:enough], (in_turn.item(enough) - start) % size
+    return in_turn, size
 
 
 BEGINS_AFTER = 320.0

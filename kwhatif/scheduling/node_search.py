@@ -12,7 +12,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.status import Status
-from kwhatif.scheduling.node_sampling import nodes_to_find, sample
+from kwhatif.scheduling.node_sampling import nodes_to_find, sample, sample_found
 from kwhatif.scheduling.profile import Profile, SharedState
 
 _MOST_STALE = 64
@@ -48,15 +48,39 @@ class NodeSearch:
         if self._shared.search is not sample:
             evaluation.refresh(pod)
             return self._shared.search(evaluation.passing(pod), start, enough)
-        if enough == size:
+        stale = evaluation.find_stale_rows()
+        if stale and (enough >= size or len(stale) > _MOST_STALE):
             evaluation.refresh(pod)
-        rows, looked = sample(evaluation.passing(pod), start, enough)
+        rows, looked = self._sample(pod, evaluation, start, enough)
         # Whether one of the nodes looked at has changed since its answers were worked out.
-        stale = evaluation.stale_rows()
-        if stale and (len(stale) > _MOST_STALE or any((row - start) % size <= looked for row in stale)):
+        if stale and any((row - start) % size <= looked for row in stale):
             evaluation.refresh(pod)
-            rows, looked = sample(evaluation.passing(pod), start, enough)
+            rows, looked = self._sample(pod, evaluation, start, enough)
         return rows, looked
+
+    def _sample(self, pod: PodInfo, evaluation: Evaluation, start: int, enough: int) -> tuple[IntpArray, int]:
+        """As ``sample``, of all nodes. Filters that look at the whole cluster are asked about few nodes at first."""
+        size = len(self._cluster)
+        if self._cluster.nominated:
+            return sample(evaluation.passing(pod), start, enough)
+        if not evaluation.depends_on_other_pods:
+            return sample_found(evaluation.found, size, start, enough)
+        ahead = 2 * enough
+        if ahead >= size:
+            return sample(evaluation.passing(pod), start, enough)
+        rows = self._rows_from(start, ahead)
+        found = rows[evaluation.passing_among(pod, rows)]
+        if len(found) <= enough:
+            rows = self._rows_from(start + ahead, size - ahead)
+            found = np.concatenate([found, rows[evaluation.passing_among(pod, rows)]])
+        if len(found) <= enough:
+            return found, size
+        return found[:enough], (found.item(enough) - start) % size
+
+    def _rows_from(self, start: int, count: int) -> IntpArray:
+        """intp[count]: the rows from ``start`` on, round the end."""
+        rows: IntpArray = np.arange(start, start + count) % len(self._cluster)
+        return rows
 
     @property
     def is_whole(self) -> bool:

@@ -347,11 +347,11 @@ class Scheduler:
             if asking is not None:
                 totals = asking.score(evaluation, totals)
                 attempt.scores = asking.all_scores(attempt.scores, rows) if self.detailed else []
-            top = int(totals[totals.argmax()])
+            top = totals.item(totals.argmax())
             best = (totals == top).nonzero()[0]
             attempt.best, attempt.score, scored = rows[best], top, (rows, totals)
             if len(best) == 1:
-                attempt.row = int(rows[best[0]])
+                attempt.row = attempt.best.item(0)
             else:
                 attempt.row, attempt.choice = self._hosts.select(
                     pod,

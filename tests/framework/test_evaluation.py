@@ -181,11 +181,11 @@ def test_rows_that_changed_are_known_until_they_are_refreshed() -> None:
     cluster = cluster_of([node("a"), node("b")], pods_on({"a": 1}))
     info = cluster.shapes.info(pod())
     _, evaluation = evaluated(cluster, info)
-    assert evaluation.stale_rows() == []
+    assert list(evaluation.find_stale_rows()) == []
     cluster.forget("uid-default-a-0")
-    assert evaluation.stale_rows() == [cluster.columns.row("a")]
+    assert list(evaluation.find_stale_rows()) == [cluster.columns.row("a")]
     evaluation.refresh(info)
-    assert evaluation.stale_rows() == []
+    assert list(evaluation.find_stale_rows()) == []
 
 
 def test_pods_that_differ_in_labels_alone_share_what_is_known_unless_a_plugin_reads_labels() -> None:

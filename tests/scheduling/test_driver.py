@@ -288,7 +288,7 @@ def behind(*rows: int) -> tuple[Driver, Attempt, int]:
     for row in rows:
         cluster.assume(cluster.shapes.info(pod(f"large-{row}", cpu="2")), row)
     attempt = driver.attempt(second)
-    return driver, attempt, len(driver.scheduler_for(second).evaluation(second).stale_rows())
+    return driver, attempt, len(driver.scheduler_for(second).evaluation(second).find_stale_rows())
 
 
 @pytest.mark.parametrize("row", [144, 215, 217, 250, 287])
