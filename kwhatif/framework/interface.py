@@ -298,6 +298,10 @@ class Plugin(Declaration, Generic[F, P]):
         """int64[n]: a raw score per node of the view."""
         raise NotImplementedError
 
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: P) -> str:
+        """The arithmetic behind the raw score of one place of the view, for people; nothing where there is none."""
+        return ""
+
     def normalize(self, pod: PodInfo, nodes: NodeView, state: P, scores: Int64Array) -> Int64Array:
         """int64[n]: raw scores of the same nodes brought to 0..100."""
         raise NotImplementedError

@@ -196,6 +196,10 @@ class Framework:
     def run_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
         return _one_each(plugin, "score", _call(plugin, "score", pod, pod, view, state), view)
 
+    def describe_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, place: int) -> str:
+        """The arithmetic behind a plugin's score of one place of the view."""
+        return str(_call(plugin, "describe_score", pod, pod, view, place, state))
+
     def run_normalize(
         self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, raw: Int64Array
     ) -> Int64Array:

@@ -142,13 +142,17 @@ class ClaimDevices(ResultStruct, frozen=True, kw_only=True):
 
 
 class Score(ResultStruct, frozen=True, kw_only=True):
-    """One plugin's score of one node: raw, brought to 0..100, and times its weight."""
+    """One plugin's score of one node: raw, brought to 0..100, and times its weight.
+
+    ``detail`` is the arithmetic behind the raw one, where a plugin tells it and a pod is explained.
+    """
 
     plugin: str
     weight: int
     raw: int
     normalized: int
     weighted: int
+    detail: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Placement(ResultStruct, frozen=True, kw_only=True):

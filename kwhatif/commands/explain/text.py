@@ -9,6 +9,7 @@ from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, build_table, format_part
 from kwhatif.render.explain_nodes import (
+    arithmetic_blocks,
     describe_victims_of_fix,
     feasible_blocks,
     missing,
@@ -261,7 +262,8 @@ def _alike_blocks(report: PodReport) -> Iterator[Block]:
 def _nodes(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
     if report.refusal:
         if report.placement.outcome != "gated":
-            yield Lines((f"No node was looked at: {report.refusal}",))
+            detail = (f"{report.refusal_detail}.",) if report.refusal_detail else ()
+            yield Lines((f"No node was looked at: {report.refusal}", *detail))
         return
     total = nodes if len(report.nodes) == nodes else None
     yield from feasible_blocks([node for node in report.nodes if node.feasible], total, everything=everything)
@@ -276,6 +278,7 @@ def _side_by_side(comparison: Comparison) -> Iterator[Block]:
     yield Heading(f"{left.node} VERSUS {right.node}: {comparison.verdict}")
     if left.feasible and right.feasible:
         yield _differences(left, right)
+        yield from arithmetic_blocks([[left], [right]])
         return
     for node in (left, right):
         if node.feasible:

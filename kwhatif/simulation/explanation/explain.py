@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.spelling_hints import suggest_spelling
@@ -131,12 +132,12 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
     scheduler = session.driver.scheduler_for(info)
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
-    refusal = attempt.gated.message if attempt.gated else ""
+    refusal, refusal_detail = attempt.gated.message if attempt.gated else "", ""
     if evaluation is not None:
         evaluation.refresh(info)
         evaluation.begin(info)
         if evaluation.refusal is not None:
-            refusal = evaluation.refusal.message
+            refusal, refusal_detail = evaluation.refusal.message, evaluation.refusal.detail
         else:
             verdicts = evaluation.verdicts(info)
             asking = _ask_extenders_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
@@ -148,6 +149,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
         pod=info.key,
         placement=placement,
         refusal=refusal,
+        refusal_detail=refusal_detail or msgspec.UNSET,
         nodes=_only(reports, looking.node, looking.versus),
         evictions=_evictions(session, info, attempt),
         fixes=found,
