@@ -122,6 +122,22 @@ class Preempt(Protocol):
     ) -> PostFilterResult: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """A group (``namespace/name``) that ``needs`` so many pods with a node before any of them is bound.
+
+    ``assigned`` have one now, and ``most`` had one at the same time. A pod waits for the others for so many
+    ``seconds``. ``lacking`` is why a pod of the group found no node, the last one that did not.
+    """
+
+    group: str
+    needs: int
+    assigned: int
+    most: int
+    seconds: float
+    lacking: str = ""
+
+
 @dataclass(slots=True)
 class WaitingPod:
     """A pod held by permit plugins since a moment of simulated time: plugin -> seconds it is willing to wait."""
@@ -317,6 +333,10 @@ class Plugin(Declaration, Generic[F, P]):
     def permit(self, pod: PodInfo, node: str, state: F | None) -> Status | PermitWait | None:
         """Approve (None), deny, or hold the pod for a while."""
         raise NotImplementedError
+
+    def quorum_of(self, pod: PodInfo) -> Quorum | None:
+        """The group for whose pods Permit has this one wait; None if there is none."""
+        return None
 
     def pre_bind(self, pod: PodInfo, node: str, state: F | None) -> Status | None:
         """The last word before the pod is bound; a Status undoes everything."""

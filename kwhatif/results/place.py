@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, ResultStruct
-from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.group_outcome import GroupOutcome, SiblingWait
 from kwhatif.results.outcome import Concluded
 
 HOURS_A_MONTH = 730
@@ -158,7 +158,8 @@ class Score(ResultStruct, frozen=True, kw_only=True):
 class Placement(ResultStruct, frozen=True, kw_only=True):
     """What became of one pod.
 
-    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped`` where there is nothing to do,
+    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting`` if it had a node and waited for siblings that
+    did not come (``waits``), or for another permit, ``skipped`` where there is nothing to do,
     ``unclaimed`` if its schedulerName is that of no profile, ``preempted`` if the pod had to leave its node again, or
     ``autoscaled`` if it finds its ``node`` once autoscalers have added some; ``message`` is the event's text or the
     reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``. ``choice`` is what
@@ -185,6 +186,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
     origin: str = ""
     defaults: tuple[str, ...] = ()
     devices: tuple[ClaimDevices, ...] = ()
+    waits: SiblingWait | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def good(self) -> bool:
@@ -197,7 +199,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
             case "placed":
                 return ""
             case "waiting":
-                return "waits for a permit"
+                return self.waits.text if isinstance(self.waits, SiblingWait) else "waits for a permit"
             case "unschedulable" | "preempted" | "autoscaled":
                 return self.message
         return ": ".join(filter(None, (self.outcome, self.message)))

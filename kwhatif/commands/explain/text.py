@@ -169,8 +169,14 @@ def _describe_placement(report: PodReport) -> str:
         return f"is {placement.outcome}"
     if placement.outcome == "autoscaled":
         return f"finds no node that is there, but {placement.reason}"
-    near = nearest(report.nodes)
-    return f"finds no node; the nearest is {near.node}: {missing([near])}" if near else "finds no node"
+    near = nearest(report.nodes) if not any(node.feasible for node in report.nodes) else None
+    told = _describe_wait(placement) if placement.outcome == "waiting" else "finds no node"
+    return f"{told}; the nearest is {near.node}: {missing([near])}" if near else told
+
+
+def _describe_wait(placement: Placement) -> str:
+    """``gets bee-1, where it waits for 2 of 5 siblings, up to 60 s``."""
+    return f"gets {placement.node}, where it {placement.reason}" if placement.node else placement.reason
 
 
 def _summarize(report: PodReport) -> tuple[str, str]:
@@ -235,7 +241,9 @@ def _outcome(placement: Placement, nodes: int, minor: str) -> str:
         case _ if placement.victims:
             evicted = f"{format_count(len(placement.victims), 'pod')} on {placement.victims[0].node}"
             return f"fits nowhere as it is; it would evict {evicted} and go there"
-        case "waiting" | "preempted" | "skipped" | "autoscaled":
+        case "waiting":
+            return _describe_wait(placement)
+        case "preempted" | "skipped" | "autoscaled":
             return placement.reason
         case _:
             return "unschedulable"

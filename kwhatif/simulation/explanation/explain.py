@@ -116,7 +116,8 @@ def decide_pod(session: Session, asked: PodToSchedule) -> PodDecision:
     session, asked = session.before_binding(asked)
     info = session.info(asked)
     attempt = session.driver.decide(info)
-    placement = replace(placement_of(session, asked, [attempt]), devices=_devices(session, asked, attempt))
+    placement = _wait_of(session, asked, attempt) or placement_of(session, asked, [attempt])
+    placement = replace(placement, devices=_devices(session, asked, attempt))
     return PodDecision(session, asked, placement, info, attempt, attempt.row, runs_on, since)
 
 
@@ -168,6 +169,15 @@ def _fixes(decided: PodDecision, attempt: Attempt, tried_in: TrialCluster | None
     if later.attempt is None or later.attempt.is_placed:
         return (), 0
     return smallest_fixes(tried_in, decided.asked, later.attempt)
+
+
+def _wait_of(session: Session, asked: PodToSchedule, attempt: Attempt) -> Placement | None:
+    """What becomes of a pod that waits for siblings once it has its node: it is tried in a copy of the cluster."""
+    if not attempt.is_placed or not session.driver.scheduler_for(attempt.pod).framework.has_quorums:
+        return None
+    tried = session.sandbox()
+    again = tried.driver.attempt(tried.info(asked))
+    return placement_of(tried, asked, [again]) if again.waiting else None
 
 
 def _devices(session: Session, asked: PodToSchedule, attempt: Attempt) -> tuple[ClaimDevices, ...]:
