@@ -6,8 +6,9 @@ plugins that also read a node's own pods again for rows in the journal, and only
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,30 @@ AnyPlugin = Plugin[Any, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PluginScore:
-    """A plugin's scores over n nodes: int64[n] each; ``weighted`` is ``normalized`` times ``weight``."""
+    """A plugin's scores over n nodes: int64[n] each; ``weighted`` is ``normalized`` times ``weight``.
+
+    ``describe`` tells the arithmetic behind the score of a place, as long as the cluster is as it was.
+    """
 
     plugin: str
     weight: int
     raw: Int64Array
     normalized: Int64Array
+    describe: Callable[[int], str] | None = None
 
     @property
     def weighted_score(self) -> Int64Array:
         return self.normalized * self.weight
+
+    def at_places(self, places: Sequence[int]) -> PluginScore:
+        """The scores of some of the nodes."""
+        describe, rows = self.describe, list(places)
+        return replace(
+            self,
+            raw=self.raw[rows],
+            normalized=self.normalized[rows],
+            describe=None if describe is None else lambda place: describe(rows[place]),
+        )
 
 
 class Evaluation:
@@ -350,7 +365,8 @@ class Evaluation:
             return None
         raw = self._framework.run_score(plugin, pod, view, state)
         normalized = self._framework.run_normalize(plugin, pod, view, state, raw)
-        return PluginScore(plugin.name, weight, raw, normalized)
+        describe = partial(self._framework.describe_score, plugin, pod, view, state)
+        return PluginScore(plugin.name, weight, raw, normalized, describe)
 
     def scores(self, pod: PodInfo, rows: IntpArray, apart: NodeView | None = None) -> list[PluginScore]:
         """Every plugin's own scores among ``rows``, in the profile's order; plugins that skip or fail are left out.

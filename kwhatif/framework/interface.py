@@ -118,6 +118,22 @@ class Preempt(Protocol):
     ) -> PostFilterResult: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """A group (``namespace/name``) that ``needs`` so many pods with a node before any of them is bound.
+
+    ``assigned`` have one now, and ``most`` had one at the same time. A pod waits for the others for so many
+    ``seconds``. ``lacking`` is why a pod of the group found no node, the last one that did not.
+    """
+
+    group: str
+    needs: int
+    assigned: int
+    most: int
+    seconds: float
+    lacking: str = ""
+
+
 @dataclass(slots=True)
 class WaitingPod:
     """A pod held by permit plugins since a moment of simulated time: plugin -> seconds it is willing to wait."""
@@ -295,6 +311,10 @@ class Plugin(Declaration, Generic[F, P]):
         """int64[n]: a raw score per node of the view."""
         raise NotImplementedError
 
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: P) -> str:
+        """The arithmetic behind the raw score of one place of the view, for people; nothing where there is none."""
+        return ""
+
     def normalize(self, pod: PodInfo, nodes: NodeView, state: P, scores: Int64Array) -> Int64Array:
         """int64[n]: raw scores of the same nodes brought to 0..100."""
         raise NotImplementedError
@@ -310,6 +330,10 @@ class Plugin(Declaration, Generic[F, P]):
     def permit(self, pod: PodInfo, node: str, state: F | None) -> Status | PermitWait | None:
         """Approve (None), deny, or hold the pod for a while."""
         raise NotImplementedError
+
+    def quorum_of(self, pod: PodInfo) -> Quorum | None:
+        """The group for whose pods Permit has this one wait; None if there is none."""
+        return None
 
     def pre_bind(self, pod: PodInfo, node: str, state: F | None) -> Status | None:
         """The last step before the pod is bound; a Status undoes everything."""

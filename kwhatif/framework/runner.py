@@ -18,7 +18,7 @@ from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, Int64Array
 from kwhatif.errors import KwhatifError, PluginError
-from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Scope, overrides
+from kwhatif.framework.interface import HOOKS, MAX_SCORE, Plugin, PostFilterResult, Quorum, Scope, overrides
 from kwhatif.framework.placement import Placement, PodGroupAssignments
 from kwhatif.framework.resource_allocation import request_sums
 from kwhatif.framework.signature import Signer
@@ -196,6 +196,10 @@ class Framework:
     def run_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> Int64Array:
         return _one_each(plugin, "score", _call(plugin, "score", pod, pod, view, state), view)
 
+    def describe_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, place: int) -> str:
+        """The arithmetic behind a plugin's score of one place of the view."""
+        return str(_call(plugin, "describe_score", pod, pod, view, place, state))
+
     def run_normalize(
         self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object, raw: Int64Array
     ) -> Int64Array:
@@ -300,6 +304,16 @@ class Framework:
             elif answer is not None:
                 return _name_plugin(answer, plugin, "Permit")
         return waits or None
+
+    @property
+    def has_quorums(self) -> bool:
+        """Whether a Permit plugin has pods wait for their siblings."""
+        return any(overrides(type(plugin), "quorum_of") for plugin in self._at["permit"])
+
+    def quorum_of(self, pod: PodInfo) -> Quorum | None:
+        """The group for whose pods a Permit plugin has this one wait, the first plugin's."""
+        found = (_call(plugin, "quorum_of", pod, pod) for plugin in self._at["permit"])
+        return next((quorum for quorum in found if quorum is not None), None)
 
     def bind(self, pod: PodInfo, node: str, states: States, before: Binder | None = None) -> Status | None:
         """PreBind, Bind and PostBind. A pod that ``before`` binds is not offered to the Bind plugins."""

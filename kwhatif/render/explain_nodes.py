@@ -142,6 +142,7 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
         )
         if nodes[0].scores:
             yield score_table(nodes[0])
+            yield from arithmetic_blocks([nodes])
         return
     rows = [[node] for node in nodes] if everything else _of_same_score(nodes)
     shown = rows if everything else rows[:MOST_FEASIBLE]
@@ -170,15 +171,33 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
         lines.append(f"{sum(map(len, rows[len(shown) :]))} more feasible nodes are not shown (--all shows them).")
     if lines:
         yield Lines(tuple(lines))
+    yield from arithmetic_blocks(shown)
+
+
+def arithmetic_blocks(groups: Sequence[Sequence[NodeReport]]) -> Iterator[Block]:
+    """How scores come about, of nodes with the same ones together, where plugins tell it."""
+    rows = []
+    for nodes in groups:
+        for place, score in enumerate(nodes[0].scores):
+            details = [node.scores[place].detail for node in nodes]
+            texts = [text for text in details if text]
+            if len(nodes) > 1:
+                texts = [_anywhere(text, node.node) for text, node in zip(details, nodes, strict=True) if text]
+            if texts:
+                told = format_range(texts) or f"e.g. {nodes[0].node}: {score.detail or texts[0]}"
+                rows.append((format_names([node.node for node in nodes]), score.plugin, str(score.raw), told))
+    if rows:
+        yield Heading("HOW RAW SCORES COME ABOUT")
+        yield Table(("nodes", "plugin", "raw", "ARITHMETIC"), tuple(rows), nodes=(0,))
 
 
 def _of_same_score(nodes: Sequence[NodeReport]) -> list[list[NodeReport]]:
     """Nodes by rank, those with the same scores in one row, the chosen one before the others."""
     rows: list[list[NodeReport]] = []
     for _, tied in groupby(nodes, key=lambda node: node.rank):
-        by_scores: dict[tuple[Score, ...], list[NodeReport]] = {}
+        by_scores: dict[tuple[str, ...], list[NodeReport]] = {}
         for node in sorted(tied, key=lambda node: not node.chosen):
-            by_scores.setdefault(node.scores, []).append(node)
+            by_scores.setdefault(tuple(map(_cell, node.scores)), []).append(node)
         rows += by_scores.values()
     return rows
 

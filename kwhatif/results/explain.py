@@ -80,6 +80,7 @@ class Comparison(ResultStruct, frozen=True, kw_only=True):
 class PodReport(ResultStruct, frozen=True, kw_only=True):
     """Why a pod goes where it goes, or why it goes nowhere.
 
+    ``refusal`` is why no node was looked at, and ``refusal_detail`` the arithmetic behind it.
     ``state`` says in which state of the cluster, if not in that of the snapshot. ``alike`` are pods of the same
     workload that come to the same, on another node maybe; they are not explained by themselves. A pod that has a node
     already ``runs_on`` it ``since`` a moment (empty if the snapshot does not say); the placement is where it would go
@@ -89,6 +90,7 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
     pod: str
     placement: Placement
     refusal: str = ""
+    refusal_detail: str | msgspec.UnsetType = msgspec.UNSET
     nodes: tuple[NodeReport, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     fixes: tuple[Fix, ...] = ()

@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, ResultStruct
-from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.group_outcome import GroupOutcome, SiblingWait
 from kwhatif.results.outcome import Concluded
 
 HOURS_A_MONTH = 730
@@ -139,19 +139,24 @@ class ClaimDevices(ResultStruct, frozen=True, kw_only=True):
 
 
 class Score(ResultStruct, frozen=True, kw_only=True):
-    """One plugin's score of one node: raw, brought to 0..100, and times its weight."""
+    """One plugin's score of one node: raw, brought to 0..100, and times its weight.
+
+    ``detail`` is the arithmetic behind the raw one, where a plugin tells it and a pod is explained.
+    """
 
     plugin: str
     weight: int
     raw: int
     normalized: int
     weighted: int
+    detail: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Placement(ResultStruct, frozen=True, kw_only=True):
     """What became of one pod.
 
-    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting``, ``skipped`` where there is nothing to do,
+    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting`` if it had a node and waited for siblings that
+    did not come (``waits``), or for another permit, ``skipped`` where there is nothing to do,
     ``unclaimed`` if its schedulerName is that of no profile, ``preempted`` if the pod had to leave its node again, or
     ``autoscaled`` if it finds its ``node`` once autoscalers have added some; ``message`` is the event's text or the
     reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``. ``choice`` is what
@@ -178,6 +183,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
     origin: str = ""
     defaults: tuple[str, ...] = ()
     devices: tuple[ClaimDevices, ...] = ()
+    waits: SiblingWait | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def good(self) -> bool:
@@ -190,7 +196,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
             case "placed":
                 return ""
             case "waiting":
-                return "waits for a permit"
+                return self.waits.text if isinstance(self.waits, SiblingWait) else "waits for a permit"
             case "unschedulable" | "preempted" | "autoscaled":
                 return self.message
         return ": ".join(filter(None, (self.outcome, self.message)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -92,14 +93,20 @@ def scores_at(attempt: Attempt) -> tuple[Score, ...]:
     return tuple(_score(scores, place) for scores in attempt.scores)
 
 
-def _score(scores: PluginScore, place: int) -> Score:
+def _score(scores: PluginScore, place: int, detail: str = "") -> Score:
     return Score(
         plugin=scores.plugin,
         weight=scores.weight,
         raw=int(scores.raw[place]),
         normalized=int(scores.normalized[place]),
         weighted=int(scores.weighted_score[place]),
+        detail=detail or msgspec.UNSET,
     )
+
+
+def _explained_score(scores: PluginScore, place: int) -> Score:
+    """The score with its arithmetic, of a cluster that is as it was when the score was worked out."""
+    return _score(scores, place, "" if scores.describe is None else scores.describe(place))
 
 
 def node_reports(
@@ -147,7 +154,7 @@ def _rank_nodes(
         NodeReport(
             node=cluster.columns.names[rows[place]],
             feasible=True,
-            scores=tuple(_score(scores, place) for scores in table),
+            scores=tuple(_explained_score(scores, place) for scores in table),
             total=int(totals[place]),
             rank=int(np.count_nonzero(totals > totals[place])) + 1,
             chosen=int(rows[place]) == chosen,

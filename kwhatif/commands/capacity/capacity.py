@@ -264,6 +264,9 @@ class _Filling:
         """The pods of a unit, which are made once."""
         if number not in self._made:
             self._made[number] = [copier(self._session, number) for copier in self._copiers]
+            for info in self._made[number]:
+                # From now on others of its group may count on it.
+                self._session.cluster.pending.add(info.pod)
         return self._made[number]
 
     def _unit(self, number: int) -> bool:
@@ -273,7 +276,8 @@ class _Filling:
                 self._count_requests(info)
         placed, without = self._attempt_unit(number)
         if without:
-            self.refused = without[0]
+            # What a pod lacks is told rather than that others wait for it.
+            self.refused = min(without, key=lambda attempt: attempt.waiting or attempt.lost)
             # Half a release is none.
             self._take_back(placed)
             return False
@@ -287,6 +291,7 @@ class _Filling:
         left = list(self._pods(number))
         while left:
             tried = [self._session.driver.attempt(info) for info in left]
+            self._session.driver.settle()
             found = [attempt for attempt in tried if attempt.is_placed and not attempt.waiting]
             placed += found
             without = [attempt for attempt in tried if not attempt.is_placed or attempt.waiting]
@@ -297,6 +302,7 @@ class _Filling:
         return placed, []
 
     def _take_back(self, placed: Sequence[Attempt]) -> None:
+        self._session.driver.wait()
         for each in placed:
             self._session.driver.scheduler_for(each.pod).binding.take_back(each)
 
@@ -384,7 +390,7 @@ class _Filling:
 def _said_of(attempt: Attempt) -> str:
     if attempt.gated is not None:
         return attempt.gated.message
-    return "permit plugins hold it" if attempt.waiting else attempt.message
+    return attempt.message or "permit plugins hold it"
 
 
 def _reasons(diagnosis: Diagnosis | None, row: int) -> tuple[str, ...]:

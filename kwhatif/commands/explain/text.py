@@ -9,6 +9,7 @@ from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, build_table, format_part
 from kwhatif.render.explain_nodes import (
+    arithmetic_blocks,
     describe_victims_of_fix,
     feasible_blocks,
     missing,
@@ -168,8 +169,14 @@ def _describe_placement(report: PodReport) -> str:
         return f"is {placement.outcome}"
     if placement.outcome == "autoscaled":
         return f"finds no node that is there, but {placement.reason}"
-    near = nearest(report.nodes)
-    return f"finds no node; the nearest is {near.node}: {missing([near])}" if near else "finds no node"
+    near = nearest(report.nodes) if not any(node.feasible for node in report.nodes) else None
+    told = _describe_wait(placement) if placement.outcome == "waiting" else "finds no node"
+    return f"{told}; the nearest is {near.node}: {missing([near])}" if near else told
+
+
+def _describe_wait(placement: Placement) -> str:
+    """``gets bee-1, where it waits for 2 of 5 siblings, up to 60 s``."""
+    return f"gets {placement.node}, where it {placement.reason}" if placement.node else placement.reason
 
 
 def _summarize(report: PodReport) -> tuple[str, str]:
@@ -234,7 +241,9 @@ def _outcome(placement: Placement, nodes: int, minor: str) -> str:
         case _ if placement.victims:
             evicted = f"{format_count(len(placement.victims), 'pod')} on {placement.victims[0].node}"
             return f"fits nowhere as it is; it would evict {evicted} and go there"
-        case "waiting" | "preempted" | "skipped" | "autoscaled":
+        case "waiting":
+            return _describe_wait(placement)
+        case "preempted" | "skipped" | "autoscaled":
             return placement.reason
         case _:
             return "unschedulable"
@@ -261,7 +270,8 @@ def _alike_blocks(report: PodReport) -> Iterator[Block]:
 def _nodes(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
     if report.refusal:
         if report.placement.outcome != "gated":
-            yield Lines((f"No node was looked at: {report.refusal}",))
+            detail = (f"{report.refusal_detail}.",) if report.refusal_detail else ()
+            yield Lines((f"No node was looked at: {report.refusal}", *detail))
         return
     total = nodes if len(report.nodes) == nodes else None
     yield from feasible_blocks([node for node in report.nodes if node.feasible], total, everything=everything)
@@ -276,6 +286,7 @@ def _side_by_side(comparison: Comparison) -> Iterator[Block]:
     yield Heading(f"{left.node} VERSUS {right.node}: {comparison.verdict}")
     if left.feasible and right.feasible:
         yield _differences(left, right)
+        yield from arithmetic_blocks([[left], [right]])
         return
     for node in (left, right):
         if node.feasible:

@@ -15,6 +15,7 @@ from kwhatif.framework.interface import Dependency, Plugin, PostFilterResult
 from kwhatif.framework.status import SKIP, Code, Diagnosis, Skip, Status
 from kwhatif.framework.victim_rules import Account
 from kwhatif.plugins.shared.elastic_quotas import Amounts, Quota, Quotas, add, beyond, quotas_of
+from kwhatif.results.amounts import format_amount
 
 _UNREAD = "not eligible due to failed to read from cycleState"
 _EXCEEDED = "global quota max exceeded"
@@ -87,11 +88,11 @@ class CapacityScheduling(Plugin[Claims, None]):
         if too_much := quota.beyond_max(claims.in_quota):
             return Status.unschedulable(
                 f"Pod {pod.key} is rejected in PreFilter because ElasticQuota {quota.namespace} is more than Max"
-            ).with_detail(_sums(too_much, claims.in_quota, quota.used, quota.max, "max"))
+            ).with_detail(_describe_max(too_much, claims.in_quota, quota))
         if too_much := quotas.beyond_all(claims.overall):
             return Status.unschedulable(
                 f"Pod {pod.key} is rejected in PreFilter because total ElasticQuota used is more than min"
-            ).with_detail(_describe_borrowers(too_much, quotas))
+            ).with_detail(_describe_borrowers(too_much, claims.overall, quotas))
         return claims
 
     def _claims(self, pod: PodInfo, cluster: Cluster, quotas: Quotas) -> Claims:
@@ -174,26 +175,24 @@ class CapacityScheduling(Plugin[Claims, None]):
         return _QuotaAccount(quotas, self._claims(pod, self.handle.cluster, quotas), quota)
 
 
-def _sums(names: Sequence[str], asked: Amounts, used: Amounts, limit: Amounts, word: str) -> str:
-    """``cpu: asks 1500m, used 3000m of max 4000m``."""
-    unit = {"cpu": "m"}
-    return "; ".join(
-        f"{name}: asks {asked.get(name, 0)}{unit.get(name, '')}, used {used.get(name, 0)}{unit.get(name, '')} of "
-        f"{word} {limit.get(name, 0)}{unit.get(name, '')}"
-        for name in names
-    )
-
-
-def _describe_borrowers(names: Sequence[str], quotas: Quotas) -> str:
-    """Who uses more than its min of what is short."""
-    unit = {"cpu": "m"}
-    parts = []
+def _describe_max(names: Sequence[str], asked: Amounts, quota: Quota) -> str:
+    """``cpu: asks 1500m, used 3 of max 4 (min 2)``."""
+    told = []
     for name in names:
-        by_quota = [
-            f"{quota.namespace} {quota.used.get(name, 0)}{unit.get(name, '')} of min "
-            f"{quota.min.get(name, 0)}{unit.get(name, '')}"
-            + (" (borrows)" if quota.used.get(name, 0) > quota.min.get(name, 0) else "")
-            for quota in quotas
-        ]
-        parts.append(f"{name}: {', '.join(by_quota)}")
-    return "; ".join(parts)
+        amounts = (each.get(name, 0) for each in (asked, quota.used, quota.max, quota.min))
+        asks, used, most, least = (format_amount(name, amount) for amount in amounts)
+        told.append(f"{name}: asks {asks}, used {used} of max {most} (min {least})")
+    return "; ".join(told)
+
+
+def _describe_borrowers(names: Sequence[str], asked: Amounts, quotas: Quotas) -> str:
+    """Who uses more than its min of what is short."""
+    told = []
+    for name in names:
+        parts = []
+        for quota in quotas:
+            used, least = quota.used.get(name, 0), quota.min.get(name, 0)
+            borrowed = f" (borrows {format_amount(name, used - least)})" if used > least else ""
+            parts.append(f"{quota.namespace} {format_amount(name, used)} of min {format_amount(name, least)}{borrowed}")
+        told.append(f"{name}: asks {format_amount(name, asked.get(name, 0))}, used {', '.join(parts)}")
+    return "; ".join(told)

@@ -15,7 +15,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, start_time
 from kwhatif.framework.declaration import Args
-from kwhatif.framework.interface import Dependency, Handle, Plugin, PostFilterResult
+from kwhatif.framework.interface import Dependency, Handle, Plugin, PostFilterResult, Quorum
 from kwhatif.framework.status import SKIP, Diagnosis, PermitWait, Skip, Status
 from kwhatif.golang.field_validation import Path
 from kwhatif.plugins.shared.followed_pods import followed_by_label, label_key_of
@@ -102,6 +102,8 @@ class Coscheduling(Plugin[None, None]):
         self._failed: dict[str, int] = {}
         self._backed_off: dict[str, float] = {}
         self._roomy: dict[str, float] = {}
+        self._most_assigned: dict[str, int] = {}
+        self._lacking: dict[str, str] = {}
 
     # --- the queue
 
@@ -155,6 +157,7 @@ class Coscheduling(Plugin[None, None]):
         name, group = _group_of(pod, cluster)
         if group is None:
             return PostFilterResult(Status.unschedulable("can not find pod group"))
+        self._lacking[name] = diagnosis.message()
         least, assigned = group.spec.min_member, len(_assigned_pods_of(cluster, name))
         if assigned >= least or (least - assigned) / least <= self._tolerated:
             return PostFilterResult(Status.unschedulable())
@@ -177,6 +180,7 @@ class Coscheduling(Plugin[None, None]):
         if group is None:
             return Status.unschedulable("PodGroup not found")
         assigned = _assigned_pods_of(cluster, name)
+        self._most_assigned[name] = max(self._most_assigned.get(name, 0), len(assigned))
         if len(assigned) >= group.spec.min_member:
             self._failed.pop(name, None)
             for waiting in self.handle.waiting.values():
@@ -185,10 +189,22 @@ class Coscheduling(Plugin[None, None]):
             return None
         if len(assigned) == 1:
             self.handle.activate([uid for uid in _siblings(cluster, name) if uid != pod.uid])
+        return PermitWait(self._patience_with(group))
+
+    def _patience_with(self, group: CoschedulingPodGroup) -> float:
+        """For how many seconds a pod of the group waits."""
         seconds = group.spec.schedule_timeout_seconds
-        if seconds is None:
-            return PermitWait(self._wait or _USUAL_WAIT)
-        return PermitWait(float(seconds) or self._wait)
+        return self._wait or _USUAL_WAIT if seconds is None else float(seconds) or self._wait
+
+    def quorum_of(self, pod: PodInfo) -> Quorum | None:
+        cluster = self.handle.cluster
+        name, group = ("", None) if cluster is None else _group_of(pod, cluster)
+        if cluster is None or group is None:
+            return None
+        assigned = len(_assigned_pods_of(cluster, name))
+        most = max(assigned, self._most_assigned.get(name, 0))
+        lacking = self._lacking.get(name, "")
+        return Quorum(name, group.spec.min_member, assigned, most, self._patience_with(group), lacking)
 
     def unreserve(self, pod: PodInfo, node: str, state: None) -> None:
         assert self.handle.cluster is not None

@@ -22,12 +22,14 @@ from kwhatif.golang.field_validation import Path
 from kwhatif.plugins.shared.watched_load import (
     CPU,
     MEMORY,
+    NO_FIGURES,
     READS_LOAD,
     Amount,
     ResourceStats,
     TrimaranArgs,
     asked_by,
     completed_source,
+    format_stats,
     go_round_one,
     metrics_of,
     source_problems,
@@ -71,6 +73,16 @@ class LoadVariationRiskBalancing(Plugin[None, None]):
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         of = nodes.cluster.columns.nodes
         return np.array([self._score(of[row], metrics_of(served, of[row].name), asked) for row in rows], np.int64)
+
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
+        node, asked = nodes.columns.nodes[nodes.row(place)], asked_by(pod.shape.spec)
+        metrics = metrics_of(watcher_metrics_of(nodes.cluster), node.name) or []
+        told = [
+            f"{format_stats(name, stats)}: {self._calm(stats):.1f}"
+            for name in (CPU, MEMORY)
+            if (stats := stats_of(metrics, node, asked, name)) is not None
+        ]
+        return ("the lower of " * (len(told) == 2) + "; ".join(told)) or NO_FIGURES
 
     def _score(self, node: Node, metrics: list[Metric] | None, asked: Amount) -> int:
         known = [stats for name in (CPU, MEMORY) if (stats := stats_of(metrics or [], node, asked, name)) is not None]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -24,6 +25,7 @@ from kwhatif.plugins.shared.beta_distribution import BetaDistribution
 from kwhatif.plugins.shared.watched_load import (
     CPU,
     MEMORY,
+    NO_FIGURES,
     READS_LOAD,
     Amount,
     TrimaranArgs,
@@ -36,6 +38,7 @@ from kwhatif.plugins.shared.watched_load import (
     stats_of,
     watcher_metrics_of,
 )
+from kwhatif.results.amounts import format_amount
 from kwhatif.versions import Features
 
 _DEFAULT_WEIGHT = 0.5
@@ -45,6 +48,28 @@ _MOST_VARIANCE = 0.99
 class LowRiskOverCommitmentArgs(TrimaranArgs):
     smoothing_window_size: int | None = None
     risk_limit_weights: Annotated[Any, msgspec.Meta(extra={"keys": "resource"})] = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Risk:
+    """Of one resource of a node, each risk from 0 to 1: limits of so much, of what it ``has``; load above requests."""
+
+    limit: int
+    has: int
+    of_limits: float
+    of_load: float
+    weight: float
+
+    @property
+    def total(self) -> float:
+        return min(max(self.weight * self.of_limits + (1 - self.weight) * self.of_load, 0.0), 1.0)
+
+    def text(self, resource: str) -> str:
+        limit, has = format_amount(resource, self.limit), format_amount(resource, self.has)
+        return (
+            f"{self.total:.2f}: {self.weight:g} * {self.of_limits:.2f} (limits {limit} of {has}) + "
+            f"{1 - self.weight:g} * {self.of_load:.2f} (load above requests)"
+        )
 
 
 class LowRiskOverCommitment(Plugin[None, None]):
@@ -94,8 +119,21 @@ class LowRiskOverCommitment(Plugin[None, None]):
                 continue
             others = self._sums([info.shape for info in cluster.pods_on[row]])
             risks = [self._risk(name, metrics, node, others, (requests, limits)) for name in (CPU, MEMORY)]
-            found.append(go_round_one((1 - max(risks)) * MAX_SCORE))
+            found.append(go_round_one((1 - max(risk.total for risk in risks)) * MAX_SCORE))
         return np.array(found, np.int64)
+
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
+        own, cluster, row = _requests_and_limits(pod.shape), nodes.cluster, nodes.row(place)
+        if own == (Amount(), Amount()):
+            return "the pod asks for nothing and has no limits"
+        node = cluster.columns.nodes[row]
+        metrics = metrics_of(watcher_metrics_of(cluster), node.name)
+        if metrics is None:
+            return NO_FIGURES
+        others = self._sums([info.shape for info in cluster.pods_on[row]])
+        risks = {name: self._risk(name, metrics, node, others, own) for name in (CPU, MEMORY)}
+        told = [f"{name.lower()} {risk.text(name.lower())}" for name, risk in risks.items()]
+        return f"the higher risk of {'; '.join(told)}"
 
     def _sums(self, shapes: list[PodShape]) -> tuple[Amount, Amount]:
         """Requests and limits of a node's pods."""
@@ -109,8 +147,8 @@ class LowRiskOverCommitment(Plugin[None, None]):
 
     def _risk(
         self, name: str, metrics: list[Metric], node: Node, others: tuple[Amount, Amount], own: tuple[Amount, Amount]
-    ) -> float:
-        """From 0 to 1: of limits above capacity, and of load above what the other pods ask for."""
+    ) -> _Risk:
+        """That of limits above capacity, and of load above what the other pods ask for."""
         attribute = "cpu" if name == CPU else "memory"
         has = getattr(amount_of(node.status.allocatable or {}), attribute)
         asked_without, limit_without = (getattr(amount, attribute) for amount in others)
@@ -135,7 +173,7 @@ class LowRiskOverCommitment(Plugin[None, None]):
                     probability = min(max(probability / of_limit, 0.0), 1.0)
             of_load = 1 - probability
         weight = float(self.handle.args.risk_limit_weights.get(attribute, _DEFAULT_WEIGHT))
-        return min(max(weight * of_limits + (1 - weight) * of_load, 0.0), 1.0)
+        return _Risk(limit, has, of_limits, of_load, weight)
 
 
 def _requests_and_limits(shape: PodShape) -> tuple[Amount, Amount]:

@@ -176,11 +176,12 @@ class NetworkOverhead(Plugin[Overhead, None]):
         for (other, selector, limit), number in sorted(state.told.items()):
             node = cluster.columns.names[other]
             if other == row:
-                parts.append(f"{selector} on {node}: same node")
+                parts.append(f"{selector} on {node}: same node, costs 0")
                 continue
-            _, broken, price = _between(here, places[codes[other]], costs, limit)
+            kept, broken, price = _between(here, places[codes[other]], costs, limit)
             pods = "" if number == 1 else f" ({number} pods)"
-            parts.append(f"{selector} on {node}{pods}: costs {price} of at most {limit}{', too much' * broken}")
+            of = f"of at most {limit}{', too much' * broken}" if kept or broken else "as its cost is not given"
+            parts.append(f"{selector} on {node}{pods}: costs {price} {of}")
         return "; ".join(parts)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Overhead | None) -> Int64Array:
@@ -188,6 +189,9 @@ class NetworkOverhead(Plugin[Overhead, None]):
             return np.zeros(nodes.size, np.int64)
         costs: Int64Array = nodes.take_rows(state.cost)
         return costs
+
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: Overhead | None) -> str:
+        return "no pod runs that it depends on" if state is None else self._detail(nodes, place, state)
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: Overhead | None, scores: Int64Array) -> Int64Array:
         return invert_costs(scores)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.api.core import Container, PodSpec, ResourceList
+from kwhatif.api.core import Container, PodSpec
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
@@ -25,7 +25,7 @@ from kwhatif.framework.interface import MAX_SCORE, Dependency, Handle, Plugin, S
 from kwhatif.framework.status import Rejection
 from kwhatif.golang.config_struct import ConfigStruct
 from kwhatif.golang.field_validation import Path
-from kwhatif.plugins.shared.cell_scores import STRATEGIES, best_cells, fewest_cells
+from kwhatif.plugins.shared.cell_scores import STRATEGIES, fewest_cells, lowest_score, score_cells
 from kwhatif.plugins.shared.cell_search import CellSearch, amounts_of, is_native, lacking
 from kwhatif.plugins.shared.cells_left import cells_left_of
 from kwhatif.plugins.shared.foreign_pods import foreign_pods_of
@@ -189,17 +189,35 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         return scores
 
     def _scores(self, spec: PodSpec, cells: Cells, rows: IntpArray, left: Int64Array, *, as_whole: bool) -> Int64Array:
-        lists: list[ResourceList] = [effective_requests(spec)]
-        if not as_whole:
-            lists = [requests_of(each) for each in containers_of(spec)]
-        wanted = [amounts_of(each) for each in lists]
+        wanted = [requests for _, requests in _scored_requests(spec, as_whole=as_whole)]
         if self._strategy == _FEWEST:
             return _score_fewest(cells, rows, left, wanted)
         present = cells.number[rows] <= cells.highest
-        of_each = [best_cells(self._strategy, each, cells.names, left, present, self._weights) for each in wanted]
+        of_each = [lowest_score(self._score_cells(each, cells, left), present) for each in wanted]
         if as_whole:
             return of_each[0]
         return np.floor(sum(each.astype(np.float64) for each in of_each) / max(len(of_each), 1)).astype(np.int64)
+
+    def _score_cells(self, requests: Mapping[str, int], cells: Cells, left: Int64Array) -> Int64Array:
+        return score_cells(self._strategy, requests, cells.names, left, self._weights)
+
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
+        spec, cells, row = pod.shape.spec, cells_of(nodes.cluster), nodes.row(place)
+        if qos_class_of(spec) is not QosClass.GUARANTEED:
+            return "the pod is not Guaranteed"
+        if not cells.known[row]:
+            return "no NodeResourceTopology"
+        if self._strategy == _FEWEST:
+            return f"by the number of cells that it takes, of {len(cells.lists[row])}"
+        if not cells.single[row]:
+            return "its policy is not single-numa-node"
+        left = self._available(nodes.cluster, cells, np.array([row], np.intp))
+        told = []
+        for what, requests in _scored_requests(spec, as_whole=bool(cells.by_pod[row])):
+            scores = self._score_cells(requests, cells, left)[0].tolist()
+            of = ", ".join(f"node-{cell.number} {scores[k]}" for k, cell in enumerate(cells.lists[row]))
+            told.append(f"{what}: {of}")
+        return f"{self._strategy}, the lowest above 0 {'; '.join(told)}"
 
     # --- what is left
 
@@ -262,6 +280,13 @@ def _steps(spec: PodSpec, *, as_whole: bool) -> Iterator[tuple[str, dict[str, in
         yield f"{_kind_of(container)} container", amounts_of(requests_of(container)), False
     for container in spec.containers or ():
         yield "container", amounts_of(requests_of(container)), True
+
+
+def _scored_requests(spec: PodSpec, *, as_whole: bool) -> list[tuple[str, dict[str, int]]]:
+    """What is scored, with its requests: the pod, or each of its containers, of which the mean counts."""
+    if as_whole:
+        return [("of the pod", amounts_of(effective_requests(spec)))]
+    return [(f"of {each.name}", amounts_of(requests_of(each))) for each in containers_of(spec)]
 
 
 def _at(places: IntpArray, told: Callable[[int], str]) -> Callable[[int], str]:

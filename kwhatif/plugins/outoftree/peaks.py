@@ -20,7 +20,17 @@ from kwhatif.framework.arithmetic import invert_costs
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.golang.field_validation import Path
-from kwhatif.plugins.shared.watched_load import AVERAGE, CPU, LATEST, READS_LOAD, metrics_of, watcher_metrics_of
+from kwhatif.plugins.shared.watched_load import (
+    AVERAGE,
+    CPU,
+    LATEST,
+    NO_FIGURES,
+    READS_LOAD,
+    format_share,
+    metrics_of,
+    watcher_metrics_of,
+)
+from kwhatif.results.amounts import format_amount
 from kwhatif.versions import Features
 
 _SCALE = 10.0**15
@@ -65,21 +75,49 @@ class Peaks(Plugin[None, None]):
         found = [self._rise(of[row], metrics_of(served, of[row].name) or [], asked) for row in rows]
         return np.array(found, np.int64)
 
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
+        node, asked = nodes.columns.nodes[nodes.row(place)], _request_of(pod)
+        metrics = metrics_of(watcher_metrics_of(nodes.cluster), node.name) or []
+        use = _use_of(metrics)
+        if use is None:
+            return f"{NO_FIGURES}, which costs nothing"
+        predicted = _predict_utilisation(node, use, asked)
+        cpu = f"cpu {format_share(use)} in use, {format_amount('cpu', asked)} by this pod"
+        if predicted > 100:
+            return f"{cpu}: {format_share(predicted)} predicted, more than there is, which costs nothing"
+        k1, k2 = self._model_of(node)
+        rise = self._rise(node, metrics, asked) / _SCALE
+        return f"{cpu}: {format_share(predicted)} predicted; power rises by {rise:.4g} (k1 {k1:g}, k2 {k2:g})"
+
     def _rise(self, node: Node, metrics: list[Any], asked: int) -> int:
-        use = next((m.value for m in metrics if m.type == CPU and m.operator in (AVERAGE, LATEST)), None)
+        use = _use_of(metrics)
         if use is None:
             return 0
-        capacity = (node.status.capacity or {}).get("cpu")
-        has = float(capacity.milli_value()) if capacity is not None else 0.0
-        predicted = 100 * (use / 100 * has + float(asked)) / has if has else 0.0
+        predicted = _predict_utilisation(node, use, asked)
         if predicted > 100:
             return 0
-        model = (self.handle.args.node_power_model or {}).get(node.name) or {}
-        k1, k2 = float(model.get("k1", 0)), float(model.get("k2", 0))
+        k1, k2 = self._model_of(node)
         return _cut(k1 * (math.exp(k2 * predicted) - math.exp(k2 * use)) * _SCALE)
+
+    def _model_of(self, node: Node) -> tuple[float, float]:
+        """``k1`` and ``k2``: power is ``k0 + k1 * exp(k2 * use)``."""
+        model = (self.handle.args.node_power_model or {}).get(node.name) or {}
+        return float(model.get("k1", 0)), float(model.get("k2", 0))
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
         return invert_costs(scores)
+
+
+def _use_of(metrics: list[Any]) -> float | None:
+    """Cpu in use in percent, if it is known."""
+    return next((float(m.value) for m in metrics if m.type == CPU and m.operator in (AVERAGE, LATEST)), None)
+
+
+def _predict_utilisation(node: Node, use: float, asked: int) -> float:
+    """Percent of its cpu that a node uses with a pod that asks for so many millicores."""
+    capacity = (node.status.capacity or {}).get("cpu")
+    has = float(capacity.milli_value()) if capacity is not None else 0.0
+    return 100 * (use / 100 * has + float(asked)) / has if has else 0.0
 
 
 def _request_of(pod: PodInfo) -> int:

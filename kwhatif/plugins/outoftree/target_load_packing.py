@@ -6,6 +6,7 @@ Upstream: pkg/trimaran/targetloadpacking/targetloadpacking.go of scheduler-plugi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -30,14 +31,17 @@ from kwhatif.plugins.shared.watched_load import (
     AVERAGE,
     CPU,
     LATEST,
+    NO_FIGURES,
     READS_LOAD,
     TrimaranArgs,
     completed_source,
+    format_share,
     go_round_one,
     metrics_of,
     source_problems,
     watcher_metrics_of,
 )
+from kwhatif.results.amounts import format_amount
 from kwhatif.versions import Features
 
 _REPORTED_AFTER = 60
@@ -48,6 +52,20 @@ class TargetLoadPackingArgs(TrimaranArgs):
     default_requests: Annotated[Any, msgspec.Meta(extra={"go": "v1.ResourceList", "keys": "resource"})] = None
     default_requests_multiplier: str | None = None
     target_utilization: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """Cpu of a node: ``used`` in percent, its ``capacity`` and what pods use that are ``unreported`` in millicores."""
+
+    used: float
+    capacity: float
+    unreported: int
+
+    def share_with(self, asked: int) -> float:
+        """In percent of the capacity, with a pod that uses so many millicores."""
+        has = self.capacity
+        return 100 * (self.used / 100 * has + float(asked) + float(self.unreported)) / has if has else 0.0
 
 
 class TargetLoadPacking(Plugin[None, None]):
@@ -93,16 +111,34 @@ class TargetLoadPacking(Plugin[None, None]):
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         return np.array([self._score(cluster, row, served, asked) for row in rows], np.int64)
 
-    def _score(self, cluster: Cluster, row: int, served: WatcherMetrics | None, asked: int) -> int:
+    def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
+        cluster, row = nodes.cluster, nodes.row(place)
+        asked = self._predict_utilisation(pod.shape.spec)
+        load = self._load(cluster, row, watcher_metrics_of(cluster))
+        if load is None:
+            return NO_FIGURES
+        others = f", {format_amount('cpu', load.unreported)} by pods not in it yet" if load.unreported else ""
+        return (
+            f"cpu {format_share(load.used)} of {format_amount('cpu', int(load.capacity))} in use{others}, "
+            f"{format_amount('cpu', asked)} by this pod: {format_share(load.share_with(asked))} predicted, "
+            f"target {format_share(self._target)}"
+        )
+
+    def _load(self, cluster: Cluster, row: int, served: WatcherMetrics | None) -> _Load | None:
+        """What a node uses; None where there are no figures of it."""
         metrics = metrics_of(served, cluster.columns.names[row])
         last = [m.value for m in metrics or () if m.type == CPU and m.operator in (AVERAGE, LATEST)]
         if served is None or not last:
-            return 0
+            return None
         capacity = (cluster.columns.nodes[row].status.capacity or {}).get("cpu")
-        has = float(capacity.milli_value()) if capacity is not None else 0.0
         unreported = sum(self._predict_utilisation(spec) for spec in _list_unreported(cluster, row, served.window.end))
-        share = 100 * (last[-1] / 100 * has + float(asked) + float(unreported)) / has if has else 0.0
-        target = self._target
+        return _Load(last[-1], float(capacity.milli_value()) if capacity is not None else 0.0, unreported)
+
+    def _score(self, cluster: Cluster, row: int, served: WatcherMetrics | None, asked: int) -> int:
+        load = self._load(cluster, row, served)
+        if load is None:
+            return 0
+        share, target = load.share_with(asked), self._target
         if share > target:
             return 0 if share > 100 else go_round_one(target * (100 - share) / (100 - target))
         return go_round_one((100 - target) * share / target + target)

@@ -18,33 +18,31 @@ from kwhatif.plugins.shared.numa_cells import NO_COST, Cell
 STRATEGIES = ("MostAllocated", "BalancedAllocation", "LeastAllocated")
 
 
-def best_cells(
-    strategy: str,
-    requests: Mapping[str, int],
-    names: Mapping[str, int],
-    left: Int64Array,
-    present: BoolArray,
-    weights: Mapping[str, int],
-) -> Int64Array:
-    """int64[n]: the lowest score of a cell that is not 0, of int64[n, Z, R] amounts and bool[n, Z] cells there are."""
-    if not requests:
-        return np.zeros(len(left), np.int64)
-    columns = [left[:, :, names[name]] if name in names else np.zeros(left.shape[:2], np.int64) for name in requests]
-    amounts = list(requests.values())
-    if strategy == "BalancedAllocation":
-        scores = _score_balanced(amounts, columns)
-    else:
-        total = np.zeros(left.shape[:2], np.int64)
-        weight_sum = 0
-        for name, amount, has in zip(requests, amounts, columns, strict=True):
-            weight = weights.get(name, 1)
-            weight = weight if weight >= 1 else 1
-            total += weight * _score_allocated(amount, has, least=strategy == "LeastAllocated")
-            weight_sum += weight
-        scores = total // weight_sum
+def lowest_score(scores: Int64Array, present: BoolArray) -> Int64Array:
+    """int64[n]: the lowest score of a cell that is not 0, of int64[n, Z] scores and bool[n, Z] cells there are."""
     worth = np.where(present & (scores != 0), scores, np.iinfo(np.int64).max)
     lowest: Int64Array = worth.min(axis=1, initial=np.iinfo(np.int64).max)
     return np.where(lowest == np.iinfo(np.int64).max, 0, lowest)
+
+
+def score_cells(
+    strategy: str, requests: Mapping[str, int], names: Mapping[str, int], left: Int64Array, weights: Mapping[str, int]
+) -> Int64Array:
+    """int64[n, Z]: the score of each cell, of int64[n, Z, R] amounts."""
+    if not requests:
+        return np.zeros(left.shape[:2], np.int64)
+    columns = [left[:, :, names[name]] if name in names else np.zeros(left.shape[:2], np.int64) for name in requests]
+    amounts = list(requests.values())
+    if strategy == "BalancedAllocation":
+        return _score_balanced(amounts, columns)
+    total = np.zeros(left.shape[:2], np.int64)
+    weight_sum = 0
+    for name, amount, has in zip(requests, amounts, columns, strict=True):
+        weight = weights.get(name, 1)
+        weight = weight if weight >= 1 else 1
+        total += weight * _score_allocated(amount, has, least=strategy == "LeastAllocated")
+        weight_sum += weight
+    return total // weight_sum
 
 
 def _units(thousandths: Int64Array) -> Int64Array:

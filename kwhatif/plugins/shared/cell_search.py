@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kwhatif.api.core import ResourceList
-from kwhatif.api.quantity import Quantity
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.plugins.shared.numa_cells import Cells
 from kwhatif.plugins.shared.pod_qos import QosClass
+from kwhatif.results.amounts import format_amount
 
 
 def amounts_of(resources: ResourceList) -> dict[str, int]:
@@ -111,7 +111,8 @@ def lacking(
                 there = 0 if column is None else int(left[place, k, column])
                 unlisted = column is None or not cells.listed[rows[place], k, column]
                 if there < amount and not (unlisted and is_of_host(name)):
-                    short.append(f"{name}: asks {_amount(amount)}, available {_amount(there)}")
+                    asks, available = (_format_thousandths(name, each) for each in (amount, there))
+                    short.append(f"{name}: asks {asks}, available {available}")
             if short:
                 parts.append(f"node-{cell.number} {', '.join(short)}")
         return "; ".join(parts) or "no cell has all of it"
@@ -119,5 +120,7 @@ def lacking(
     return tell
 
 
-def _amount(thousandths: int) -> str:
-    return str(Quantity.from_milli(thousandths))
+def _format_thousandths(resource: str, amount: int) -> str:
+    if resource == "cpu" or amount % 1000:
+        return format_amount("cpu", amount)
+    return format_amount(resource, amount // 1000)

@@ -20,9 +20,11 @@ from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Dependency
 from kwhatif.golang.config_struct import ConfigStruct
 from kwhatif.plugins.shared.pod_qos import limits_of, requests_of
+from kwhatif.results.amounts import format_amount
 
 CPU, MEMORY = "CPU", "Memory"
 AVERAGE, LATEST, DEVIATION = "AVG", "Latest", "STD"
+NO_FIGURES = "no figures of its load"
 _MEGA = 1.0 / 1024.0 / 1024.0
 _PROVIDERS = ("KubernetesMetricsServer", "Prometheus", "SignalFx")
 Address = Annotated[str, msgspec.Meta(extra={"names": "free"})]
@@ -148,3 +150,19 @@ def go_round_one(value: float) -> int:
     """math.Round: halves away from zero."""
     whole = int(value)
     return whole + (1 if value > 0 else -1) if abs(value - whole) >= 0.5 else whole
+
+
+def format_share(percent: float) -> str:
+    """``72.5%``."""
+    return f"{percent:.1f}".removesuffix(".0") + "%"
+
+
+def format_stats(resource: str, stats: ResourceStats) -> str:
+    """``cpu 35% in use (deviation 12%), 2 of 16 by this pod``."""
+    name, unit = ("cpu", 1.0) if resource == CPU else ("memory", 1 / _MEGA)
+    used, deviation = (100 * each / stats.capacity if stats.capacity else 0.0 for each in (stats.used, stats.deviation))
+    asked, has = (round(each * unit) for each in (stats.asked, stats.capacity))
+    return (
+        f"{name} {format_share(used)} in use (deviation {format_share(deviation)}), "
+        f"{format_amount(name, asked)} of {format_amount(name, has)} by this pod"
+    )

@@ -191,6 +191,7 @@ def _matrix(report: PodReport) -> dict[str, Any]:
                 "total": node.total,
                 "chosen": node.chosen,
                 "scores": _scores(node.scores),
+                "how": [[each.plugin, each.raw, each.detail] for each in node.scores if each.detail],
             }
             for node in feasible[:MOST_SINGLE]
         ],

@@ -296,7 +296,7 @@ class ExtenderCycle:
         """The extenders' scores of some of ``rows`` after the plugins', which count if not worked out anew."""
         place_of = {row: place for place, row in enumerate(self.rows.tolist())}
         places = [place_of[row] for row in rows.tolist()]
-        own = [PluginScore(s.plugin, s.weight, s.raw[places], s.normalized[places]) for s in self.scores]
+        own = [scores.at_places(places) for scores in self.scores]
         return own if self.plugins_scored else [*plugins, *own]
 
     def _prioritize(self, extender: Extender) -> PluginScore | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.spelling_hints import suggest_spelling
@@ -115,7 +116,8 @@ def decide_pod(session: Session, asked: PodToSchedule) -> PodDecision:
     session, asked = session.before_binding(asked)
     info = session.info(asked)
     attempt = session.driver.decide(info)
-    placement = replace(placement_of(session, asked, [attempt]), devices=_devices(session, asked, attempt))
+    placement = _wait_of(session, asked, attempt) or placement_of(session, asked, [attempt])
+    placement = replace(placement, devices=_devices(session, asked, attempt))
     return PodDecision(session, asked, placement, info, attempt, attempt.row, runs_on, since)
 
 
@@ -131,12 +133,12 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
     scheduler = session.driver.scheduler_for(info)
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
-    refusal = attempt.gated.message if attempt.gated else ""
+    refusal, refusal_detail = attempt.gated.message if attempt.gated else "", ""
     if evaluation is not None:
         evaluation.refresh(info)
         evaluation.begin(info)
         if evaluation.refusal is not None:
-            refusal = evaluation.refusal.message
+            refusal, refusal_detail = evaluation.refusal.message, evaluation.refusal.detail
         else:
             verdicts = evaluation.verdicts(info)
             asking = _ask_extenders_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
@@ -148,6 +150,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
         pod=info.key,
         placement=placement,
         refusal=refusal,
+        refusal_detail=refusal_detail or msgspec.UNSET,
         nodes=_only(reports, looking.node, looking.versus),
         evictions=_evictions(session, info, attempt),
         fixes=found,
@@ -166,6 +169,15 @@ def _fixes(decided: PodDecision, attempt: Attempt, tried_in: TrialCluster | None
     if later.attempt is None or later.attempt.is_placed:
         return (), 0
     return smallest_fixes(tried_in, decided.asked, later.attempt)
+
+
+def _wait_of(session: Session, asked: PodToSchedule, attempt: Attempt) -> Placement | None:
+    """What becomes of a pod that waits for siblings once it has its node: it is tried in a copy of the cluster."""
+    if not attempt.is_placed or not session.driver.scheduler_for(attempt.pod).framework.has_quorums:
+        return None
+    tried = session.sandbox()
+    again = tried.driver.attempt(tried.info(asked))
+    return placement_of(tried, asked, [again]) if again.waiting else None
 
 
 def _devices(session: Session, asked: PodToSchedule, attempt: Attempt) -> tuple[ClaimDevices, ...]:

@@ -179,6 +179,9 @@ class WorkloadRecorder(_ForwardingObserver):
             return
         known = self.failed.get(whose)
         mine = known is not None and known.info.key == attempt.pod.key
+        if attempt.waiting:
+            # It may have to give its node back.
+            return
         if attempt.is_placed or attempt.nominated:
             if mine:
                 del self.failed[whose]

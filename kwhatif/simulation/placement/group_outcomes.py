@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.pod_group_states import GroupKey, group_key
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
+from kwhatif.framework.interface import Quorum
 from kwhatif.framework.status import Code
 from kwhatif.results.amounts import format_in_one_unit
-from kwhatif.results.group_outcome import DomainOutcome, GroupOutcome
+from kwhatif.results.group_outcome import DomainOutcome, GroupOutcome, SiblingWait
+from kwhatif.results.place import Placement
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.pod_group_results import PlacementAttempt, PodGroupCycle
+from kwhatif.simulation.session import PodToSchedule, Session
 
 
 def outcome_of(cluster: Cluster, cycles: Sequence[PodGroupCycle], running: int) -> GroupOutcome:
@@ -56,6 +61,62 @@ def gated_groups(cluster: Cluster, pods: Iterable[PodInfo]) -> Iterator[GroupOut
             outcome="gated",
             message="" if group is not None else f"PodGroup {'/'.join(key)} does not exist",
         )
+
+
+def sibling_wait_of(session: Session, attempt: Attempt) -> SiblingWait | None:
+    """What a pod waits for that has a node, or waited for in vain; None of any other."""
+    permit, refused = attempt.permit, attempt.refused
+    if attempt.chosen is None or not isinstance(permit, Mapping) or not (attempt.waiting or attempt.lost):
+        return None
+    if attempt.lost and (refused is None or refused.plugin not in permit):
+        return None
+    quorum = session.driver.scheduler_for(attempt.pod).framework.quorum_of(attempt.pod)
+    return None if quorum is None else _wait_for(quorum, session.cluster.columns.names[attempt.chosen])
+
+
+def _wait_for(quorum: Quorum, node: str = "") -> SiblingWait:
+    missing = max(quorum.needs - quorum.most, 0)
+    return SiblingWait(
+        group=quorum.group, needs=quorum.needs, missing=missing, seconds=float(quorum.seconds), node=node
+    )
+
+
+def gang_outcomes(
+    session: Session, asked: Iterable[PodToSchedule], placements: Iterable[Placement]
+) -> tuple[GroupOutcome, ...]:
+    """What became of the groups whose pods were taken up one by one, and wait for one another at Permit."""
+    if not any(scheduler.framework.has_quorums for scheduler in session.driver.in_use):
+        return ()
+    outcomes = {each.pod: each.outcome for each in placements}
+    quorums: dict[str, Quorum] = {}
+    members: dict[str, list[str]] = {}
+    for item in asked:
+        outcome = outcomes.get(item.pod.key, "skipped")
+        scheduler = session.driver.scheduler(item.pod.spec.scheduler_name)
+        if scheduler is None or outcome == "skipped":
+            continue
+        quorum = scheduler.framework.quorum_of(session.info(item))
+        if quorum is not None:
+            quorums[quorum.group] = quorum
+            members.setdefault(quorum.group, []).append(outcome)
+    return tuple(_gang_outcome(quorums[group], members[group]) for group in sorted(quorums))
+
+
+def _gang_outcome(quorum: Quorum, members: Sequence[str]) -> GroupOutcome:
+    bound = sum(outcome in ("placed", "autoscaled") for outcome in members)
+    running = max(quorum.assigned - bound, 0)
+    waits = "waiting" in members and bound + running < quorum.needs
+    return GroupOutcome(
+        group=quorum.group,
+        members=len(members),
+        running=running,
+        fit=max(bound, min(quorum.most - running, len(members))),
+        bound=bound,
+        needs=quorum.needs,
+        outcome="waiting" if waits else "scheduled" if bound + running >= quorum.needs else "unschedulable",
+        message=quorum.lacking if waits else "",
+        waits=_wait_for(quorum) if waits else msgspec.UNSET,
+    )
 
 
 def _fitting(attempt: PlacementAttempt) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -21,7 +22,7 @@ from kwhatif.scheduling.describe import choice_of, devices_of, scores_at, victim
 from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.placement.afterwards import pending_pod_of as as_left
-from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
+from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of, sibling_wait_of
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
 
@@ -270,6 +271,8 @@ class PlacementRun:
         """What became of pods that wait no more."""
         for index, asked, attempts in self._waiting:
             if not attempts[-1].waiting:
+                # What it held until now is free again.
+                self.left += attempts[-1].lost
                 self.placements[index] = placement_of(self._session, asked, attempts)
         self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
 
@@ -294,10 +297,11 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
     preemptions = [each for each in attempts if each.nominated]
     columns = session.cluster.columns
     names = columns.names
+    waits = sibling_wait_of(session, attempt)
     message, outcome = attempt.message, "unschedulable"
     if attempt.gated is not None:
         outcome, message = "gated", attempt.gated.message
-    elif attempt.waiting:
+    elif attempt.waiting or waits is not None:
         outcome = "waiting"
     elif attempt.is_placed:
         outcome = "placed"
@@ -321,4 +325,5 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
         origin=asked.origin,
         defaults=asked.defaults,
         devices=devices_of(session.cluster, attempt.pod) if attempt.is_placed or attempt.waiting else (),
+        waits=waits or msgspec.UNSET,
     )

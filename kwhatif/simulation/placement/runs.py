@@ -25,6 +25,7 @@ from kwhatif.simulation.expansion.expand import Rollout
 from kwhatif.simulation.expansion.pods import build_rollout_plan
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of, snapshot_after_run
+from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, with_growth
@@ -118,6 +119,7 @@ def place_pods(
         end=FinalState(session, _left(run, asked)),
         scale_up=scale_up,
         run_outcome=RunOutcome(pending=pending, scale_up=scale_up),
+        groups=gang_outcomes(session, asked, placements),
         told=tuple(words_of_placements(placements, (), scale_up)),
     )
 
@@ -164,7 +166,7 @@ def _step_by_step(
             not_retried=_not_retried(after.session, run),
         ),
         end=FinalState(after.session, after.left, run.removed),
-        groups=tuple(run.groups),
+        groups=(*run.groups, *gang_outcomes(after.session, asked, placements)),
         rollouts=plans,
         scale_up=scale_up,
         replacements=after.replacements,

@@ -8,6 +8,7 @@ from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
+from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, with_growth
 from kwhatif.simulation.placement.run_result import Placed
@@ -55,6 +56,7 @@ def simulate_timeline(
         timeline=tuple(simulator.diary.entries) if story else (),
         events=tuple(simulator.diary.events) if story else (),
         scale_up=scale_up,
+        groups=gang_outcomes(session, asked, placements),
         rests=simulation.rests,
         run_outcome=with_growth(run_outcome, book.pending(run.placements, unclaimed, {}), scale_up),
         told=tuple(words_of_placements(placements, at_home, scale_up)),

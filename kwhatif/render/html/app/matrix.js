@@ -54,6 +54,13 @@ function feasiblePart(matrix) {
       drawn: (row, place, text) => (place ? null : element('span', {}, matrix.feasible[row].chosen ? '✓ ' : '', nodeLink(text))),
     }),
   ];
+  const how = matrix.feasible.flatMap((node) => node.how.map(([plugin, raw, detail]) => [node.node, plugin, String(raw), detail]));
+  if (how.length) {
+    told.push(element('h4', {}, 'How raw scores come about'), bigTable({
+      title: `How scores for ${matrix.pod} come about`, heads: ['Node', 'Plugin', 'Raw', 'Arithmetic'], size: how.length,
+      cell: (row, place) => how[row][place], drawn: (row, place, text) => (place ? null : nodeLink(text)),
+    }));
+  }
   if (matrix.more) told.push(element('p', { class: 'quiet' }, `${counted(matrix.more, 'node')} with lower ranks are not in this report.`));
   if (plugins.length && matrix.feasible.length > 1) {
     const best = matrix.feasible.slice(0, 12);
