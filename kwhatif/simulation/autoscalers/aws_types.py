@@ -20,7 +20,7 @@ from kwhatif.workloads.objects import section
 __all__ = ["Places", "SpotPrices", "Types", "aws_types", "provider_options", "uses_auto_mode"]
 
 _APPROXIMATE = "what types leave for pods is reckoned by the rules of EKS, an approximation"
-_BRANCHES = "vpc.amazonaws.com/pod-eni is unknown: no command tells how many a type has"
+_BRANCHES = "no command tells how many vpc.amazonaws.com/pod-eni a type has: reckoned by its size"
 
 
 def aws_types(
