@@ -119,6 +119,10 @@ class GroupAutoscaler:
             if group.target != size:
                 yield GroupSize(group.name, size, group.target, group.most, full=group.target >= group.most)
 
+    def unknown(self, *, unhelped: bool) -> Iterator[str]:
+        """Nothing: what groups lack is told when they are read."""
+        yield from ()
+
 
 def chance(world: AutoscalingContext, loop: LoopResult, orders: int) -> tuple[list[str], list[str]]:
     """Other plans that other orders of nodes and pods lead to, and pods that are helped in some order only."""
