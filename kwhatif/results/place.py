@@ -82,7 +82,7 @@ class ScaleUp(ResultStruct, frozen=True, kw_only=True):
     """What the ``autoscalers`` that were asked add, taking turns with the scheduler until nobody is helped any more.
 
     ``cost`` is what all of it costs a month, if every price is known. ``chance`` is about the first plan of
-    cluster-autoscaler.
+    cluster-autoscaler. ``unknown`` is what is not known of the machines and may decide which come.
     """
 
     autoscalers: tuple[str, ...]
@@ -91,6 +91,7 @@ class ScaleUp(ResultStruct, frozen=True, kw_only=True):
     cost: float | None = None
     unhelped: tuple[Unhelped, ...] = ()
     chance: Chance | None = None
+    unknown: tuple[str, ...] = ()
 
 
 class Victim(ResultStruct, frozen=True, kw_only=True):

@@ -10,7 +10,11 @@ from msgspec import structs
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import Prices
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp, balance_scale_up
-from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler, list_unschedulable_pods
+from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import (
+    LoopResult,
+    StaticAutoscaler,
+    list_unschedulable_pods,
+)
 from tests.autoscaling.worlds import group, ready_node, waiting, world
 from tests.builders import pod
 
@@ -159,3 +163,46 @@ def test_whose_pods_are_helped(flags: dict[str, str], scheduler: str, seen: bool
         found = structs.replace(found, status=structs.replace(found.status, conditions=None))
     asked = replace(world([ready_node("n")], [], flags=flags), pending=[found])
     assert [each.key for each in list_unschedulable_pods(asked)] == expected
+
+
+NODES = [ready_node("n1", cpu="100m"), ready_node("n2", cpu="100m")]
+
+
+def enforced(most: int) -> LoopResult:
+    """A loop for a pod that only a large node takes, where there are two nodes, of at most ``most``."""
+    groups = [
+        group("old", NODES, most=2),
+        group("large", template=LARGE),
+        group("small", least=2, template=SMALL),
+    ]
+    flags = {"enforce-node-group-min-size": True, "max-nodes-total": most}
+    return StaticAutoscaler().loop(world(NODES, groups, pending=[pod("p", cpu="4")], flags=flags))
+
+
+def test_minimum_sizes_are_served_after_the_pods() -> None:
+    found = enforced(most=0)
+    assert plan(found.scale_up) == {"large": 1}
+    assert [(each.group.name, each.size, each.to) for each in found.to_least_sizes] == [("small", 0, 2)]
+
+
+def test_at_the_most_nodes_minimum_sizes_are_served_and_pods_are_not_looked_at() -> None:
+    found = enforced(most=2)
+    assert (found.scale_up.result, plan(found.scale_up)) == ("ScaleUpSuccessful", {"small": 2})
+    assert (found.to_least_sizes, found.scale_up.remaining, found.scale_up.events()) == ([], {}, {})
+    assert found.scale_up.overlooked == "max total nodes in cluster reached"
+
+
+def test_minimum_sizes_are_served_where_no_pod_needs_a_node() -> None:
+    found = StaticAutoscaler().loop(
+        world([], [group("low", least=3, template=SMALL)], flags={"enforce-node-group-min-size": True})
+    )
+    assert (found.scale_up.result, plan(found.scale_up)) == ("ScaleUpSuccessful", {"low": 3})
+
+
+def test_a_group_that_grows_for_pods_and_to_its_minimum_is_resized_once() -> None:
+    flags = {"enforce-node-group-min-size": True}
+    found = StaticAutoscaler().loop(
+        world([], [group("low", least=3, template=SMALL)], pending=[pod("p", cpu="1")], flags=flags)
+    )
+    assert [(each.size, each.to) for each in found.resizes()] == [(0, 3)]
+    assert plan(found.scale_up) == {"low": 1}

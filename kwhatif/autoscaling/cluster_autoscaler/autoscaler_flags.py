@@ -85,6 +85,7 @@ class Flags(GroupSettings):
     bypassed_scheduler_names: tuple[str, ...] = ()
     allowed_scheduler_names: tuple[str, ...] = ()
     scale_down_delay_after_add: Nanoseconds = 10 * _MINUTE
+    scale_down_delay_after_delete: Nanoseconds = 0
 
 
 FLAGS = tuple(field.name.replace("_", "-") for field in fields(Flags))

@@ -75,6 +75,7 @@ NOT_READY = "not ready for scale-up"
 ATOMIC = "atomic scale-up exceeds cluster node count limit"
 FILTERED_OUT = "expansion options filtered out and no longer considered"
 FAILED_TO_EXECUTE = "scale-up execution failed"
+NODES_TOTAL_REACHED = "max total nodes in cluster reached"
 
 
 @dataclass(slots=True)
@@ -103,6 +104,7 @@ class ScaleUp:
     triggered: Sequence[PodInfo] = ()
     awaiting: list[PodInfo] = field(default_factory=list)
     remaining: dict[str, NoScaleUpInfo] = field(default_factory=dict)
+    overlooked: str = ""
 
     def events(self) -> dict[str, str]:
         """Pod -> the event that the autoscaler emits on it."""
@@ -121,7 +123,7 @@ class ScaleUp:
         """Why there is no scale-up for a pod, as the NotTriggerScaleUp event has it."""
         remaining = self.remaining[pod]
         if self.result == LIMITED:
-            return "max total nodes in cluster reached"
+            return NODES_TOTAL_REACHED
         counts = Counter(reason for status in remaining.rejected.values() for reason in status.reasons)
         counts.update(reason for reasons in remaining.skipped.values() for reason in reasons)
         return ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))

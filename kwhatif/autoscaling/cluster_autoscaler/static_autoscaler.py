@@ -29,8 +29,10 @@ from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate, n
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import (
     IN_COOLDOWN,
     LIMITED,
+    NODES_TOTAL_REACHED,
     NOT_NEEDED,
     NOT_TRIED,
+    SUCCESSFUL,
     NoScaleUpInfo,
     Orchestrator,
     Resize,
@@ -164,6 +166,14 @@ class LoopResult:
     ignored: dict[str, str] = field(default_factory=dict)
     to_least_sizes: list[Resize] = field(default_factory=list)
 
+    def resizes(self) -> list[Resize]:
+        """What the loop asks of the cloud: a resize a group, for pods and for minimum sizes together."""
+        found = {each.group.name: each for each in self.scale_up.plan}
+        for each in self.to_least_sizes:
+            grown = found.get(each.group.name, each)
+            found[each.group.name] = Resize(each.group, grown.size, each.to)
+        return list(found.values())
+
 
 class StaticAutoscaler:
     """A cluster-autoscaler process. With ``chance`` it lists nodes and pods in a random order, as Go's maps do."""
@@ -200,7 +210,7 @@ class StaticAutoscaler:
             orchestrator = Orchestrator(world, simulated, templates, health)
             found.scale_up = self._scale_up(world, orchestrator, nodes, pods)
             if world.flags.enforce_node_group_min_size:
-                found.to_least_sizes = orchestrator.to_least_sizes(found.scale_up.plan)
+                _enforce_least_sizes(found, orchestrator)
         if down:
             found.scale_down = self._planner.plan(world, simulated, here)
         return found
@@ -269,6 +279,21 @@ class StaticAutoscaler:
             if row is not None:
                 simulated.depart(row)
         return simulated, [node for node in nodes if node.name not in starting]
+
+
+def _enforce_least_sizes(found: LoopResult, orchestrator: Orchestrator) -> None:
+    """Grow groups to their minimum.
+
+    Where pods led to no scale-up of their own, that of the minimum sizes is the only one whose status upstream
+    processes: it is the loop's result, and pods get no event.
+    """
+    resizes = orchestrator.to_least_sizes(found.scale_up.plan)
+    if found.scale_up.result not in (NOT_NEEDED, LIMITED, IN_COOLDOWN):
+        found.to_least_sizes = resizes
+        return
+    overlooked = NODES_TOTAL_REACHED if found.scale_up.result == LIMITED else ""
+    result = SUCCESSFUL if resizes else NOT_NEEDED
+    found.scale_up = ScaleUp(result, found.scale_up.pods, plan=resizes, overlooked=overlooked)
 
 
 def _are_new(pods: Sequence[PodInfo], now: int) -> bool:

@@ -195,8 +195,11 @@ class _Shrinking:
             self.session, self._known, self._pods, self._now + timedelta(seconds=self._time)
         )
         wait = unneeded_wait(world)
+        flags = self._known.flags
         if self._grew_at is not None:
-            wait = max(wait, self._grew_at + self._known.flags.scale_down_delay_after_add // SECOND - self._time)
+            wait = max(wait, self._grew_at + flags.scale_down_delay_after_add // SECOND - self._time)
+        if self.gone:
+            wait = max(wait, flags.scale_down_delay_after_delete // SECOND)
         going = removed_together(world, wait)
         if not going:
             return None
@@ -266,10 +269,11 @@ def plan_node_groups(
     loop = StaticAutoscaler().loop(world)
     orders = orders if waiting else 0
     plans, some = chance(world, loop, orders)
-    costs = [_cost(each) for each in loop.scale_up.plan]
+    resizes = loop.resizes()
+    costs = [_cost(each) for each in resizes]
     steps = () if quiet is None else tuple(quiet.steps)
     ended = grown if quiet is None else dataclasses.replace(grown, run_outcome=quiet.run_outcome)
-    plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in loop.scale_up.plan)
+    plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in resizes)
     nodes = tuple(_nodes(world)) if scale_down else ()
     gone = Counter(node.group for node in nodes if node.unneeded and node.after is not None)
     saved = _monthly_savings(gone, known) if gone else None
@@ -286,7 +290,7 @@ def plan_node_groups(
         options=tuple(_options(world, loop)),
         plan=tuple(
             Growth(group=each.group.name, size=each.size, to=each.to, max=each.group.most, cost=_cost(each))
-            for each in loop.scale_up.plan
+            for each in resizes
         ),
         cost=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
         pods=tuple(_pods(placements, loop)),
@@ -355,6 +359,8 @@ def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutl
             yield PodOutlook(pod=each.pod, outcome="existing", node=loop.placed[each.pod])
         elif each.pod in triggered:
             yield PodOutlook(pod=each.pod, outcome="triggered", group=group)
+        elif found.overlooked and each.pod not in loop.ignored:
+            yield PodOutlook(pod=each.pod, outcome="helpless", message=found.overlooked)
         elif each.pod in awaiting or each.pod not in found.remaining:
             yield _left(each.pod, loop, helped=each.pod in awaiting)
         else:

@@ -15,7 +15,13 @@ import msgspec
 from kwhatif.api.core import ResourceList
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
-from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
+from kwhatif.simulation.autoscalers.instance_types_document import (
+    KIND,
+    InstanceTypesFile,
+    KnownOffering,
+    KnownType,
+    lacking_prices,
+)
 from kwhatif.simulation.autoscalers.reserved_shares import reserved_share
 from kwhatif.snapshot.format.model import API_VERSION
 
@@ -99,6 +105,7 @@ def aks_types(
         kind=KIND,
         source=source,
         incomplete="; ".join(missing),
+        lacks=lacking_prices(on_demand, spot),
         types=[found[name] for name in sorted(found)],
     )
 

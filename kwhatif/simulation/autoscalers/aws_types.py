@@ -13,14 +13,21 @@ from kwhatif.autoscaling.karpenter.requirements import EKS
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type, Places, Price, SpotPrices, Types
 from kwhatif.simulation.autoscalers.ec2_machines import EC2Machine, ProviderOptions, family_of
-from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
+from kwhatif.simulation.autoscalers.instance_types_document import (
+    KIND,
+    InstanceTypesFile,
+    KnownOffering,
+    KnownType,
+    Lack,
+    lacking_prices,
+)
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
 from kwhatif.workloads.objects import section
 
 __all__ = ["Places", "SpotPrices", "Types", "aws_types", "provider_options", "uses_auto_mode"]
 
 _APPROXIMATE = "what types leave for pods is reckoned by the rules of EKS, an approximation"
-_BRANCHES = "vpc.amazonaws.com/pod-eni is unknown: no command tells how many a type has"
+_BRANCHES = "no command tells how many vpc.amazonaws.com/pod-eni a type has: reckoned by its size"
 
 
 def aws_types(
@@ -49,11 +56,15 @@ def aws_types(
         there = [zone for zone in sorted(zones.get(each.instance_type, ())) if not ids or zone in ids]
         offerings = list(_offerings(each, there, prices, on_demand, ids))
         found.append(_describe_type(each, node_class, options, there, offerings, auto_mode=auto_mode))
+    lacks: list[Lack] = lacking_prices(on_demand, prices)
+    if node_class is None:
+        lacks.append("nodeClass")
     return InstanceTypesFile(
         api_version=API_VERSION,
         kind=KIND,
         source=source,
         incomplete="; ".join(_missing(types, node_class, spot, on_demand, auto_mode=auto_mode)),
+        lacks=lacks,
         types=found,
     )
 

@@ -5,12 +5,15 @@ The answers of describe-instance-types, describe-instance-type-offerings and des
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 Count = Annotated[int, Meta(ge=0, lt=2**31)]
+
+_PERFORMANCE = re.compile(r"(?:(\d{1,3})x )?(\d{1,6}(?:\.\d{1,6})?) Gigabit", re.ASCII)
 
 
 class _Pascal(msgspec.Struct, rename="pascal"):
@@ -49,6 +52,7 @@ class Network(_Pascal):
     network_cards: list[Card] = []
     maximum_network_interfaces: Count = 0
     default_network_card_index: Count = 0
+    network_performance: str = ""
     efa_info: Efa | None = None
     encryption_in_transit_supported: bool = False
 
@@ -62,10 +66,25 @@ class Network(_Pascal):
         ].maximum_network_interfaces
 
     @property
+    def all_interfaces(self) -> int:
+        """How many interfaces all cards have."""
+        return self.maximum_network_interfaces or sum(card.maximum_network_interfaces for card in self.network_cards)
+
+    @property
     def megabits(self) -> int | None:
-        """The baseline bandwidth of all cards; None if it is not given."""
-        told = [card.baseline_bandwidth_in_gbps for card in self.network_cards]
-        return round(1000 * sum(each or 0.0 for each in told)) if any(told) else None
+        """The bandwidth as EC2's documents have it; None if it is not given, or as a word such as ``Moderate``.
+
+        A performance of ``4x 100 Gigabit`` is that of all cards, and may be less than they have by themselves; of one
+        that is ``Up to`` so much they tell the baseline.
+        """
+        told = _PERFORMANCE.fullmatch(self.network_performance)
+        if told is not None:
+            cards, gigabits = told.groups()
+            return int(float(gigabits) * 1000) * int(cards or 1)
+        if self.network_performance and not self.network_performance.startswith("Up to "):
+            return None
+        baselines = [card.baseline_bandwidth_in_gbps for card in self.network_cards]
+        return round(1000 * sum(each or 0.0 for each in baselines)) if any(baselines) else None
 
 
 class Gpu(_Pascal):

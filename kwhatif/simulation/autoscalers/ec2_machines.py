@@ -16,6 +16,7 @@ from kwhatif.api.core import ResourceList
 from kwhatif.api.node_provisioning import EC2NodeClass, KubeletSettings, NetworkInterface
 from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.karpenter.requirements import EKS, EKS_LABELS
+from kwhatif.simulation.autoscalers.ec2_branches import branch_interfaces
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type
 
 AWS = "karpenter.k8s.aws/instance-"
@@ -106,6 +107,12 @@ class EC2Machine:
         return next((_ARCHITECTURES[each] for each in told if each in _ARCHITECTURES), "unknown")
 
     @property
+    def _scheme(self) -> tuple[bool, str, str]:
+        """Whether the name is of the usual scheme, and the category and generation that it says."""
+        scheme = _NAME.match(self.type_.instance_type)
+        return (True, scheme[1], scheme[2]) if scheme else (False, "", "")
+
+    @property
     def memory(self) -> int:
         """Bytes, without what the machine itself needs; of Graviton 64 MiB are kept for other purposes."""
         arm = self.type_.processor_info.supported_architectures[:1] == ["arm64"]
@@ -179,6 +186,7 @@ class EC2Machine:
             "aws.amazon.com/neuron": sum(device.count for device in devices),
             "aws.amazon.com/neuroncore": devices[0].count * devices[0].core_info.count if devices else 0,
             "vpc.amazonaws.com/efa": efas,
+            "vpc.amazonaws.com/pod-eni": self._branch_interfaces(),
         }
         if self.os == "windows":
             counts["vpc.amazonaws.com/PrivateIPv4Address"] = type_.network_info.ipv4_addresses_per_interface - 1
@@ -189,6 +197,10 @@ class EC2Machine:
             "pods": Quantity.from_units(self.pods),
             **{name: Quantity.from_units(count) for name, count in counts.items() if count},
         }
+
+    def _branch_interfaces(self) -> int:
+        _, category, generation = self._scheme
+        return branch_interfaces(self.type_, category, int(generation or 0))
 
     def overhead(self) -> ResourceList:
         """kube-reserved, system-reserved, and what is left when the kubelet begins to evict."""
@@ -228,8 +240,9 @@ class EC2Machine:
             "hypervisor": type_.hypervisor,
             "capability-flex": str("-flex" in type_.instance_type.partition(".")[0]).lower(),
         }
-        if scheme := _NAME.match(type_.instance_type):
-            found |= {"category": scheme[1], "generation": scheme[2]}
+        named, category, generation = self._scheme
+        if named:
+            found |= {"category": category, "generation": generation}
         parts = type_.instance_type.split(".")
         if len(parts) == 2:
             found |= {"family": parts[0], "size": parts[1]}

@@ -14,7 +14,13 @@ from msgspec import Meta
 
 from kwhatif.api.core import ResourceList
 from kwhatif.api.quantity import Quantity
-from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
+from kwhatif.simulation.autoscalers.instance_types_document import (
+    KIND,
+    InstanceTypesFile,
+    KnownOffering,
+    KnownType,
+    lacking_prices,
+)
 from kwhatif.snapshot.format.model import API_VERSION
 
 _GCP = "karpenter.k8s.gcp/instance-"
@@ -77,6 +83,7 @@ def gcp_types(
         kind=KIND,
         source=source,
         incomplete="; ".join(missing),
+        lacks=lacking_prices(on_demand, spot),
         types=[
             _describe_machine(first[name], sorted(zones[name]), list(_offerings(name, zones[name], on_demand, spot)))
             for name in sorted(first)

@@ -16,7 +16,7 @@ The schema of the format is ``schemas/instance-types.schema.json``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -26,11 +26,17 @@ from msgspec import Meta
 from kwhatif.api.core import ResourceList
 from kwhatif.api.decode import step
 from kwhatif.api.document_numbers import Count, Price
+from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import Settings
 from kwhatif.autoscaling.karpenter.pod_data import amounts
-from kwhatif.autoscaling.karpenter.requirements import reservation_labels
+from kwhatif.autoscaling.karpenter.requirements import (
+    CAPACITY_TYPE,
+    of_expressions,
+    requirement_of,
+    reservation_labels,
+)
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.documents import own_document, read_only
 from kwhatif.snapshot.read.objects import Document
@@ -110,8 +116,12 @@ class KarpenterOptions(_Part, frozen=True, kw_only=True):
         )
 
 
+Lack = Literal["onDemandPrices", "spotPrices", "nodeClass"]
+"""Prices without which nothing is offered, and the node class by which types leave room for pods."""
+
+
 class InstanceTypesFile(_Part, frozen=True, kw_only=True):
-    """What a cloud has to offer."""
+    """What a cloud has to offer. ``lacks`` is what verdicts hang on where it decides."""
 
     api_version: str
     kind: str
@@ -120,6 +130,10 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
     incomplete: Annotated[
         str | None, Meta(description="What is missing or guessed. Every answer that stands on this says so.")
     ] = None
+    lacks: Annotated[
+        list[Lack],
+        Meta(description="What of it decides which machines come. A verdict that hangs on it says so."),
+    ] = []
     options: KarpenterOptions = KarpenterOptions()
     node_pools: Annotated[
         dict[str, list[str]], Meta(description="What is offered to these NodePools. To others, all types are.")
@@ -127,15 +141,54 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
     types: list[KnownType]
 
 
+def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> list[Lack]:
+    """The capacity types of which no price is known."""
+    lacks: list[Lack] = []
+    if not on_demand:
+        lacks.append("onDemandPrices")
+    return lacks if spot else [*lacks, "spotPrices"]
+
+
+@dataclass(frozen=True)
+class CatalogueGap:
+    """What is not known of the machines of some NodePools, in words.
+
+    They are those that may have machines of a ``capacity_type``, or that refer to a ``node_class`` of that kind; all of
+    them where neither is given.
+    """
+
+    what: str
+    capacity_type: str = ""
+    node_class: str = ""
+
+    def touches(self, pool: NodePool) -> bool:
+        """Whether machines of a NodePool may be others than the catalogue has."""
+        asked = requirement_of(of_expressions(pool.spec.template.spec.requirements), CAPACITY_TYPE)
+        return (not self.capacity_type or asked.has(self.capacity_type)) and (
+            self.node_class in ("", pool.spec.template.spec.node_class_ref.kind)
+        )
+
+
+_GAPS: dict[Lack, CatalogueGap] = {
+    "onDemandPrices": CatalogueGap("on-demand prices are unknown, so that nothing is bought on demand", "on-demand"),
+    "spotPrices": CatalogueGap("spot prices are unknown, so that nothing is bought on spot", "spot"),
+    "nodeClass": CatalogueGap("no node class is known, which decides what machines leave for pods"),
+}
+
+
 @dataclass(frozen=True)
 class OfferedCatalogue:
-    """A catalogue as Karpenter takes it, with its settings. ``incomplete`` says what is missing, if anything is."""
+    """A catalogue as Karpenter takes it, with its settings. ``incomplete`` says what is missing, if anything is.
+
+    ``gaps`` are those of it on which verdicts may hang.
+    """
 
     catalogue: Catalogue
     offered: Mapping[str, Sequence[str]]
     settings: Settings
     incomplete: str = ""
     source: str = ""
+    gaps: tuple[CatalogueGap, ...] = ()
 
 
 def read_catalogue(path: str) -> OfferedCatalogue:
@@ -182,4 +235,5 @@ def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalog
         file.options.as_settings(),
         file.incomplete or "",
         source,
+        tuple(_GAPS[lack] for lack in file.lacks),
     )

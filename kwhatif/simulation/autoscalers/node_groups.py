@@ -17,7 +17,7 @@ from kwhatif.api.times import parse_time
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroups
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK, NodeTemplate
-from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize, ScaleUp
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
 from kwhatif.bounds import make_nodes
@@ -93,8 +93,9 @@ class GroupAutoscaler:
         """What comes of one loop; the nodes get names that are not ``taken``."""
         world = build_autoscaling_context(session, self.known, waiting, now, later)
         loop = StaticAutoscaler().loop(world)
-        make_nodes(sum(resize.to - resize.size for resize in loop.scale_up.plan))
-        nodes = [node for resize in loop.scale_up.plan for node in _iter_new_nodes(resize, loop, taken)]
+        resizes = loop.resizes()
+        make_nodes(sum(resize.to - resize.size for resize in resizes))
+        nodes = [node for resize in resizes for node in _iter_new_nodes(resize, loop, taken)]
         names: dict[str, list[str]] = {}
         for each in nodes:
             names.setdefault(each.group, []).append(each.node.name)
@@ -118,6 +119,10 @@ class GroupAutoscaler:
             if group.target != size:
                 yield GroupSize(group.name, size, group.target, group.most, full=group.target >= group.most)
 
+    def unknown(self, *, unhelped: bool) -> Iterator[str]:
+        """Nothing: what groups lack is told when they are read."""
+        yield from ()
+
 
 def chance(world: AutoscalingContext, loop: LoopResult, orders: int) -> tuple[list[str], list[str]]:
     """Other plans that other orders of nodes and pods lead to, and pods that are helped in some order only."""
@@ -127,14 +132,14 @@ def chance(world: AutoscalingContext, loop: LoopResult, orders: int) -> tuple[li
         loop,
         *(StaticAutoscaler(Random(seed)).loop(world) for seed in track(range(orders), "Trying", "other orders")),
     ]
-    plans = {_plan(each.scale_up) for each in loops} - {_plan(loop.scale_up)}
+    plans = {_plan(each) for each in loops} - {_plan(loop)}
     helped = [_find_helped_pods(each) for each in loops]
     return sorted(plans), sorted(set().union(*helped) - helped[0].intersection(*helped[1:]))
 
 
-def _plan(scale_up: ScaleUp) -> str:
+def _plan(loop: LoopResult) -> str:
     """``general 3->5, gpu 0->1``; ``nothing``."""
-    plan = sorted(scale_up.plan, key=lambda each: each.group.name)
+    plan = sorted(loop.resizes(), key=lambda each: each.group.name)
     return ", ".join(f"{each.group.name} {each.size}->{each.to}" for each in plan) or "nothing"
 
 
@@ -178,7 +183,7 @@ def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str,
     if pod in loop.ignored:
         return {"": [loop.ignored[pod]]}
     if pod not in found.remaining:
-        return {}
+        return {"": [found.overlooked]} if found.overlooked else {}
     remaining = found.remaining[pod]
     why: dict[str, Sequence[str]] = {
         group: status.reasons or [status.plugin] for group, status in remaining.rejected.items()

@@ -92,6 +92,12 @@ class PoolAutoscaler:
                 full=not len(types) or left.get(NODES, 1000) < 1000,
             )
 
+    def unknown(self, *, unhelped: bool) -> Iterator[str]:
+        """What the catalogue lacks about NodePools that have grown; of all of them if pods are ``unhelped``."""
+        for gap in self.known.gaps:
+            if any(gap.touches(pool) for pool in self.pools if unhelped or pool.name in self._made):
+                yield gap.what
+
     def _node(self, claim: NewClaim, world: KarpenterSnapshot, taken: Callable[[str], bool]) -> UpcomingNode:
         """The machine of a NodeClaim, once it has come up and is initialized."""
         pool = claim.template.pool

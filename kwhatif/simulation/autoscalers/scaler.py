@@ -46,6 +46,9 @@ class Autoscaler(Protocol):
     def sizes(self, snapshot: Snapshot) -> Iterable[GroupSize]:
         """The groups that have grown since the beginning."""
 
+    def unknown(self, *, unhelped: bool) -> Iterable[str]:
+        """What is not known of its nodes, and decides which came, or why pods stay ``unhelped``."""
+
 
 @dataclass(frozen=True)
 class _PendingNode:
@@ -140,15 +143,18 @@ class Scaler:
             of_node.setdefault(node, []).append(pod)
         nodes = tuple(self._node(each, of_node.get(each.node.node.name, ())) for each in self._came)
         costs = [each.cost for each in nodes]
+        without = tuple(
+            Unhelped(pod=pod, refusals=tuple(self._why_not[pod])) for pod in unhelped if self._why_not.get(pod)
+        )
+        unknown = (what for each in self.autoscalers for what in each.unknown(unhelped=bool(without)))
         return ScaleUp(
             autoscalers=tuple(each.name for each in self.autoscalers),
             nodes=nodes,
             groups=tuple(self._groups(session.snapshot, nodes)),
             cost=_total(costs),
-            unhelped=tuple(
-                Unhelped(pod=pod, refusals=tuple(self._why_not[pod])) for pod in unhelped if self._why_not.get(pod)
-            ),
+            unhelped=without,
             chance=self._chance,
+            unknown=tuple(dict.fromkeys(unknown)),
         )
 
     @staticmethod

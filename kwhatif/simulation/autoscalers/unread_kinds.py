@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kwhatif.results.amounts import format_counts
-from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
+from kwhatif.simulation.autoscalers.instance_types_document import CatalogueGap, OfferedCatalogue
 from kwhatif.snapshot.format.model import Snapshot
 
 _OVERLAYS = ("NodeOverlay",)
@@ -14,13 +14,17 @@ _CLASSES = ("AKSNodeClass", "GCENodeClass", "KWOKNodeClass", "NodeClass", "Exosc
 
 def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
     """The catalogue, with what the snapshot's own objects would change about it and that is not read here."""
-    told = [known.incomplete] if known.incomplete else []
+    told, gaps = [known.incomplete] if known.incomplete else [], list(known.gaps)
     for kinds, effect in (
         (_OVERLAYS, "prices and amounts that they change are not changed"),
         (_CLASSES, "what machines of them leave for pods is what the catalogue says"),
     ):
         there = {kind: number for kind, number in snapshot.ignored.items() if kind.partition(" ")[0] in kinds}
-        if there:
-            verb = "is" if sum(there.values()) == 1 else "are"
-            told.append(f"{format_counts(there)} of the snapshot {verb} not read: {effect}")
-    return replace(known, incomplete="; ".join(told))
+        if not there:
+            continue
+        verb = "is" if sum(there.values()) == 1 else "are"
+        unread = f"{format_counts(there)} of the snapshot {verb} not read"
+        told.append(f"{unread}: {effect}")
+        of_classes = [kind.partition(" ")[0] for kind in there] if kinds is _CLASSES else [""]
+        gaps += [CatalogueGap(unread, node_class=kind) for kind in of_classes]
+    return replace(known, incomplete="; ".join(told), gaps=tuple(gaps))

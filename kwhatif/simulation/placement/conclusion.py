@@ -38,6 +38,7 @@ def conclude(
 ) -> Outcome:
     """The outcome of a run, which is told by a ``verdict``. ``bad``: something else the command is about went wrong."""
     unknown = () if fidelity is None else gaps_of_verdict(fidelity, evicting=bool(run_outcome.victims))
+    unknown += () if run_outcome.scale_up is None else run_outcome.scale_up.unknown
     more = [
         *(
             [f"{format_some(run_outcome.unsettled)}: evicts others in turns without end"]

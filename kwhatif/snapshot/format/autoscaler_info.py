@@ -185,6 +185,7 @@ _DECIDING = """
     skip-nodes-with-local-storage skip-nodes-with-system-pods startup-taint startup-taint-prefix status-taint
     unremovable-node-recheck-timeout zero-or-max-node-scaling
     allowed-scheduler-names bypassed-scheduler-names scale-down-delay-after-add
+    scale-down-delay-after-delete
 """
 READ_FLAGS = frozenset((*GROUP_FLAGS, *_DECIDING.split()))
 """The flags that decide something here."""
@@ -197,9 +198,8 @@ _NOT_MODELLED = """
     force-delete-failed-nodes force-delete-unregistered-nodes gpu-total grpc-expander-url max-binpacking-time
     max-node-group-backoff-duration max-nodegroup-binpacking-duration node-deletion-candidate-ttl
     node-group-backoff-reset-timeout node-info-cache-expire-time parallel-scale-up pod-injection-limit
-    salvo-scale-up salvo-scale-up-budget scale-down-candidates-pool-min-count scale-down-candidates-pool-ratio
-    scale-down-delay-after-delete scale-down-delay-after-failure scale-down-delay-type-local
-    scale-down-non-empty-candidates-count scale-down-simulation-timeout scheduler-config-file
+    salvo-scale-up salvo-scale-up-budget scale-down-delay-after-failure scale-down-delay-type-local
+    scale-down-simulation-timeout scheduler-config-file
 """
 NOT_MODELLED = frozenset(_NOT_MODELLED.split())
 """Flags that decide something, which is not modelled here."""
@@ -219,11 +219,14 @@ _IDLE = """
     max-startup-time namespace node-delete-delay-after-taint node-deletion-batcher-interval
     node-deletion-delay-timeout node-removal-latency-tracking-enabled one-output predicate-parallelism profiling
     provisioning-request-initial-backoff-time provisioning-request-max-backoff-cache-size
-    provisioning-request-max-backoff-time record-duplicated-events regional scan-interval skip-headers
+    provisioning-request-max-backoff-time record-duplicated-events regional scale-down-candidates-pool-min-count
+    scale-down-candidates-pool-ratio scale-down-non-empty-candidates-count scan-interval skip-headers
     skip-log-headers status-config-map-name stderrthreshold user-agent v vmodule write-status-configmap
 """
 IDLE = frozenset(_IDLE.split())
-"""Flags that decide nothing about which nodes come and go: addresses, logs, and how long the real thing may take."""
+"""Flags that decide nothing about which nodes come and go: addresses, logs, how long the real thing may take, and the
+candidates of a scale-down, which 1.36 does not read.
+"""
 
 FORMER = {"max-empty-bulk-delete": "max-scale-down-parallelism"}
 """Flags of older versions that are called otherwise now; whoever has both is told what the new one says."""

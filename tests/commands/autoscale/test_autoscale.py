@@ -152,6 +152,35 @@ def test_nodes_go_in_the_end_and_their_pods_are_placed_again() -> None:
     ]
 
 
+def test_the_next_nodes_go_once_the_delay_after_the_last_deletion_is_over(tmp_path: Path) -> None:
+    groups = tmp_path / "groups.yaml"
+    groups.write_text(
+        HEAD
+        + "flags: {scale-down-delay-after-delete: 30m, scale-down-utilization-threshold: 0.9, "
+        + "max-scale-down-parallelism: 1}\ngroups: [{name: all, max: 6, nodes: {labels: {}}}]\n"
+    )
+    found = kwhatif.autoscale(snapshot=CLUSTER, groups=groups, provision_seconds=90)
+    assert [step.time for step in found.steps if "goes" in step.what] == [601, 601 + 1800]
+
+
+def test_groups_below_their_minimum_grow_although_there_may_be_no_more_nodes(tmp_path: Path) -> None:
+    groups = tmp_path / "groups.yaml"
+    groups.write_text(
+        HEAD
+        + "flags: {max-nodes-total: 4, enforce-node-group-min-size: true}\n"
+        + "groups: [{name: general, max: 6, nodes: {labels: {pool: general}}}, "
+        + "{name: spare, min: 1, max: 2, template: {like: general-a}}]\n"
+    )
+    found = kwhatif.autoscale([SAMPLE / "web.yaml"], snapshot=CLUSTER, groups=groups)
+    assert [(each.group, each.size, each.to) for each in found.plan] == [("spare", 0, 1)]
+    helpless = [each.message for each in found.pods if each.outcome == "helpless"]
+    assert helpless == ["max total nodes in cluster reached"] * 4
+    counts = [
+        each.outcome for each in kwhatif.place([SAMPLE / "web.yaml"], snapshot=CLUSTER, autoscale=groups).placements
+    ]
+    assert counts.count("autoscaled") == 2
+
+
 def test_a_time_that_is_none_is_refused() -> None:
     words = ("autoscale", "--snapshot", CLUSTER, "--groups", GROUPS, "--until-quiet", "--provision-time", "soon")
     assert "--provision-time: time: invalid duration" in refused(*words)

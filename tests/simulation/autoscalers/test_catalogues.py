@@ -92,6 +92,7 @@ def test_what_a_type_of_aws_leaves_for_pods_follows_from_its_interfaces_and_the_
         "memory": "7577Mi",
         "ephemeral-storage": "20Gi",
         "pods": "29",
+        "vpc.amazonaws.com/pod-eni": "9",
     }, "8192 less 7.5 %"
     assert type_["overhead"] == {
         "cpu": "70m",

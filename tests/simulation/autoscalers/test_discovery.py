@@ -195,8 +195,8 @@ WORDS = [
     ("--nodes=many:9:web", "--nodes=many:9:web cannot be read: expected min:max:name"),
     ("--gpu-total=a100:0:4", "flags that decide what is not modelled here: gpu-total"),
     (
-        "--scale-down-delay-after-delete=1m",
-        "flags that decide what is not modelled here: scale-down-delay-after-delete",
+        "--scale-down-delay-after-failure=1m",
+        "flags that decide what is not modelled here: scale-down-delay-after-failure",
     ),
     ("--scan-interval=20s", "flags that decide nothing here: scan-interval"),
     ("--cordon-node-before-terminating", "flags that decide nothing here: cordon-node-before-terminating"),
@@ -213,6 +213,23 @@ def test_what_is_not_heard_of_the_command_is_told(word: str, told: str, tmp_path
 def test_every_flag_is_of_one_sort() -> None:
     sorts = (READ_FLAGS, NOT_MODELLED, IDLE, FORMER)
     assert sum(map(len, sorts)) == len({name for sort in sorts for name in sort})
+
+
+FLAGS_OF_1_36 = Path(__file__).with_name("cluster_autoscaler_flags.txt")
+"""The flags that cluster-autoscaler 1.36 registers itself, a name a line."""
+
+
+def test_every_flag_of_the_program_is_read_or_named() -> None:
+    theirs = FLAGS_OF_1_36.read_text().split()
+    assert len(theirs) == len(set(theirs)) == 133
+    assert set(theirs) <= READ_FLAGS | NOT_MODELLED | IDLE
+    # Beside them are those of its libraries (logs, leader election, gates), and what groups may say for themselves.
+    assert READ_FLAGS - set(theirs) == {"zero-or-max-node-scaling"}
+    assert set(theirs) >= NOT_MODELLED
+
+
+def test_every_flag_that_counts_as_read_is_a_setting() -> None:
+    assert READ_FLAGS - set(GROUP_FLAGS) == set(FLAGS)
 
 
 def test_a_former_flag_counts_unless_the_new_one_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from kwhatif.api.decode import convert
 from kwhatif.api.node_provisioning import EC2NodeClass
-from kwhatif.api.quantity import Quantity
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type
 from kwhatif.simulation.autoscalers.ec2_machines import EC2Machine, ProviderOptions, family_of
 
@@ -55,17 +54,6 @@ TRN1 = described(
     "trn1.2xlarge", 8, 32768, 4, 15, ghz=3.5, encrypts=True,
     NeuronInfo={"NeuronDevices": [{"Count": 1, "Name": "Trainium", "CoreInfo": {"Count": 2, "Version": 2}}]},
 )  # fmt: skip
-C6GN = described(
-    "c6gn.16xlarge",
-    64,
-    131072,
-    15,
-    50,
-    arm=True,
-    ghz=2.5,
-    maker="AWS",
-    network={"EfaInfo": {"MaximumEfaInterfaces": 1}},
-)  # fmt: skip
 INF1 = described(
     "inf1.xlarge",
     4,
@@ -82,28 +70,6 @@ def machine(type_: Json, spec: Json | None = None, options: ProviderOptions = Pr
     told = {"amiSelectorTerms": [{"alias": "al2023@latest"}], **(spec or {})}
     node_class = convert({"metadata": {"name": "c"}, "spec": told}, EC2NodeClass)
     return EC2Machine(convert(type_, EC2Type), node_class, options, family_of(node_class))
-
-
-def left_for_pods(found: EC2Machine) -> dict[str, str]:
-    none, over = Quantity.from_units(0), found.overhead()
-    return {name: (amount - over.get(name, none)).canonical for name, amount in found.capacity().items()}
-
-
-# Of Karpenter's page "Instance Types", by images of AL2023 without block device mappings.
-LISTED = [
-    (M5, {"cpu": "1930m", "ephemeral-storage": "17Gi", "memory": "6903Mi", "pods": "29"}),
-    (A1, {"cpu": "940m", "ephemeral-storage": "17Gi", "memory": "1392Mi", "pods": "8"}),
-    (G4, {"cpu": "3920m", "ephemeral-storage": "17Gi", "memory": "14481Mi", "nvidia.com/gpu": "1", "pods": "29"}),
-    (TRN1, {"aws.amazon.com/neuron": "1", "aws.amazon.com/neuroncore": "2", "cpu": "7910m", "ephemeral-storage": "17Gi",
-            "memory": "29317Mi", "pods": "58"}),
-    (C6GN, {"cpu": "63770m", "ephemeral-storage": "17Gi", "memory": "112720Mi", "pods": "737",
-            "vpc.amazonaws.com/efa": "1"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("type_", "expected"), LISTED, ids=[row[0]["InstanceType"] for row in LISTED])
-def test_types_leave_for_pods_what_karpenters_page_lists(type_: Json, expected: dict[str, str]) -> None:
-    assert left_for_pods(machine(type_)) == expected
 
 
 LABELS = [
