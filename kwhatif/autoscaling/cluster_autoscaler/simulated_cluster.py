@@ -152,7 +152,7 @@ class SimulatedCluster:
         """
         if not len(rows):
             return None
-        stale = evaluation.stale_rows()
+        stale = evaluation.find_stale_rows()
         if evaluation.depends_on_other_pods or len(stale) > _MOST_STALE:
             evaluation.refresh(pod)
             stale = []
