@@ -27,9 +27,7 @@ def test_the_copy_is_the_samples_and_what_is_printed_runs(tmp_path: Path) -> Non
     ran = run("demo", folder=tmp_path)
     assert (ran.code, ran.err) == (0, "")
     expected = {
-        path: text
-        for path, text in contents_of(SAMPLES).items()
-        if path != "__init__.py" and not path.startswith("__pycache__/")
+        path: text for path, text in contents_of(SAMPLES).items() if path != "__init__.py" and "__pycache__" not in path
     }
     assert contents_of(tmp_path / "samples") == expected
     assert ran.lines[0] == f"{len(expected)} files copied to samples. Try:"
