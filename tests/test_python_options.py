@@ -50,6 +50,9 @@ ONLY_ON_THE_COMMAND_LINE = {
     "autoscale.CatalogueOptions": "a catalogue is printed: what a program does with one is load it",
     "autoscale.until_quiet": "autoscale() does so if provision_seconds is given",
     "autoscale.provision_seconds": "not given, autoscale() looks at one loop",
+    "deschedule.ComparePoliciesOptions": "diff --deschedule is for the command line alone",
+    "deschedule.ExplainDeschedulingOptions": "explain --deschedule is for the command line alone",
+    "diff.policies": "diff() has those of the sides as policy and policy_b",
 }
 """Options that no function has as a keyword argument with the same default, and why."""
 

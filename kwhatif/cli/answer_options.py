@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
-from kwhatif.cli.options import Everything, Tables, TablesOutput
+from kwhatif.cli.options import Everything, Tables
 from kwhatif.cli.output import (
     ReportFiles,
     Reports,
@@ -16,6 +16,7 @@ from kwhatif.cli.output import (
     reports_of,
     write_result_reports,
 )
+from kwhatif.simulation.flag import Flag
 
 if TYPE_CHECKING:
     from kwhatif.render.blocks import Block
@@ -28,7 +29,9 @@ class AnswerOptions:
 
     report: ReportFiles = None
     everything: Everything = False
-    output: TablesOutput = Tables.table
+    output: Annotated[
+        str, Flag("--output", short="-o", type=Tables, shows_default=True, help="The format to print.")
+    ] = Tables.table
 
     def __post_init__(self) -> None:
         # What is wrong with them is said before anything is asked, which may take long.

@@ -129,7 +129,7 @@ def explain(
 
         check_stdin(source, deschedule, *(metrics or ()), engine.policy, *(edits.edits or ()))
         case = Scenario(Inputs(source, (), namespace or "default", edits or None, reading), engine)
-        told = ask(ExplainDescheduling(words, deschedule, metrics or ()), case)
+        told = ask(ExplainDescheduling(words=words, deschedule=deschedule, metrics=metrics or ()), case)
         write_result_reports(reports, told, lambda: deschedule_explained_blocks(told))
         shown = render_result(told, output, lambda: deschedule_explained_blocks(told), everything=everything)
         finish(shown, told.exit_code, told.notes)

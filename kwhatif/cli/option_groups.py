@@ -109,7 +109,7 @@ class _Group:
                 value, (type_, flag) = given.pop(name), self.flags.get(name, (None, None))
                 if flag is None:
                     values[name] = value
-                elif value is not None and not (_is_several(type_) and not value):
+                elif value is not None and not (_is_several(flag.type or type_) and not value):
                     values[name] = _value_of(type_, flag, value)
         return self.type(**values)
 
@@ -141,7 +141,7 @@ def _parameter_of(field: Field[Any], hint: Any) -> Parameter:
         default = False
     elif flag.duration and isinstance(default, float):
         default = format_duration(default)
-    elif default is not Parameter.empty and (_is_several(type_) or flag.parse is not None):
+    elif default is not Parameter.empty and (_is_several(flag.type or type_) or flag.parse is not None):
         default = None
     return _keyword(field.name, option_of(type_, flag), default)
 
@@ -179,7 +179,7 @@ def _read_type(type_: Any, flag: Flag) -> Any:
 
 def _is_several(type_: Any) -> bool:
     """Whether an option may be given several times."""
-    return any(get_origin(each) is Sequence for each in (type_, *get_args(type_)))
+    return any(get_origin(each) in (Sequence, list) for each in (type_, *get_args(type_)))
 
 
 def _choices_of(type_: Any) -> tuple[str, ...]:

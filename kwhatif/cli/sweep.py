@@ -107,7 +107,7 @@ def sweep(
         space=read_space(space),
         snapshots=[source, *([each] for each in others)],
         files=files or [],
-        replayed=replay or (),
+        replay=replay or (),
         seed=seed,
         search=search,
         objectives=objective or (),

@@ -74,7 +74,7 @@ Outcome = Sequence[Measures] | str
 
 @dataclass(frozen=True)
 class Sweep(ReplayQuestion[SweepResult]):
-    """Which of the policies of a ``space`` is best for the pods of ``files`` and those that are ``replayed``?
+    """Which of the policies of a ``space`` is best for the pods of ``files`` and those that ``replay`` names?
 
     Each of ``snapshots`` is a cluster; measures are the means over all of them. ``search`` so many points more around
     the front. ``objectives`` are words such as ``pending=10``. The ``probe`` is a manifest with one pod. The best
@@ -86,7 +86,7 @@ class Sweep(ReplayQuestion[SweepResult]):
     space: Space
     snapshots: Sequence[Source]
     files: Files = ()
-    replayed: Sequence[str] = ()
+    replay: Sequence[str] = ()
     seed: int | None = None
     search: int = 0
     objectives: Sequence[str] = ()
@@ -98,7 +98,7 @@ class Sweep(ReplayQuestion[SweepResult]):
 
     def cases(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
         """A case for each cluster. Raises UsageError where there is nothing to place."""
-        if not (self.files or self.replayed or inputs.edits):
+        if not (self.files or self.replay or inputs.edits):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         return [
             Scenario(replace(inputs, snapshot=snapshot, manifests=self.files), engine) for snapshot in self.snapshots
@@ -113,7 +113,7 @@ class Sweep(ReplayQuestion[SweepResult]):
         objectives_of(self.objectives, priced=self.prices is not None)
 
     def needs_pods(self, case: LoadedScenario) -> bool:
-        return not self.replayed
+        return not self.replay
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[SweepResult]:
         setup = cases[0].setup
@@ -335,7 +335,7 @@ def sweep(
         space=read_space(space if isinstance(space, Mapping) else os.fspath(space)),
         snapshots=[cluster_of(each) for each in (snapshot, *other_snapshots)],
         files=files_of(manifests),
-        replayed=[replay] if isinstance(replay, str) else replay,
+        replay=[replay] if isinstance(replay, str) else replay,
         seed=seed,
         search=search,
         objectives=[f"{name}={weight}" for name, weight in (objectives or {}).items()],

@@ -1,0 +1,44 @@
+"""What is special to ``kwhatif deschedule``, and to ``diff`` and ``explain`` where they are about the descheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from kwhatif.simulation.flag import Flag
+
+DeschedulerPolicy = str | Mapping[str, Any]
+"""A file, plain values, or nothing for the policy that the snapshot has."""
+
+Metrics = Annotated[
+    Sequence[str],
+    Flag("--metrics", metavar="FILE", help="With --deschedule: what was measured (repeatable)."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparePoliciesOptions:
+    """What ``kwhatif diff`` compares of the descheduler."""
+
+    deschedule: Annotated[
+        Sequence[DeschedulerPolicy],
+        Flag("--deschedule", metavar="FILE", help="A policy of the descheduler; given twice, one for each side."),
+    ] = ()
+    metrics: Metrics = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainDeschedulingOptions:
+    """What ``kwhatif explain`` takes to say what the descheduler makes of pods."""
+
+    deschedule: Annotated[
+        DeschedulerPolicy,
+        Flag(
+            "--deschedule",
+            type=str,
+            metavar="FILE",
+            help="Why does the descheduler, by this policy, evict the pod, or not?",
+        ),
+    ] = ""
+    metrics: Metrics = ()
