@@ -49,6 +49,7 @@ OPTION_CLASSES = [
 ONLY_ON_THE_COMMAND_LINE = {
     "autoscale.CatalogueOptions": "a catalogue is printed: what a program does with one is load it",
     "autoscale.until_quiet": "autoscale() does so if provision_seconds is given",
+    "autoscale.consolidation": "explain_consolidation() is about nothing else",
     "autoscale.provision_seconds": "not given, autoscale() looks at one loop",
     "deschedule.ComparePoliciesOptions": "diff --deschedule is for the command line alone",
     "deschedule.ExplainDeschedulingOptions": "explain --deschedule is for the command line alone",

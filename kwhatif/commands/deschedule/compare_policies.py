@@ -18,7 +18,7 @@ from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedS
 
 @dataclass(frozen=True, kw_only=True)
 class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
-    """The two policies of ``deschedule`` run on the same cluster, each followed until no pod is evicted or a state comes back."""
+    """Both policies of ``deschedule`` run on the same cluster, each until no pod is evicted or a state comes back."""
 
     several_runs: ClassVar[bool] = True
 
