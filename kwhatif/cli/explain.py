@@ -16,6 +16,7 @@ from kwhatif.commands.autoscale.options import ExplainNodesOptions
 from kwhatif.commands.deschedule.options import ExplainDeschedulingOptions
 from kwhatif.commands.explain.options import ExplainAfterOptions
 from kwhatif.errors import UsageError
+from kwhatif.simulation.flag import Flag
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -33,7 +34,9 @@ class ExplainAnswerOptions(AnswerOptions):
     """An explanation is a text with tables."""
 
     everything: Annotated[bool, typer.Option("--all", help="Show every node, however many there are.")] = False
-    output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.text
+    output: Annotated[
+        str, Flag("--output", short="-o", type=Output, shows_default=True, help="The format to print.")
+    ] = Output.text
 
 
 @app.command()
