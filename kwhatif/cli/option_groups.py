@@ -49,6 +49,14 @@ class Only(Excluding):
         return field in self._fields
 
 
+class Renamed(Excluding):
+    """Fields of a group that are other flags of this command, where the names of theirs mean something else."""
+
+    def __init__(self, **flags: Flag) -> None:
+        super().__init__()
+        self.flags = flags
+
+
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Take apart the parameters of a command that are annotated with dataclasses."""
     hints = get_type_hints(command, include_extras=True)
@@ -85,14 +93,19 @@ class _Group:
         """The group that a parameter or a field is annotated with; ``outer`` is what the groups around it leave out."""
         group, choices = _plain(hint), [*outer, *(get_args(hint)[1:] if get_origin(hint) is Annotated else ())]
         hints = get_type_hints(group, include_extras=True)
+        renamed = {
+            name: flag for choice in choices if isinstance(choice, Renamed) for name, flag in choice.flags.items()
+        }
+        flags = {name: (type_, renamed.get(name, flag)) for name, type_, flag in flags_of(group)}
         parts: dict[str, Parameter | _Group] = {}
         for field in fields(group):
             of_field = hints[field.name]
             if is_dataclass(_plain(of_field)):
                 parts[field.name] = cls.from_hint(of_field, choices)
             elif get_origin(of_field) is Annotated and all(choice.has(field.name) for choice in choices):
-                parts[field.name] = _parameter_of(field, of_field)
-        return cls(group, parts, {name: (type_, flag) for name, type_, flag in flags_of(group)})
+                flag = flags.get(field.name)
+                parts[field.name] = _option_parameter(field, *flag) if flag else _parameter_of(field, of_field)
+        return cls(group, parts, flags)
 
     def parameters(self) -> Iterator[Parameter]:
         """Every option, in the order of the fields."""
@@ -131,17 +144,21 @@ def _plain(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def _parameter_of(field: Field[Any], hint: Any) -> Parameter:
-    default: Any = Parameter.empty if field.default is MISSING else field.default
-    type_, *more = get_args(hint)
-    flag = next((each for each in more if isinstance(each, Flag)), None)
-    if flag is None:
-        return _keyword(field.name, hint, default)
+def _parameter_of(field: Field[Any], annotation: Any) -> Parameter:
+    """The parameter of a field that is annotated for typer."""
+    return _keyword(field.name, annotation, Parameter.empty if field.default is MISSING else field.default)
+
+
+def _option_parameter(field: Field[Any], type_: Any, flag: Flag) -> Parameter:
+    """The parameter of a field that has a flag."""
+    default: Any = field.default
     if flag.negated:
         default = False
+    elif default is MISSING:
+        default = Parameter.empty
     elif flag.duration and isinstance(default, float):
         default = format_duration(default)
-    elif default is not Parameter.empty and (_is_several(flag.type or type_) or flag.parse is not None):
+    elif _is_several(flag.type or type_) or flag.parse is not None:
         default = None
     return _keyword(field.name, option_of(type_, flag), default)
 

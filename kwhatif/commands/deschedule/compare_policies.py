@@ -30,7 +30,10 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
             raise UsageError(f"--deschedule is given {len(self.deschedule)} times: there are two sides")
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleDiff]:
-        sides = [Deschedule(policy, self.metrics, until_quiet=True).answer(cases, notes) for policy in self.deschedule]
+        sides = [
+            Deschedule(policy, metrics=self.metrics, until_quiet=True).answer(cases, notes)
+            for policy in self.deschedule
+        ]
         a, b = sides
 
         def result(of_a: Fidelity, of_b: Fidelity) -> DescheduleDiff:
