@@ -85,7 +85,9 @@ def default_of(function: Callable[..., object], name: str) -> object:
 
 def are_same(default: object, other: object) -> bool:
     """Whether two defaults mean the same: a number, or that nothing is given."""
-    return default == other or all(each in (None, "", (), inspect.Parameter.empty) for each in (default, other))
+    return default == other or all(
+        each in (None, "", (), inspect.Parameter.empty, dataclasses.MISSING) for each in (default, other)
+    )
 
 
 def test_what_python_lacks_are_options() -> None:

@@ -136,7 +136,7 @@ def _value_of(type_: Any, flag: Flag, given: Any) -> Any:
             return parse(given)
         except ValueError as error:
             raise UsageError(f"{flag.name}: {error}") from None
-    return given.value if _choices_of(type_) else given
+    return given.value if _choices_of(type_, flag) else given
 
 
 def _plain(hint: Any) -> Any:
@@ -187,7 +187,7 @@ def _read_type(type_: Any, flag: Flag) -> Any:
         return str | None if type(None) in get_args(type_) else str
     if _is_several(type_):
         return list[str] | None
-    if choices := _choices_of(type_):
+    if choices := _choices_of(type_, flag):
         make_enum: Any = StrEnum
         choice = make_enum("Choice", {each: each for each in choices})
         return choice | None if type(None) in get_args(type_) else choice
@@ -199,9 +199,11 @@ def _is_several(type_: Any) -> bool:
     return any(get_origin(each) in (Sequence, list) for each in (type_, *get_args(type_)))
 
 
-def _choices_of(type_: Any) -> tuple[str, ...]:
+def _choices_of(type_: Any, flag: Flag) -> tuple[str, ...]:
     """The words of which a field has one."""
-    return next((get_args(each) for each in (type_, *get_args(type_)) if get_origin(each) is Literal), ())
+    return flag.choices or next(
+        (get_args(each) for each in (type_, *get_args(type_)) if get_origin(each) is Literal), ()
+    )
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:

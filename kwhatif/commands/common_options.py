@@ -25,6 +25,6 @@ Replay = Annotated[
         "off their nodes and schedule them again, in the order they started (repeatable).",
     ),
 ]
-Prices = Annotated[
+PricesFile = Annotated[
     str, Flag("--prices", metavar="FILE", help="An InstanceTypes catalogue, or a table of instance types' prices.")
 ]
