@@ -20,7 +20,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from inspect import Parameter
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -122,8 +122,10 @@ class _Group:
                 value, (type_, flag) = given.pop(name), self.flags.get(name, (None, None))
                 if flag is None:
                     values[name] = value
-                elif value is not None and not (_is_several(flag.type or type_) and not value):
-                    values[name] = _value_of(type_, flag, value)
+                elif value is not None:
+                    found = _value_of(type_, flag, value)
+                    if found or not _is_several(flag.type or type_):
+                        values[name] = found
         return self.type(**values)
 
 
@@ -136,7 +138,7 @@ def _value_of(type_: Any, flag: Flag, given: Any) -> Any:
             return parse(given)
         except ValueError as error:
             raise UsageError(f"{flag.name}: {error}") from None
-    return given.value if _choices_of(type_, flag) else given
+    return given.value if isinstance(given, Enum) else given
 
 
 def _plain(hint: Any) -> Any:

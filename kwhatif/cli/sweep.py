@@ -8,7 +8,6 @@ import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.fleet_options import FleetFlags
 from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import (
     ManifestFlags,
@@ -20,6 +19,7 @@ from kwhatif.cli.options import (
     option,
 )
 from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
+from kwhatif.commands.common_options import FleetOptions
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -76,7 +76,7 @@ def sweep(
     output: TablesOutput = Tables.table,
     report: ReportFiles = None,
     *,
-    fleet: FleetFlags,
+    fleet: FleetOptions,
     cluster: ClusterFlags,
     reading: ManifestFlags,
     engine: Annotated[SchedulerOptions, Excluding("call_extenders")],
