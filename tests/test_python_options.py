@@ -13,6 +13,7 @@ import pytest
 
 import kwhatif
 from kwhatif.commands.api_options import AutoscaledKeywords
+from kwhatif.commands.common_options import FleetOptions
 from kwhatif.commands.spec import all_specs, load
 from kwhatif.simulation.flag import flags_of
 from kwhatif.simulation.inputs import AutoscalingOptions, ManifestOptions, SchedulerOptions
@@ -31,9 +32,10 @@ def test_a_snapshot_is_loaded_by_a_path_as_by_a_list_of_one() -> None:
     assert one.by_kind() == load_snapshot(CLUSTER).by_kind() == listed.by_kind()
 
 
-@pytest.mark.parametrize("group", [AutoscalingOptions, ManifestOptions, SchedulerOptions])
+@pytest.mark.parametrize("group", [AutoscalingOptions, FleetOptions, ManifestOptions, SchedulerOptions])
 def test_what_the_command_line_offers_is_a_keyword_argument_of_the_same_name(group: type) -> None:
     keywords = {*AutoscaledKeywords.__annotations__, *inspect.signature(kwhatif.place).parameters}
+    keywords |= {*inspect.signature(kwhatif.sweep).parameters}
     assert {field for field, _, _ in flags_of(group)} - keywords == set()
 
 

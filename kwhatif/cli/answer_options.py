@@ -46,6 +46,11 @@ class AnswerOptions:
         """Whether the answer has to come with a map of the cluster."""
         return is_mapped(self.reports)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are printed."""
+        return self.everything
+
     def finish(self, result: Result, blocks: Callable[[bool], list[Block]]) -> NoReturn:
         """Write the reports, print the answer and end with its exit code.
 
@@ -56,4 +61,4 @@ class AnswerOptions:
 
     def render(self, result: Result, blocks: Callable[[bool], list[Block]]) -> str:
         """What is printed."""
-        return render_result(result, self.output, lambda: blocks(self.everything), everything=self.everything)
+        return render_result(result, self.output, lambda: blocks(self.is_whole), everything=self.is_whole)
