@@ -18,7 +18,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.commands.upgrade.run import PlanOptions, Upgrade
+from kwhatif.commands.upgrade.run import Upgrade
 from kwhatif.descheduling.descheduler import ClusterObjects, Descheduler
 from kwhatif.descheduling.policy_reading import read_policy
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
@@ -148,7 +148,7 @@ def main() -> None:
     line = {"name": "deschedule", "nodes": asked.nodes, "pods": asked.pods, "evicted": len(cycle.evictions)}
     print(json.dumps({**line, "seconds": round(took, 3)}))
     start = time.process_time()
-    question = Upgrade("pool=old", "surge", PlanOptions(surge="5"))
+    question = Upgrade("pool=old", surge=5)
     result = ask(question, Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
     took = time.process_time() - start
     done = sum(node.deleted is not None for node in result.nodes)

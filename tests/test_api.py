@@ -66,6 +66,26 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
         ("explain", "n1", "--consolidation", "--snapshot", MACHINES, "--catalogue", OFFERS),
         lambda: kwhatif.explain_consolidation("n1", snapshot=MACHINES, catalogue=OFFERS),
     ),
+    "pods of a snapshot that were bound last": (
+        ("backtest", GATED, "--last", "2"),
+        lambda: kwhatif.backtest(GATED, last=2),
+    ),
+    "new nodes that are other, and pods that take long": (
+        (
+            *("upgrade", "--pool", "general-a-1", "--snapshot", CLUSTER, "--ready-after", "web=2m", "--grace", "5s"),
+            *("--new-label", "tier=new", "--new-taint", "new=yes:NoSchedule", "--new-size", "cpu=2", "--surge", "100%"),
+        ),
+        lambda: kwhatif.upgrade(
+            "general-a-1",
+            snapshot=CLUSTER,
+            surge="100%",
+            grace_seconds=5.0,
+            ready_after_seconds={"": 30.0, "web": 120.0},
+            new_labels=["tier=new"],
+            new_taints=["new=yes:NoSchedule"],
+            new_sizes=["cpu=2"],
+        ),
+    ),
     "whether a recorded day comes out again": (
         ("backtest", DAY, "--need", "99"),
         lambda: kwhatif.backtest(DAY, need=99),

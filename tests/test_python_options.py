@@ -13,6 +13,7 @@ import pytest
 
 import kwhatif
 from kwhatif.commands.api_options import AutoscaledKeywords
+from kwhatif.commands.common_options import FleetOptions
 from kwhatif.commands.spec import all_specs, load
 from kwhatif.simulation.flag import flags_of
 from kwhatif.simulation.inputs import AutoscalingOptions, ManifestOptions, SchedulerOptions
@@ -31,9 +32,10 @@ def test_a_snapshot_is_loaded_by_a_path_as_by_a_list_of_one() -> None:
     assert one.by_kind() == load_snapshot(CLUSTER).by_kind() == listed.by_kind()
 
 
-@pytest.mark.parametrize("group", [AutoscalingOptions, ManifestOptions, SchedulerOptions])
+@pytest.mark.parametrize("group", [AutoscalingOptions, FleetOptions, ManifestOptions, SchedulerOptions])
 def test_what_the_command_line_offers_is_a_keyword_argument_of_the_same_name(group: type) -> None:
     keywords = {*AutoscaledKeywords.__annotations__, *inspect.signature(kwhatif.place).parameters}
+    keywords |= {*inspect.signature(kwhatif.sweep).parameters}
     assert {field for field, _, _ in flags_of(group)} - keywords == set()
 
 
@@ -49,7 +51,11 @@ OPTION_CLASSES = [
 ONLY_ON_THE_COMMAND_LINE = {
     "autoscale.CatalogueOptions": "a catalogue is printed: what a program does with one is load it",
     "autoscale.until_quiet": "autoscale() does so if provision_seconds is given",
+    "autoscale.consolidation": "explain_consolidation() is about nothing else",
     "autoscale.provision_seconds": "not given, autoscale() looks at one loop",
+    "deschedule.ComparePoliciesOptions": "diff --deschedule is for the command line alone",
+    "deschedule.ExplainDeschedulingOptions": "explain --deschedule is for the command line alone",
+    "diff.policies": "diff() has those of the sides as policy and policy_b",
 }
 """Options that no function has as a keyword argument with the same default, and why."""
 
@@ -81,7 +87,9 @@ def default_of(function: Callable[..., object], name: str) -> object:
 
 def are_same(default: object, other: object) -> bool:
     """Whether two defaults mean the same: a number, or that nothing is given."""
-    return default == other or all(each in (None, "", (), inspect.Parameter.empty) for each in (default, other))
+    return default == other or all(
+        each in (None, "", (), inspect.Parameter.empty, dataclasses.MISSING) for each in (default, other)
+    )
 
 
 def test_what_python_lacks_are_options() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
-from kwhatif.cli.options import Everything, Tables, TablesOutput
+from kwhatif.cli.options import Everything, Tables
 from kwhatif.cli.output import (
     ReportFiles,
     Reports,
@@ -16,6 +16,7 @@ from kwhatif.cli.output import (
     reports_of,
     write_result_reports,
 )
+from kwhatif.simulation.flag import Flag
 
 if TYPE_CHECKING:
     from kwhatif.render.blocks import Block
@@ -28,7 +29,9 @@ class AnswerOptions:
 
     report: ReportFiles = None
     everything: Everything = False
-    output: TablesOutput = Tables.table
+    output: Annotated[
+        str, Flag("--output", short="-o", type=Tables, shows_default=True, help="The format to print.")
+    ] = Tables.table
 
     def __post_init__(self) -> None:
         # What is wrong with them is said before anything is asked, which may take long.
@@ -43,6 +46,11 @@ class AnswerOptions:
         """Whether the answer has to come with a map of the cluster."""
         return is_mapped(self.reports)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are printed."""
+        return self.everything
+
     def finish(self, result: Result, blocks: Callable[[bool], list[Block]]) -> NoReturn:
         """Write the reports, print the answer and end with its exit code.
 
@@ -53,4 +61,4 @@ class AnswerOptions:
 
     def render(self, result: Result, blocks: Callable[[bool], list[Block]]) -> str:
         """What is printed."""
-        return render_result(result, self.output, lambda: blocks(self.everything), everything=self.everything)
+        return render_result(result, self.output, lambda: blocks(self.is_whole), everything=self.is_whole)

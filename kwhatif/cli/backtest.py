@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from kwhatif.cli.answer_options import AnswerOptions
-from kwhatif.cli.option_groups import Excluding, expand_groups
+from kwhatif.cli.option_groups import Renamed, expand_groups
 from kwhatif.cli.options import argument
 from kwhatif.cli.output import check_stdin
-from kwhatif.commands.backtest.options import BacktestOptions
+from kwhatif.commands.backtest.options import RECORDED_POLICY, BacktestOptions
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
@@ -31,7 +30,7 @@ def backtest(
     *,
     options: BacktestOptions,
     answer: AnswerOptions,
-    scheduler: Annotated[SchedulerOptions, Excluding("policy")],
+    scheduler: Annotated[SchedulerOptions, Renamed(policy=RECORDED_POLICY)],
 ) -> None:
     """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
 
@@ -51,8 +50,7 @@ def backtest(
     from kwhatif.simulation.question import Scenario
     from kwhatif.snapshot.load import is_recorded, load_recording
 
-    check_stdin(file, options.other, options.policy)
-    scheduler = replace(scheduler, policy=options.policy)
+    check_stdin(file, options.other, scheduler.policy)
     if options.other is None:
         question, start = question_about(file, options.last, options.need)
         result = ask(question, Scenario(Inputs(start), scheduler))

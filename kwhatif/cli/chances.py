@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from kwhatif.cli.answer_options import AnswerOptions
-from kwhatif.cli.fleet_options import FleetFlags
 from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.options import ManifestFiles
 from kwhatif.cli.scenario_options import ScenarioFlags
 from kwhatif.commands.chances.options import ChancesOptions
+from kwhatif.commands.common_options import FleetOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -23,7 +23,7 @@ def chances(
     *,
     options: ChancesOptions,
     answer: AnswerOptions,
-    fleet: FleetFlags,
+    fleet: FleetOptions,
     scenario: Annotated[ScenarioFlags, Excluding("verb", "at")],
 ) -> None:
     """Place pods many times, each time leaving to chance what kube-scheduler leaves to it, and count what happens.

@@ -12,6 +12,7 @@ from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.option_groups import Excluding, Only, expand_groups
 from kwhatif.cli.options import ManifestFiles, RequestFlags, Tables
 from kwhatif.cli.scenario_options import ScenarioFlags
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import SchedulerOptions
 
 if TYPE_CHECKING:
@@ -25,11 +26,18 @@ class ExpandAnswerOptions(AnswerOptions):
     """In which format pods are printed."""
 
     output: Annotated[
-        Tables, typer.Option("-o", "--output", help="The format to print; yaml is the pods and claims alone.")
+        str,
+        Flag(
+            "--output",
+            short="-o",
+            type=Tables,
+            shows_default=True,
+            help="The format to print; yaml is the pods and claims alone.",
+        ),
     ] = Tables.table
 
     def render(self, result: Any, blocks: Callable[[bool], list[Block]]) -> str:
-        if self.output is not Tables.yaml:
+        if self.output != Tables.yaml:
             return super().render(result, blocks)
         from kwhatif.render.formats import as_documents
 

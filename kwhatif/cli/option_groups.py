@@ -20,7 +20,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from inspect import Parameter
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -47,6 +47,14 @@ class Only(Excluding):
 
     def has(self, field: str) -> bool:
         return field in self._fields
+
+
+class Renamed(Excluding):
+    """Fields of a group that are other flags of this command, where the names of theirs mean something else."""
+
+    def __init__(self, **flags: Flag) -> None:
+        super().__init__()
+        self.flags = flags
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -85,14 +93,19 @@ class _Group:
         """The group that a parameter or a field is annotated with; ``outer`` is what the groups around it leave out."""
         group, choices = _plain(hint), [*outer, *(get_args(hint)[1:] if get_origin(hint) is Annotated else ())]
         hints = get_type_hints(group, include_extras=True)
+        renamed = {
+            name: flag for choice in choices if isinstance(choice, Renamed) for name, flag in choice.flags.items()
+        }
+        flags = {name: (type_, renamed.get(name, flag)) for name, type_, flag in flags_of(group)}
         parts: dict[str, Parameter | _Group] = {}
         for field in fields(group):
             of_field = hints[field.name]
             if is_dataclass(_plain(of_field)):
                 parts[field.name] = cls.from_hint(of_field, choices)
             elif get_origin(of_field) is Annotated and all(choice.has(field.name) for choice in choices):
-                parts[field.name] = _parameter_of(field, of_field)
-        return cls(group, parts, {name: (type_, flag) for name, type_, flag in flags_of(group)})
+                flag = flags.get(field.name)
+                parts[field.name] = _option_parameter(field, *flag) if flag else _parameter_of(field, of_field)
+        return cls(group, parts, flags)
 
     def parameters(self) -> Iterator[Parameter]:
         """Every option, in the order of the fields."""
@@ -109,8 +122,10 @@ class _Group:
                 value, (type_, flag) = given.pop(name), self.flags.get(name, (None, None))
                 if flag is None:
                     values[name] = value
-                elif value is not None and not (_is_several(type_) and not value):
-                    values[name] = _value_of(type_, flag, value)
+                elif value is not None:
+                    found = _value_of(type_, flag, value)
+                    if found or not _is_several(flag.type or type_):
+                        values[name] = found
         return self.type(**values)
 
 
@@ -123,7 +138,7 @@ def _value_of(type_: Any, flag: Flag, given: Any) -> Any:
             return parse(given)
         except ValueError as error:
             raise UsageError(f"{flag.name}: {error}") from None
-    return given.value if _choices_of(type_) else given
+    return given.value if isinstance(given, Enum) else given
 
 
 def _plain(hint: Any) -> Any:
@@ -131,17 +146,21 @@ def _plain(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def _parameter_of(field: Field[Any], hint: Any) -> Parameter:
-    default: Any = Parameter.empty if field.default is MISSING else field.default
-    type_, *more = get_args(hint)
-    flag = next((each for each in more if isinstance(each, Flag)), None)
-    if flag is None:
-        return _keyword(field.name, hint, default)
+def _parameter_of(field: Field[Any], annotation: Any) -> Parameter:
+    """The parameter of a field that is annotated for typer."""
+    return _keyword(field.name, annotation, Parameter.empty if field.default is MISSING else field.default)
+
+
+def _option_parameter(field: Field[Any], type_: Any, flag: Flag) -> Parameter:
+    """The parameter of a field that has a flag."""
+    default: Any = field.default
     if flag.negated:
         default = False
+    elif default is MISSING:
+        default = Parameter.empty
     elif flag.duration and isinstance(default, float):
         default = format_duration(default)
-    elif default is not Parameter.empty and (_is_several(type_) or flag.parse is not None):
+    elif _is_several(flag.type or type_) or flag.parse is not None:
         default = None
     return _keyword(field.name, option_of(type_, flag), default)
 
@@ -170,7 +189,7 @@ def _read_type(type_: Any, flag: Flag) -> Any:
         return str | None if type(None) in get_args(type_) else str
     if _is_several(type_):
         return list[str] | None
-    if choices := _choices_of(type_):
+    if choices := _choices_of(type_, flag):
         make_enum: Any = StrEnum
         choice = make_enum("Choice", {each: each for each in choices})
         return choice | None if type(None) in get_args(type_) else choice
@@ -179,12 +198,14 @@ def _read_type(type_: Any, flag: Flag) -> Any:
 
 def _is_several(type_: Any) -> bool:
     """Whether an option may be given several times."""
-    return any(get_origin(each) is Sequence for each in (type_, *get_args(type_)))
+    return any(get_origin(each) in (Sequence, list) for each in (type_, *get_args(type_)))
 
 
-def _choices_of(type_: Any) -> tuple[str, ...]:
+def _choices_of(type_: Any, flag: Flag) -> tuple[str, ...]:
     """The words of which a field has one."""
-    return next((get_args(each) for each in (type_, *get_args(type_)) if get_origin(each) is Literal), ())
+    return flag.choices or next(
+        (get_args(each) for each in (type_, *get_args(type_)) if get_origin(each) is Literal), ()
+    )
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> Parameter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -11,7 +10,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.options import Namespace, RequestFlags
 from kwhatif.cli.output import check_stdin
 from kwhatif.results.base import Result
-from kwhatif.simulation.inputs import AutoscalingOptions, Inputs, SchedulerOptions
+from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
     from kwhatif.simulation.question import Question, Scenario
@@ -33,7 +32,7 @@ class ScenarioFlags:
     scheduler: SchedulerOptions
     edits: EditOptions
 
-    def inputs(self, files: Sequence[str] = (), *others: object, with_map: bool = False) -> Inputs:
+    def inputs(self, files: Files = (), *others: object, with_map: bool = False) -> Inputs:
         """What a question about these files is asked of. ``others`` are files that the question reads.
 
         Raises UsageError if no cluster is named, or if standard input would be read more than once.
@@ -43,13 +42,13 @@ class ScenarioFlags:
         manifest_options = self.manifest_options.with_rules_file() if self.reads_rules_file else self.manifest_options
         return Inputs(source, files, self.namespace, self.edits or None, manifest_options, with_map=with_map)
 
-    def scenario(self, files: Sequence[str] = (), *others: object, with_map: bool = False) -> Scenario:
+    def scenario(self, files: Files = (), *others: object, with_map: bool = False) -> Scenario:
         """The same, with the scheduler that decides."""
         from kwhatif.simulation.question import Scenario
 
         return Scenario(self.inputs(files, *others, with_map=with_map), self.scheduler)
 
-    def ask(self, question: Question[R], files: Sequence[str] = (), *others: object, with_map: bool = False) -> R:
+    def ask(self, question: Question[R], files: Files = (), *others: object, with_map: bool = False) -> R:
         """The answer to a question about these files."""
         from kwhatif.simulation.pipeline import ask
 
@@ -62,7 +61,7 @@ class AutoscaledFlags(ScenarioFlags):
 
     autoscaling: AutoscalingOptions
 
-    def inputs(self, files: Sequence[str] = (), *others: object, with_map: bool = False) -> Inputs:
+    def inputs(self, files: Files = (), *others: object, with_map: bool = False) -> Inputs:
         documents = self.autoscaling.autoscale
         found = super().inputs(files, *others, *documents, with_map=with_map)
         return replace(found, autoscale=documents, provision=self.autoscaling.provision_seconds)

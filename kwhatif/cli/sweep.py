@@ -2,85 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from kwhatif.cli.cluster_options import ClusterFlags
-from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.fleet_options import FleetFlags
+from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.option_groups import Excluding, expand_groups
-from kwhatif.cli.options import (
-    ManifestFlags,
-    Namespace,
-    Replay,
-    Tables,
-    TablesOutput,
-    argument,
-    option,
-)
-from kwhatif.cli.output import ReportFiles, check_stdin, finish, render_result, reports_of, write_result_reports
-from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.cli.options import Tables, argument
+from kwhatif.cli.scenario_options import ScenarioFlags
+from kwhatif.commands.common_options import FleetOptions
+from kwhatif.commands.sweep.options import SweepOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@dataclass(frozen=True)
+class SweepAnswerOptions(AnswerOptions):
+    """A wide answer has all policies."""
+
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all policies and settings. Default: the front, and what matters most.")
+    ] = False
+
+    @property
+    def is_whole(self) -> bool:
+        return self.everything or self.output == Tables.wide
 
 
 @app.command()
 @expand_groups
 def sweep(
     files: Annotated[list[str] | None, argument(metavar="FILE", help="Manifests with pods to schedule.")] = None,
-    space: Annotated[
-        str | None, option("--space", metavar="FILE", help="A SweepSpace: the settings to try, and how to choose.")
-    ] = None,
-    against_snapshot: Annotated[
-        list[str] | None,
-        option(
-            "--against-snapshot",
-            metavar="FILE",
-            help="Another cluster to try every policy on; measures are then the means of all (repeatable).",
-        ),
-    ] = None,
-    replay: Replay = None,
-    objective: Annotated[
-        list[str] | None,
-        option(
-            "--objective",
-            metavar="MEASURE[=WEIGHT]",
-            help="What the best policies are chosen by (repeatable). "
-            "Default: pending=100, evictions=10, and cost=1 with --prices, else nodesInUse=1.",
-        ),
-    ] = None,
-    search: Annotated[
-        int, typer.Option("--search", metavar="N", min=0, help="Try so many more policies around the best.")
-    ] = 0,
-    seed: Annotated[
-        int | None, option("--seed", metavar="N", min=0, help="For a sample that is random, and for --search.")
-    ] = None,
-    probe: Annotated[
-        list[str] | None,
-        option("--probe", metavar="FILE", help="A manifest with one pod: for how many of it would there be room then?"),
-    ] = None,
-    prices: Annotated[
-        str | None,
-        option("--prices", metavar="FILE", help="An InstanceTypes catalogue, or a table of instance types' prices."),
-    ] = None,
-    write: Annotated[
-        str | None,
-        option("--write", metavar="FILE", help="Write the best policy as a KubeSchedulerConfiguration."),
-    ] = None,
-    namespace: Namespace = "default",
-    everything: Annotated[
-        bool, typer.Option("--all", help="Show all policies and settings. Default: the front, and what matters most.")
-    ] = False,
-    output: TablesOutput = Tables.table,
-    report: ReportFiles = None,
     *,
-    fleet: FleetFlags,
-    cluster: ClusterFlags,
-    reading: ManifestFlags,
-    engine: Annotated[SchedulerOptions, Excluding("call_extenders")],
-    edits: EditOptions,
+    options: SweepOptions,
+    answer: SweepAnswerOptions,
+    fleet: FleetOptions,
+    scenario: Annotated[ScenarioFlags, Excluding("verb", "at", "call_extenders")],
 ) -> None:
     """Try many scheduler policies on the same pods: which are best, and which settings matter.
 
@@ -90,36 +48,14 @@ def sweep(
 
     Exit codes: 0 policies were compared, 2 usage or input error.
     """
-    from kwhatif.commands.sweep.measures import read_prices
     from kwhatif.commands.sweep.run import Sweep
-    from kwhatif.commands.sweep.space_document import read_space
     from kwhatif.commands.sweep.text import sweep_blocks
     from kwhatif.simulation.pipeline import ask
 
-    if space is None:
-        raise UsageError("name the settings to try: --space FILE, a SweepSpace document")
-    if write == "-":
-        raise UsageError("--write -: standard output is for the answer; name a file")
-    source, others, probes = cluster.require_source(), against_snapshot or [], probe or []
-    reports = reports_of(report)
-    check_stdin(*(files or ()), source, *others, *probes, space, prices, engine.policy, *(edits.edits or ()))
+    others = [*options.other_snapshots, *options.probe, options.space, options.prices]
+    inputs = scenario.inputs(files or (), *others)
     question = Sweep(
-        space=read_space(space),
-        snapshots=[source, *([each] for each in others)],
-        files=files or [],
-        replayed=replay or (),
-        seed=seed,
-        search=search,
-        objectives=objective or (),
-        probe=probes,
-        prices=None if prices is None else read_prices(prices),
-        write=write or "",
-        executor=fleet.executor,
-        rows=fleet.rows,
+        snapshot=inputs.snapshot, files=files or (), executor=fleet.executor, rows=fleet.rows, **vars(options)
     )
-    inputs = Inputs(namespace=namespace, edits=edits or None, manifest_options=reading)
-    result = ask(question, *question.cases(inputs, engine))
-    wide = everything or output is Tables.wide
-    write_result_reports(reports, result, lambda: sweep_blocks(result, wide=True))
-    text = render_result(result, output, lambda: sweep_blocks(result, wide=wide), everything=wide)
-    finish(text, result.exit_code, result.notes)
+    result = ask(question, *question.cases(inputs, scenario.scheduler))
+    answer.finish(result, lambda everything: sweep_blocks(result, wide=everything))

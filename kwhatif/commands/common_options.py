@@ -1,11 +1,17 @@
-"""Options that several commands have, each as the annotation of a field."""
+"""Options that several commands have: single ones as the annotation of a field."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
+from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag
+
+if TYPE_CHECKING:
+    from kwhatif.fleet.executors import Executor
+    from kwhatif.fleet.rows_file import RowsFile
 
 Seed = Annotated[
     int | None,
@@ -25,6 +31,59 @@ Replay = Annotated[
         "off their nodes and schedule them again, in the order they started (repeatable).",
     ),
 ]
-Prices = Annotated[
+PricesFile = Annotated[
     str, Flag("--prices", metavar="FILE", help="An InstanceTypes catalogue, or a table of instance types' prices.")
 ]
+
+
+@dataclass(frozen=True)
+class FleetOptions:
+    """Who asks of many worlds, and where the rows are kept."""
+
+    workers: Annotated[
+        int | None,
+        Flag(
+            "--workers",
+            metavar="N",
+            least=1,
+            help="Ask with so many processes, or so many workers of --on. Default: as many as there are.",
+        ),
+    ] = None
+    on: Annotated[
+        str | None,
+        Flag(
+            "--on",
+            metavar="dask://HOST:PORT|ray|ray://HOST:PORT",
+            help="Ask on the machines of a Dask or Ray cluster, with kwhatif[dask] or kwhatif[ray]. Default: on this "
+            "one.",
+        ),
+    ] = None
+    out: Annotated[
+        str | None,
+        Flag(
+            "--out",
+            metavar="FILE",
+            help="Write every row as it comes: .jsonl, or with kwhatif[parquet] .parquet, by name.",
+        ),
+    ] = None
+    resume: Annotated[
+        bool, Flag("--resume", help="With --out: go on with the rows that are there, from a run that was cut off.")
+    ] = False
+
+    @property
+    def executor(self) -> Executor:
+        """Raises UsageError for words that name none."""
+        from kwhatif.fleet.executor_selection import executor_of
+
+        return executor_of(self.on, self.workers)
+
+    @property
+    def rows(self) -> RowsFile | None:
+        """The file for the rows, if one is wanted. Raises UsageError."""
+        from kwhatif.fleet.rows_file import RowsFile
+
+        if self.out is None:
+            if self.resume:
+                raise UsageError("--resume is about --out: without it no rows are kept")
+            return None
+        return RowsFile(self.out, resume=self.resume)

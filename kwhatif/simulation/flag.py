@@ -20,10 +20,10 @@ class Flag:
     """What the command line calls a field, and what its help says.
 
     ``also`` is another name of it, ``variable`` an environment variable that stands for it. ``completion`` says what a
-    shell completes. ``least`` and ``most`` are the smallest and the largest number. A ``--no-`` flag, which is
-    ``negated``, turns its field off. A ``duration`` is written as Go does (``1m30s``) and held in seconds. ``type`` is
-    what the command line reads where the field holds something else, and ``parse`` makes the one of the other; it
-    raises ValueError or UsageError.
+    shell completes. ``choices`` are the words that it may be, where its type does not say so, ``least`` and ``most``
+    the smallest and the largest number. A ``--no-`` flag, which is ``negated``, turns its field off. A ``duration`` is
+    written as Go does (``1m30s``) and held in seconds. ``type`` is what the command line reads where the field holds
+    something else, and ``parse`` makes the one of the other; it raises ValueError or UsageError.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Flag:
     also: str = ""
     variable: str = ""
     metavar: str = ""
+    choices: tuple[str, ...] = ()
     type: Any = None
     parse: Callable[[Any], Any] | None = None
     completion: Literal["", "node", "pod", "workload"] = ""

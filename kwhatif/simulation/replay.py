@@ -86,15 +86,15 @@ class ReplayScenario(PreparedScenario):
 
 
 class ReplayQuestion(Question[R_co]):
-    """``replayed`` says which pods are scheduled again: ``pending``, those of a ``namespace=NAME``, or ``all``.
+    """``replay`` says which pods are scheduled again: ``pending``, those of a ``namespace=NAME``, or ``all``.
 
     Answers are made of ReplayScenarios.
     """
 
-    replayed: Sequence[str]
+    replay: Sequence[str]
 
     def check(self, case: Scenario) -> None:
-        for word in self.replayed:
+        for word in self.replay:
             if word not in ("pending", "all") and (word == _NAMESPACE or not word.startswith(_NAMESPACE)):
                 raise UsageError(f"--replay {word}: expected pending, namespace=NAME or all")
 
@@ -125,10 +125,10 @@ class ReplayQuestion(Question[R_co]):
 
     @property
     def _namespaces(self) -> set[str]:
-        return {word.removeprefix(_NAMESPACE) for word in self.replayed if word.startswith(_NAMESPACE)}
+        return {word.removeprefix(_NAMESPACE) for word in self.replay if word.startswith(_NAMESPACE)}
 
     def _runs_again(self, pod: Pod) -> bool:
-        return "all" in self.replayed or pod.namespace in self._namespaces
+        return "all" in self.replay or pod.namespace in self._namespaces
 
     def _is_pending(self, item: PodToSchedule) -> bool:
-        return "pending" in self.replayed or self._runs_again(item.pod)
+        return "pending" in self.replay or self._runs_again(item.pod)

@@ -138,8 +138,12 @@ class ComparePoolsOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainNodesOptions:
-    """What ``kwhatif explain --consolidation`` takes to say what Karpenter would do with nodes."""
+    """What ``kwhatif explain`` takes to say which nodes Karpenter gives back: that is all it tells of nodes so far."""
 
+    consolidation: Annotated[
+        bool,
+        Flag("--consolidation", help="Of nodes, named in place of pods: does Karpenter give them back? Why?"),
+    ] = False
     catalogue: Annotated[
         str, Flag("--catalogue", metavar="FILE", help="With --consolidation: what the cloud offers to Karpenter.")
     ] = ""

@@ -8,10 +8,18 @@ from typing import Annotated, Any
 
 from kwhatif.simulation.flag import Flag
 
+RECORDED_POLICY = Flag(
+    "--recorded-policy",
+    type=str | None,
+    metavar="FILE",
+    help="The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
+    "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+)
+
 
 @dataclass(frozen=True)
 class BacktestOptions:
-    """How much has to agree, and which scheduler decided."""
+    """How much has to agree, or what another scheduler is to make of the day."""
 
     need: Annotated[
         float,
@@ -36,15 +44,5 @@ class BacktestOptions:
             metavar="FILE[@VERSION]",
             help="What would this KubeSchedulerConfiguration, or 'default', have made of the recorded day? The "
             "Kubernetes whose rules hold may follow, as in default@1.31.",
-        ),
-    ] = None
-    policy: Annotated[
-        str | Mapping[str, Any] | None,
-        Flag(
-            "--recorded-policy",
-            type=str | None,
-            metavar="FILE",
-            help="The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
-            "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
         ),
     ] = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kwhatif.commands.deschedule.diff_result import DescheduleDiff, EvictionDifference
+from kwhatif.commands.deschedule.options import ComparePoliciesOptions
 from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult
 from kwhatif.commands.deschedule.run import Deschedule
 from kwhatif.errors import UsageError
@@ -15,24 +16,24 @@ from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, Scenario
 
 
-@dataclass(frozen=True)
-class ComparePolicies(Question[DescheduleDiff]):
-    """Both ``policies`` run on the same cluster, each followed until no pod is evicted or a state comes back."""
+@dataclass(frozen=True, kw_only=True)
+class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
+    """Both policies of ``deschedule`` run on the same cluster, each until no pod is evicted or a state comes back."""
 
     several_runs: ClassVar[bool] = True
-
-    policies: Sequence[str | Mapping[str, Any]] = ()
-    metrics: Sequence[str] = ()
 
     def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
-        if len(self.policies) != 2:
-            raise UsageError(f"--deschedule is given {len(self.policies)} times: there are two sides")
+        if len(self.deschedule) != 2:
+            raise UsageError(f"--deschedule is given {len(self.deschedule)} times: there are two sides")
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleDiff]:
-        sides = [Deschedule(policy, self.metrics, until_quiet=True).answer(cases, notes) for policy in self.policies]
+        sides = [
+            Deschedule(policy, metrics=self.metrics, until_quiet=True).answer(cases, notes)
+            for policy in self.deschedule
+        ]
         a, b = sides
 
         def result(of_a: Fidelity, of_b: Fidelity) -> DescheduleDiff:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.deschedule.cycles import Cycles
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled, PodVerdict
 from kwhatif.commands.deschedule.moves import Moves
+from kwhatif.commands.deschedule.options import ExplainDeschedulingOptions
 from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
 from kwhatif.commands.deschedule.run import moment_of
 from kwhatif.commands.deschedule.usage_files import read_usage
@@ -24,15 +25,13 @@ from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 
 
-@dataclass(frozen=True)
-class ExplainDescheduling(Question[DescheduleExplained]):
-    """``words`` are names of pods or label selectors."""
+@dataclass(frozen=True, kw_only=True)
+class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplained]):
+    """Why does a descheduler evict these pods, or leave them? ``words`` are names of pods or label selectors."""
 
     several_runs: ClassVar[bool] = True
 
     words: Sequence[str] = ()
-    policy: str | Mapping[str, Any] = ""
-    metrics: Sequence[str] = ()
 
     def needs_pods(self, case: LoadedScenario) -> bool:
         return False
@@ -44,7 +43,7 @@ class ExplainDescheduling(Question[DescheduleExplained]):
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleExplained]:
         (case,) = cases
         snapshot = case.snapshot
-        policy, source = require_descheduler_policy(self.policy, snapshot)
+        policy, source = require_descheduler_policy(self.deschedule, snapshot)
         session = case.new_session()
         moves = Moves(session, EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget)))
         world = Cycles(policy, moves, moment_of(snapshot, notes), 0.0, read_usage(self.metrics)).world()

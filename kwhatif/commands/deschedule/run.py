@@ -14,6 +14,7 @@ from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path
 from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
 from kwhatif.commands.deschedule.deschedule import follow_cycles
 from kwhatif.commands.deschedule.moves import Moves
+from kwhatif.commands.deschedule.options import INTERVAL, DescheduleOptions
 from kwhatif.commands.deschedule.placement_before import add_placement_before
 from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
 from kwhatif.commands.deschedule.removals import Removals
@@ -27,26 +28,16 @@ from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedS
 from kwhatif.simulation.session import pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
-INTERVAL = 300.0
-"""Seconds from one cycle to the next, as the chart and the documentation have it (``deschedulingInterval``)."""
-
 
 @dataclass(frozen=True)
-class Deschedule(Question[DescheduleResult]):
-    """What would the descheduler evict by a ``policy`` (a file, plain values, or the snapshot's), and what follows?
+class Deschedule(DescheduleOptions, Question[DescheduleResult]):
+    """What would the descheduler evict by its policy (a file, plain values, or the snapshot's), and what follows?
 
     ``cycles`` are followed, or as many as it takes with ``until_quiet``. ``metrics`` are files with what was measured.
     With ``dry_run`` budgets are not asked, as ``descheduler --dry-run`` does not.
     """
 
     several_runs: ClassVar[bool] = True
-
-    policy: str | Mapping[str, Any] = ""
-    metrics: Sequence[str] = ()
-    cycles: int = 1
-    until_quiet: bool = False
-    interval: float = INTERVAL
-    dry_run: bool = False
 
     def needs_pods(self, case: LoadedScenario) -> bool:
         return False
@@ -60,13 +51,13 @@ class Deschedule(Question[DescheduleResult]):
         scaler = case.scaler
         case, before = place_scenario(case, scaler)
         snapshot = case.snapshot
-        policy, source = require_descheduler_policy(self.policy, snapshot)
+        policy, source = require_descheduler_policy(self.descheduler_policy, snapshot)
         session = case.new_session()
         now = moment_of(snapshot, notes)
         budgets = EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget))
         moves = Moves(session, budgets, scaler)
         usage = read_usage(self.metrics)
-        found = Cycles(policy, moves, now, self.interval, usage, reviews=not self.dry_run)
+        found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
         removals = self._removals(case)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
         answer, after = follow_cycles(found, source, cycles, removals)
@@ -95,7 +86,7 @@ def deschedule(
     snapshot: ClusterSource,
     cycles: int = 1,
     until_quiet: bool = False,
-    interval_seconds: float = 300.0,
+    interval_seconds: float = INTERVAL,
     metrics: Sequence[Path] = (),
     dry_run: bool = False,
     **options: Unpack[AutoscaledKeywords],
@@ -109,5 +100,5 @@ def deschedule(
 
     given = descheduler_policy if isinstance(descheduler_policy, Mapping) else os.fspath(descheduler_policy)
     files = [os.fspath(file) for file in metrics]
-    question = Deschedule(given, files, cycles, until_quiet, interval_seconds, dry_run)
+    question = Deschedule(given, cycles, until_quiet, interval_seconds, files, dry_run)
     return ask(question, build_scenario((), snapshot, options))

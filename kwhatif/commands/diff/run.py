@@ -19,6 +19,7 @@ from kwhatif.commands.api_options import (
     policy_of,
 )
 from kwhatif.commands.diff.diff import Side, compare_sides
+from kwhatif.commands.diff.options import DiffOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
@@ -30,23 +31,25 @@ T = TypeVar("T")
 _AT_VERSION = re.compile(r"(?P<policy>.*)@(?P<version>v?\d+\.\d+[\w.+-]*)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Diff(ReplayQuestion[DecisionDiff]):
+@dataclass(frozen=True, kw_only=True)
+class Diff(DiffOptions, ReplayQuestion[DecisionDiff]):
     """What would change with another policy, version, cluster or manifests?
 
-    Of ``snapshots`` and ``policies`` (files that may have an ``@VERSION`` after them) there are one or two; ``files``
-    are manifests of both sides, ``old`` and ``new`` those of one. ``replayed`` says which pods of the snapshot are
-    scheduled, too: ``pending``, those of a ``namespace=NAME``, or ``all``.
+    ``snapshot`` is the cluster of side A, and of side B unless ``snapshot_b`` is. ``policies`` may be files that have
+    an ``@VERSION`` after them; one is for both sides. ``files`` are manifests of both sides, ``old`` and ``new`` those
+    of one. ``replay`` says which pods of the snapshot are scheduled, too: ``pending``, those of a ``namespace=NAME``,
+    or ``all``.
     """
 
     several_runs: ClassVar[bool] = True
 
-    snapshots: Sequence[Source]
-    policies: Sequence[Any] = ()
+    snapshot: Source
     files: Files = ()
-    old: Files = ()
-    new: Files = ()
-    replayed: Sequence[str] = ()
+
+    @property
+    def snapshots(self) -> list[Source]:
+        """One or two."""
+        return [self.snapshot, self.snapshot_b] if self.snapshot_b else [self.snapshot]
 
     def cases(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
         """The two sides, of what else is the same for both. Raises UsageError for what makes no two sides."""
@@ -56,7 +59,7 @@ class Diff(ReplayQuestion[DecisionDiff]):
             raise UsageError("--old and --new go together: manifests of side A and of side B")
         if max(len(self.policies), len(self.snapshots)) < 2 and not self.old:
             raise UsageError("nothing to compare: give --policy twice, --against-snapshot, or --old and --new")
-        if not (self.files or self.old or self.replayed):
+        if not (self.files or self.old or self.replay):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         both: list[Scenario] = []
         for side in (0, 1):
@@ -137,12 +140,13 @@ def diff(
     policies = [] if policy_b is None and "policy" not in options else [options.get("policy")]
     policies += [] if policy_b is None else [policy_b]
     question = Diff(
-        [cluster_of(each) for each in (snapshot, snapshot_b) if each is not None],
-        [policy_of(policy) for policy in policies],
-        files_of(manifests),
-        files_of(old),
-        files_of(new),
-        [replay] if isinstance(replay, str) else replay,
+        snapshot=cluster_of(snapshot),
+        snapshot_b=() if snapshot_b is None else cluster_of(snapshot_b),
+        policies=[policy_of(policy) for policy in policies],
+        files=files_of(manifests),
+        old=files_of(old),
+        new=files_of(new),
+        replay=[replay] if isinstance(replay, str) else replay,
     )
     common = build_scenario((), (), options)
     return ask(question, *question.cases(common.inputs, common.scheduler_options))

@@ -19,6 +19,8 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, files_of
+from kwhatif.commands.explain.options import ExplainAfterOptions
+from kwhatif.commands.place.run import Place
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity, Gap
@@ -28,9 +30,10 @@ from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.schedule_one import Observer
 from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
-from kwhatif.simulation.explanation.explain import DEFAULT_OPTIONS, ExplainOptions, explain_pods
+from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.explanation.observer import AttemptRecorder, reports_of
+from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
 from kwhatif.simulation.explanation.workloads import explain_workloads
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
@@ -261,6 +264,15 @@ def _both(fidelity: Fidelity, other: Fidelity) -> Fidelity:
     return replace(fidelity, gaps=tuple(gaps.values()))
 
 
+def question_about(
+    words: Files, offered: Files, namespace: str | None, options: ExplainAfterOptions
+) -> Question[ExplainResult]:
+    """What is asked about pods: alone, or as a run tried them that places the manifests ``after`` which they come."""
+    if not options.after:
+        return Explain(words, offered, namespace, explain_options=options)
+    return ExplainRun(Place(), words, namespace, offered, options)
+
+
 def explain(
     pods: Manifests = (),
     *,
@@ -279,12 +291,6 @@ def explain(
     explained as it was tried. ``node`` asks about one node alone, ``versus`` about another beside it; ``fixes`` looks
     for changes that would help.
     """
-    from kwhatif.commands.place.run import Place
-    from kwhatif.simulation.explanation.explain import ExplainOptions
-
-    looking, words, offered = ExplainOptions(node, versus, fixes), files_of(pods), files_of(files)
-    namespace = options.get("namespace")
-    question: Question[ExplainResult] = Explain(words, offered, namespace, explain_options=looking)
-    if after:
-        question = ExplainRun(Place(), words, namespace, offered, looking)
-    return ask(question, build_scenario(after, snapshot, options))
+    looking = ExplainAfterOptions(node, versus, fixes, files_of(after))
+    question = question_about(files_of(pods), files_of(files), options.get("namespace"), looking)
+    return ask(question, build_scenario(looking.after, snapshot, options))

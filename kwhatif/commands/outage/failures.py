@@ -24,15 +24,13 @@ from kwhatif.api.decode import describe_value
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
+from kwhatif.commands.outage.options import FailureOptions
 from kwhatif.errors import InputError
 from kwhatif.scheduling.controllers import REPLACED_AFTER_DELETION, REPLACED_ON_EVICTION, Replacements, with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.node_pools import pool_of, zone_of
-
-MOST_PAIRS = 1000
-"""So many pairs of nodes are asked about; of more a sample."""
 
 NODE, ZONE, POOL, PAIR = "node", "zone", "pool", "pair"
 EACH = ("nodes", "zones", "pools")
@@ -46,27 +44,7 @@ class NodeFailure(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
 
 
-class FailureSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Failures somebody asks about: ``each`` node, zone or pool; nodes (names or selectors, a failure each), zones and
-    pools by name; what has each value of a label ``by`` its key; and ``pairs`` of nodes, a sample if there are more
-    than ``most_pairs``, drawn by ``seed``.
-    """
-
-    each: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
-    zones: tuple[str, ...] = ()
-    pools: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    pairs: bool = False
-    most_pairs: int = MOST_PAIRS
-    seed: int = 0
-
-    @property
-    def nothing(self) -> bool:
-        return not (self.each or self.nodes or self.zones or self.pools or self.by or self.pairs)
-
-
-def find_failures(wanted: FailureSelection, nodes: Sequence[Node]) -> tuple[list[NodeFailure], dict[str, int]]:
+def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[NodeFailure], dict[str, int]]:
     """The failures, each once, and of each kind how many there are. Raises InputError for names of nothing."""
     groups = {ZONE: _group_nodes(nodes, zone_of), POOL: _group_nodes(nodes, pool_of)}
     found: dict[tuple[str, ...], NodeFailure] = {}
@@ -77,11 +55,11 @@ def find_failures(wanted: FailureSelection, nodes: Sequence[Node]) -> tuple[list
         for gone in each:
             found.setdefault((gone.kind, gone.name), gone)
 
-    if wanted.nodes or "nodes" in wanted.each:
+    if wanted.nodes or "nodes" in wanted.failures:
         add(NODE, _nodes(wanted, nodes), len(nodes))
     for kind, names, word in ((ZONE, wanted.zones, "zones"), (POOL, wanted.pools, "pools")):
-        if names or word in wanted.each:
-            chosen = dict(groups[kind]) if word in wanted.each else {}
+        if names or word in wanted.failures:
+            chosen = dict(groups[kind]) if word in wanted.failures else {}
             chosen |= {name: _find_group(kind, name, groups[kind]) for name in names}
             add(kind, (NodeFailure(kind, name, chosen[name]) for name in sorted(chosen)), len(groups[kind]))
     for key in wanted.by:
@@ -96,8 +74,8 @@ def find_failures(wanted: FailureSelection, nodes: Sequence[Node]) -> tuple[list
     return list(found.values()), there
 
 
-def _nodes(wanted: FailureSelection, nodes: Sequence[Node]) -> Iterator[NodeFailure]:
-    if "nodes" in wanted.each:
+def _nodes(wanted: FailureOptions, nodes: Sequence[Node]) -> Iterator[NodeFailure]:
+    if "nodes" in wanted.failures:
         names = sorted(node.name for node in nodes)
     else:
         names = [node.name for text in wanted.nodes for node in chosen_nodes(text, nodes)]
@@ -119,7 +97,7 @@ def _find_group(kind: str, name: str, groups: dict[str, tuple[str, ...]]) -> tup
     return groups[name]
 
 
-def _pairs(names: Sequence[str], wanted: FailureSelection) -> Iterator[NodeFailure]:
+def _pairs(names: Sequence[str], wanted: FailureOptions) -> Iterator[NodeFailure]:
     """Every pair, or a sample without repetition."""
     count = len(names) * (len(names) - 1) // 2
     if count <= wanted.most_pairs:

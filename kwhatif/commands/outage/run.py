@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
-
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario
-
-if TYPE_CHECKING:
-    from kwhatif.results.disruption import OutageResult, Requirement
-
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import msgspec
 
 from kwhatif.api.core import Node
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario
 from kwhatif.commands.outage.effects import FailureEffects
-from kwhatif.commands.outage.failures import EACH, PAIR, FailureSelection, NodeFailure, find_failures
+from kwhatif.commands.outage.failures import EACH, PAIR, NodeFailure, find_failures
+from kwhatif.commands.outage.options import FailureOptions, OutageOptions
 from kwhatif.commands.outage.verdict import outcome_of_outage
 from kwhatif.errors import UsageError
 from kwhatif.fleet.dispatch import run
@@ -63,21 +57,17 @@ def simulate_failure(ground: OutageBase, gone: NodeFailure) -> Failure:
     return ground.effects.failure_of(gone)
 
 
-@dataclass(frozen=True)
-class Outage(Question[OutageResult]):
-    """What happens when nodes, zones or pools are gone? ``wanted`` says which; nothing is each node, zone and pool.
+@dataclass(frozen=True, kw_only=True)
+class Outage(OutageOptions, Question[OutageResult]):
+    """What happens when nodes, zones or pools are gone? Where nothing says which: each node, zone and pool.
 
     Kinds of failures in ``survive`` must be survived, which takes what is in ``require``. With ``unreachable`` nodes
     they stay in the cluster, and pods of StatefulSets are not made again. Pods of manifests, and those that edits left
-    without a node, are placed before. The ``back`` has the workers; ``rows`` keeps failures as they come.
+    without a node, are placed before. The ``executor`` has the workers; ``rows`` keeps failures as they come.
     """
 
     several_runs: ClassVar[bool] = True
 
-    wanted: FailureSelection = field(default_factory=FailureSelection)
-    survive: Sequence[str] = ()
-    require: Sequence[Requirement] = ("back",)
-    unreachable: bool = False
     executor: Executor = field(default_factory=LocalExecutor)
     rows: RowsFile | None = None
 
@@ -85,7 +75,7 @@ class Outage(Question[OutageResult]):
         return False
 
     def check(self, case: Scenario) -> None:
-        for each in self.wanted.each:
+        for each in self.failures:
             if each not in EACH:
                 raise UsageError(f"--each {each}: expected nodes, zones or pools")
         for need in self.require:
@@ -93,7 +83,7 @@ class Outage(Question[OutageResult]):
                 raise UsageError(f"--require {need}: expected back, replicas, quorum or budgets")
         asked = self._asked_kinds()
         for kind in self.survive:
-            if kind not in (*KINDS, PAIR, *self.wanted.by):
+            if kind not in (*KINDS, PAIR, *self.by):
                 raise UsageError(f"--survive {kind}: expected node, zone, pool, pair, or a label that --by names")
             if kind not in asked:
                 how = f"--each {KINDS[kind]} does" if kind in KINDS else "--pairs does"
@@ -102,15 +92,14 @@ class Outage(Question[OutageResult]):
     def _asked_kinds(self) -> set[str]:
         wanted = self._select_failures()
         named = {"node": wanted.nodes, "zone": wanted.zones, "pool": wanted.pools}
-        found = {kind for kind, word in KINDS.items() if named[kind] or word in wanted.each}
+        found = {kind for kind, word in KINDS.items() if named[kind] or word in wanted.failures}
         return {*found, *wanted.by, *([PAIR] if wanted.pairs else [])}
 
-    def _select_failures(self) -> FailureSelection:
+    def _select_failures(self) -> FailureOptions:
         """What is asked about: of kinds that must be survived all, unless some are chosen."""
-        wanted = self.wanted
-        if not wanted.nothing:
-            return wanted
-        return msgspec.structs.replace(wanted, each=tuple(KINDS[k] for k in self.survive if k in KINDS) or EACH)
+        if not self.is_empty:
+            return self
+        return replace(self, failures=tuple(KINDS[kind] for kind in self.survive if kind in KINDS) or EACH)
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[OutageResult]:
         (case,) = cases
@@ -167,7 +156,7 @@ class Outage(Question[OutageResult]):
                 required=kind in self.survive,
             )
 
-    def _list_assumptions(self, wanted: FailureSelection, there: dict[str, int]) -> Iterator[str]:
+    def _list_assumptions(self, wanted: FailureOptions, there: dict[str, int]) -> Iterator[str]:
         if self.unreachable:
             yield (
                 "the nodes stop answering and stay in the cluster: their pods are deleted once they no longer tolerate "
@@ -220,18 +209,20 @@ def outage(
     is in ``require``. ``workers`` processes are asked, or those of a cluster of machines (``on``). Pods of
     ``manifests``, and those that edits leave without a node, are placed before.
     """
-    from kwhatif.commands.outage.failures import FailureSelection
     from kwhatif.fleet.executor_selection import executor_of
 
-    wanted = FailureSelection(
-        each=tuple(failures),
-        nodes=tuple(nodes),
-        zones=tuple(zones),
-        pools=tuple(pools),
-        by=tuple(by),
+    question = Outage(
+        failures=failures,
+        nodes=nodes,
+        zones=zones,
+        pools=pools,
+        by=by,
         pairs=pairs,
         most_pairs=most_pairs,
         seed=seed,
+        unreachable=unreachable,
+        survive=survive,
+        require=require,
+        executor=executor_of(on, workers),
     )
-    question = Outage(wanted, tuple(survive), tuple(require), unreachable, executor_of(on, workers))
     return ask(question, build_scenario(manifests, snapshot, options))

@@ -10,14 +10,13 @@ from typing import Any
 from kwhatif.api.kinds import TEMPLATES, kind_named
 from kwhatif.commands.rightsize.advice import Advice, format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
+from kwhatif.commands.rightsize.options import PATCHES
 from kwhatif.errors import UsageError
 from kwhatif.policy.render import yaml_text
 from kwhatif.simulation.edits.document import KIND as EDITS
 from kwhatif.snapshot.format.atomic_files import draft_of, make_directory
 from kwhatif.snapshot.format.model import API_VERSION
 
-PATCHES, AUTOSCALERS = "patches", "vpa"
-FORMS = (PATCHES, AUTOSCALERS)
 _NO_FILE = re.compile(r"[^a-zA-Z0-9.-]")
 EDITS_FILE, KUSTOMIZATION = "edits.yaml", "kustomization.yaml"
 

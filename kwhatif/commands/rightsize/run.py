@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Unpack
 
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario, paths_of
 from kwhatif.commands.rightsize.advice import advise
-from kwhatif.commands.rightsize.advice_files import FORMS, PATCHES, write_advice
+from kwhatif.commands.rightsize.advice_files import write_advice
 from kwhatif.commands.rightsize.advised_resources import resources_of
 from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial
 from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import scalings
 from kwhatif.commands.rightsize.limit_ranges import LimitRanges
+from kwhatif.commands.rightsize.options import FORMS, PATCHES, RightsizeOptions
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy, default_policy, read_rightsizing_policy
 from kwhatif.commands.rightsize.prices import price_by
 from kwhatif.commands.rightsize.relaxation import find_bounds
@@ -25,7 +27,7 @@ from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import rightsize_result
 from kwhatif.commands.rightsize.steady_state import LARGE
 from kwhatif.commands.rightsize.steps import steps_of
-from kwhatif.commands.rightsize.usage_sources import PrometheusOptions, UsageOptions
+from kwhatif.commands.rightsize.usage_sources import gather_usage
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.commands.sweep.measures import Prices, read_prices
 from kwhatif.errors import UsageError
@@ -34,42 +36,43 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 
-MOST_STEPS = 8
 
-
-@dataclass(frozen=True)
-class Rightsize(Question[RightsizeResult]):
-    """What if requests were what pods really use, by a ``policy``?
+@dataclass(frozen=True, kw_only=True)
+class Rightsize(RightsizeOptions, Question[RightsizeResult]):
+    """What if requests were what pods really use, by a policy of ``sizing``?
 
     With ``steps`` also: which few workloads bring most? What is advised is written below the folder ``write``, if one
-    is named, as ``written_as``.
+    is named.
     """
 
     with_pending = True
     several_runs: ClassVar[bool] = True
 
-    usage: UsageOptions
-    policy: RightsizingPolicy | None = None
-    prices: Prices | None = None
-    steps: bool = False
-    most_steps: int = MOST_STEPS
-    write: str = ""
-    written_as: str = PATCHES
+    @cached_property
+    def policy(self) -> RightsizingPolicy:
+        return read_rightsizing_policy(self.sizing) if self.sizing else default_policy()
+
+    @cached_property
+    def known_prices(self) -> Prices | None:
+        return read_prices(self.prices) if self.prices else None
 
     def needs_pods(self, case: LoadedScenario) -> bool:
         return False
 
     def check(self, case: Scenario) -> None:
-        if self.written_as not in FORMS:
-            raise UsageError(f"--write-as {self.written_as}: expected one of {', '.join(FORMS)}")
+        if self.prometheus_token_file and not self.prometheus:
+            raise UsageError("--prometheus-token-file is about --prometheus URL")
+        if self.write_as not in FORMS:
+            raise UsageError(f"--write-as {self.write_as}: expected one of {', '.join(FORMS)}")
         if self.write == "-":
             raise UsageError("--write -: standard output is for the answer; name a directory")
+        # What is wrong with these is said before anything else is read.
+        _ = self.policy, self.known_prices
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[RightsizeResult]:
         (case,) = cases
-        policy = self.policy or default_policy()
-        findings = self._findings(case, policy, notes)
-        asking = SizingTrial(case, price_by(self.prices, case.scaler))
+        findings = self._findings(case, notes)
+        asking = SizingTrial(case, price_by(self.known_prices, case.scaler))
         before = asking.ask({})
         after = asking.ask(findings.new, findings.scalings)
         _warn(before, after, notes)
@@ -83,9 +86,9 @@ class Rightsize(Question[RightsizeResult]):
 
         def result(fidelity: Fidelity) -> RightsizeResult:
             if self.write:
-                written = write_advice(self.write, self.written_as, findings.changes, findings.scalings)
+                written = write_advice(self.write, self.write_as, findings.changes, findings.scalings)
                 notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
-            return rightsize_result(case, policy, findings, before, after, bounds, steps, fidelity)
+            return rightsize_result(case, self.policy, findings, before, after, bounds, steps, fidelity)
 
         return PendingResult(
             [basis],
@@ -95,11 +98,11 @@ class Rightsize(Question[RightsizeResult]):
             beginning=before.state.session,
         )
 
-    def _findings(self, case: PreparedScenario, policy: RightsizingPolicy, notes: Notes) -> Findings:
+    def _findings(self, case: PreparedScenario, notes: Notes) -> Findings:
         snapshot = case.snapshot
         pods = WorkloadPods(snapshot)
-        read = self.usage.read(snapshot, pods, policy.window, case.inputs.namespace, case.inputs.now, notes)
-        advised = advise(pods, read.book, read.recommendations, policy, LimitRanges(snapshot))
+        read = gather_usage(self, snapshot, pods, self.policy.window, case.inputs.namespace, case.inputs.now, notes)
+        advised = advise(pods, read.book, read.recommendations, self.policy, LimitRanges(snapshot))
         changes = advised.by_workload()
         scaled = list(scalings(snapshot, pods, read.book, changes))
         return Findings(
@@ -134,7 +137,7 @@ def rightsize(
     sizing: Path | None = None,
     prices: Path | None = None,
     steps: bool = False,
-    most_steps: int = MOST_STEPS,
+    most_steps: int = 8,
     write: Path = "",
     write_as: str = PATCHES,
     **options: Unpack[AutoscaledKeywords],
@@ -146,18 +149,18 @@ def rightsize(
     prices. With ``steps`` also: which few workloads, no more than ``most_steps``, bring most? What is advised goes
     below the directory ``write``, as ``patches`` or as ``vpa``.
     """
-    asked = None
-    if prometheus:
-        asked = PrometheusOptions(
-            prometheus, prometheus_step, prometheus_timeout, prometheus_retries, os.fspath(prometheus_token_file)
-        )
     question = Rightsize(
-        usage=UsageOptions(paths_of(usage), asked),
-        policy=None if sizing is None else read_rightsizing_policy(os.fspath(sizing)),
-        prices=None if prices is None else read_prices(os.fspath(prices)),
+        usage=paths_of(usage),
+        prometheus=prometheus,
+        prometheus_step=prometheus_step,
+        prometheus_timeout=prometheus_timeout,
+        prometheus_retries=prometheus_retries,
+        prometheus_token_file=os.fspath(prometheus_token_file),
+        sizing="" if sizing is None else os.fspath(sizing),
+        prices="" if prices is None else os.fspath(prices),
         steps=steps,
         most_steps=most_steps,
         write=os.fspath(write),
-        written_as=write_as,
+        write_as=write_as,
     )
     return ask(question, build_scenario((), snapshot, options))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time, parse_time
+from kwhatif.commands.rightsize.options import UsageOptions
 from kwhatif.commands.rightsize.result import UsageRead
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.errors import InputError
@@ -22,61 +21,50 @@ CLOCKS_APART = 3600.0
 """So many seconds may lie between the last sample and the snapshot before that is worth a warning."""
 
 
-@dataclass(frozen=True)
-class PrometheusOptions:
-    """A Prometheus and how it is asked: ``step`` in seconds, ``timeout`` for each answer, a token from a file."""
+def gather_usage(
+    options: UsageOptions,
+    snapshot: Snapshot,
+    pods: WorkloadPods,
+    window: float,
+    namespace: str,
+    now: datetime | None,
+    notes: Notes,
+) -> UsageInputs:
+    """All of it, of the last ``window`` seconds.
 
-    url: str
-    step: int = 60
-    timeout: float = 60.0
-    retries: int = 2
-    token_file: str = ""
+    Raises InputError where there is none, or none of this cluster, and ClusterError.
+    """
+    found = UsageInputs(UsageBook(pods.find_pod, window))
+    if options.usage:
+        read_usage(options.usage, found, namespace)
+    if options.prometheus:
+        _ask(options, snapshot, found.book, window, now)
+        found.sorts.append("Prometheus")
+    kept = {kind: snapshot.whole[kind] for kind in (METRICS, RECOMMENDER) if snapshot.whole.get(kind)}
+    if options.usage or options.prometheus:
+        # Recommendations and their policies are no samples: they count beside them.
+        kept.pop(METRICS, None)
+    add_objects(kept, found, snapshot.source)
+    _check(found, snapshot)
+    for text in found.book.notes():
+        notes.warn(text)
+    _check_clocks(found.book, snapshot, now, notes)
+    return found
 
 
-@dataclass(frozen=True)
-class UsageOptions:
-    """Files with usage, and a Prometheus. What the snapshot itself holds counts where nothing else is named."""
-
-    files: Sequence[str] = ()
-    prometheus: PrometheusOptions | None = None
-
-    def read(
-        self, snapshot: Snapshot, pods: WorkloadPods, window: float, namespace: str, now: datetime | None, notes: Notes
-    ) -> UsageInputs:
-        """All of it. Raises InputError where there is none, or none of this cluster, and ClusterError."""
-        found = UsageInputs(UsageBook(pods.find_pod, window))
-        if self.files:
-            read_usage(self.files, found, namespace)
-        if self.prometheus is not None:
-            self._ask(self.prometheus, snapshot, found.book, window, now)
-            found.sorts.append("Prometheus")
-        kept = {kind: snapshot.whole[kind] for kind in (METRICS, RECOMMENDER) if snapshot.whole.get(kind)}
-        if self.files or self.prometheus is not None:
-            # Recommendations and their policies are no samples: they count beside them.
-            kept.pop(METRICS, None)
-        add_objects(kept, found, snapshot.source)
-        _check(found, snapshot)
-        for text in found.book.notes():
-            notes.warn(text)
-        _check_clocks(found.book, snapshot, now, notes)
-        return found
-
-    @staticmethod
-    def _ask(
-        asked: PrometheusOptions, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None
-    ) -> None:
-        taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
-        server = PrometheusServer(
-            asked.url,
-            taken.timestamp(),
-            window,
-            asked.step,
-            max(300, 4 * asked.step),
-            asked.timeout,
-            asked.retries,
-            read_token(asked.token_file) if asked.token_file else "",
-        )
-        server.read(sorted({pod.namespace for pod in snapshot.objects.list_all(Pod)}), book)
+def _ask(options: UsageOptions, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None) -> None:
+    taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+    server = PrometheusServer(
+        options.prometheus,
+        taken.timestamp(),
+        window,
+        options.prometheus_step,
+        max(300, 4 * options.prometheus_step),
+        options.prometheus_timeout,
+        options.prometheus_retries,
+        read_token(options.prometheus_token_file) if options.prometheus_token_file else "",
+    )
+    server.read(sorted({pod.namespace for pod in snapshot.objects.list_all(Pod)}), book)
 
 
 def _check(found: UsageInputs, snapshot: Snapshot) -> None:

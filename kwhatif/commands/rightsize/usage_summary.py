@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.commands.rightsize.advice import amounts_of
+from kwhatif.commands.rightsize.options import UsageOptions
 from kwhatif.commands.rightsize.policy_document import default_policy
-from kwhatif.commands.rightsize.usage_sources import UsageOptions
+from kwhatif.commands.rightsize.usage_sources import gather_usage
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.commands.snapshot.info.result import InfoResult, PoolUsage, Reserved
 from kwhatif.simulation.inputs import Notes
@@ -41,7 +42,7 @@ def add_usage(
     if not files and not snapshot.whole.get(METRICS):
         return result
     pods = WorkloadPods(snapshot)
-    read = UsageOptions(files).read(snapshot, pods, default_policy().window, "default", now, notes)
+    read = gather_usage(UsageOptions(usage=files), snapshot, pods, default_policy().window, "default", now, notes)
     return replace(
         result,
         usage=tuple(_by_pool(snapshot, read.book, features, by)),

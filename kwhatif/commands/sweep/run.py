@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Unpack, cast
 
 import msgspec
@@ -22,6 +23,7 @@ from kwhatif.commands.api_options import (
     cluster_of,
     files_of,
 )
+from kwhatif.commands.common_options import FleetOptions
 from kwhatif.commands.sweep.measures import (
     Prices,
     front_of,
@@ -30,8 +32,10 @@ from kwhatif.commands.sweep.measures import (
     objectives_of,
     prices_of,
     ranks_of,
+    read_prices,
     scalars,
 )
+from kwhatif.commands.sweep.options import SweepOptions
 from kwhatif.commands.sweep.points import BATCH, Refiner, points_of
 from kwhatif.commands.sweep.policy_variant import (
     PolicyRun,
@@ -46,7 +50,7 @@ from kwhatif.commands.sweep.policy_variant import (
     try_policy,
 )
 from kwhatif.commands.sweep.result import Measures, Objective, PolicyPoint, SweepResult, order
-from kwhatif.commands.sweep.space_document import PERCENTAGE, Point, Space
+from kwhatif.commands.sweep.space_document import PERCENTAGE, Point, Space, read_space
 from kwhatif.errors import UsageError
 from kwhatif.fleet.dispatch import run
 from kwhatif.fleet.executors import Executor, LocalExecutor
@@ -72,34 +76,45 @@ Outcome = Sequence[Measures] | str
 """What a policy comes to on each cluster, or why that is not known."""
 
 
-@dataclass(frozen=True)
-class Sweep(ReplayQuestion[SweepResult]):
-    """Which of the policies of a ``space`` is best for the pods of ``files`` and those that are ``replayed``?
+@dataclass(frozen=True, kw_only=True)
+class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
+    """Which of the policies of a ``space`` is best for the pods of ``files`` and those that ``replay`` names?
 
     Each of ``snapshots`` is a cluster; measures are the means over all of them. ``search`` so many points more around
-    the front. ``objectives`` are words such as ``pending=10``. The ``probe`` is a manifest with one pod. The best
-    policy is written to ``write``, if that names a file. ``back`` has the workers, ``rows`` where rows are kept.
+    the front. The ``probe`` is a manifest with one pod. The best policy is written to ``write``, if that names a file.
+    The ``executor`` has the workers, ``rows`` is where rows are kept.
     """
 
     several_runs: ClassVar[bool] = True
 
-    space: Space
-    snapshots: Sequence[Source]
+    snapshot: Source
     files: Files = ()
-    replayed: Sequence[str] = ()
-    seed: int | None = None
-    search: int = 0
-    objectives: Sequence[str] = ()
-    probe: Files = ()
-    prices: Prices | None = None
-    write: str = ""
     executor: Executor = field(default_factory=LocalExecutor)
     rows: RowsFile | None = None
 
+    @property
+    def snapshots(self) -> list[Source]:
+        """One or several."""
+        return [self.snapshot, *([each] if isinstance(each, str) else each for each in self.other_snapshots)]
+
+    @cached_property
+    def known_space(self) -> Space:
+        return read_space(self.space)
+
+    @cached_property
+    def known_prices(self) -> Prices | None:
+        return read_prices(self.prices) if self.prices else None
+
     def cases(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
         """A case for each cluster. Raises UsageError where there is nothing to place."""
-        if not (self.files or self.replayed or inputs.edits):
+        if not (self.files or self.replay or inputs.edits):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
+        if not self.space:
+            raise UsageError("name the settings to try: --space FILE, a SweepSpace document")
+        if self.write == "-":
+            raise UsageError("--write -: standard output is for the answer; name a file")
+        # What is wrong with these is said before anything else is read.
+        _ = self.known_space, self.known_prices
         return [
             Scenario(replace(inputs, snapshot=snapshot, manifests=self.files), engine) for snapshot in self.snapshots
         ]
@@ -108,33 +123,33 @@ class Sweep(ReplayQuestion[SweepResult]):
         super().check(case)
         if self.search and self.seed is None:
             raise UsageError("--search draws at random: name a --seed")
-        if case.scheduler_options.all_nodes and any(axis.setting == PERCENTAGE for axis in self.space.axes):
+        if case.scheduler_options.all_nodes and any(axis.setting == PERCENTAGE for axis in self.known_space.axes):
             raise UsageError("--all-nodes scores all nodes, whatever percentageOfNodesToScore the space has")
-        objectives_of(self.objectives, priced=self.prices is not None)
+        objectives_of(self.objectives, priced=self.known_prices is not None)
 
     def needs_pods(self, case: LoadedScenario) -> bool:
-        return not self.replayed
+        return not self.replay
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[SweepResult]:
         setup = cases[0].setup
         if any(case.setup.configuration != setup.configuration for case in cases):
             raise UsageError("the clusters have policies of their own: name the one to begin with, with --policy")
-        check(setup, self.space)
-        objectives = objectives_of(self.objectives, priced=self.prices is not None)
+        check(setup, self.known_space)
+        objectives = objectives_of(self.objectives, priced=self.known_prices is not None)
         report_start("Asking today's policy")
         bases, sites = [], []
         for case in cases:
             site = self._site(cast("ReplayScenario", case), notes)
-            end = run_policy(site, self.space, {})
+            end = run_policy(site, self.known_space, {})
             self._check_objectives(objectives, site, end)
             bases.append(RunRecord(end.session, end.asked, end.placements, case.unknown_kinds, end.rollouts))
             sites.append(replace(site, today={each.pod: each.node for each in end.placements if each.node}))
-        points, repeated = points_of(self.space, self.seed)
-        words = describe_differences(setup, self.space)
+        points, repeated = points_of(self.known_space, self.seed)
+        words = describe_differences(setup, self.known_space)
         same = [point for point in points if not words(point)]
         policies = [same[0] if same else {}, *(point for point in points if words(point))]
         repeated += len(same)
-        course = _SweepRun(self, SweepClusters(self.space, sites))
+        course = _SweepRun(self, SweepClusters(self.known_space, sites))
         outcomes = course.outcomes(policies, self.rows)
         if all(isinstance(each, str) for each in outcomes):
             raise UsageError(f"no policy could be asked: {outcomes[0]}")
@@ -144,14 +159,14 @@ class Sweep(ReplayQuestion[SweepResult]):
         told = _points(words, policies, outcomes, objectives)
         best = min((each for each in told if each.on_front), key=order)
         if self.write:
-            self._write(best, yaml_text(build_variant(setup, self.space, best.settings)), notes)
+            self._write(best, yaml_text(build_variant(setup, self.known_space, best.settings)), notes)
         known = [(each.settings, each.measures) for each in told if each.settings and each.on]
-        influences = tuple(influences_of(self.space.axes, known))
+        influences = tuple(influences_of(self.known_space.axes, known))
 
         def result(*fidelity: Fidelity) -> SweepResult:
             return SweepResult(
                 outcome=WholeOutcome.from_words(_words_of(best, len(told)), good=True),
-                sample=_sample_in_words(self.space, sampled - 1),
+                sample=_sample_in_words(self.known_space, sampled - 1),
                 seed=self.seed,
                 searched=len(policies) - sampled,
                 repeated=repeated,
@@ -178,8 +193,8 @@ class Sweep(ReplayQuestion[SweepResult]):
                 raise UsageError(f"--probe: expected manifests with one pod or workload, found {len(owners)}")
             probe = Probe(made.pods[0], made.objects, MOST_PROBES)
         prices: Mapping[str, float] = {}
-        if self.prices is not None:
-            prices, unknown = prices_of(case.snapshot.objects.list_all(Node), self.prices)
+        if self.known_prices is not None:
+            prices, unknown = prices_of(case.snapshot.objects.list_all(Node), self.known_prices)
             if unknown:
                 notes.warn(f"nodes without a price, which count as free: of instance type {', '.join(unknown)}")
         base = StudyBase.from_scenario(case)
@@ -326,24 +341,21 @@ def sweep(
     ``workers`` processes ask, or workers ``on`` a cluster (``dask://HOST:PORT``, ``ray``, ``ray://HOST:PORT``); rows go
     to the file ``out``, and are taken over from there to ``resume``.
     """
-    from kwhatif.commands.sweep.measures import read_prices
-    from kwhatif.commands.sweep.space_document import read_space
-    from kwhatif.fleet.executor_selection import executor_of
-    from kwhatif.fleet.rows_file import RowsFile
-
+    fleet = FleetOptions(workers, on, None if out is None else os.fspath(out), resume)
     question = Sweep(
-        space=read_space(space if isinstance(space, Mapping) else os.fspath(space)),
-        snapshots=[cluster_of(each) for each in (snapshot, *other_snapshots)],
+        space=space if isinstance(space, Mapping) else os.fspath(space),
+        snapshot=cluster_of(snapshot),
+        other_snapshots=[cluster_of(each) for each in other_snapshots],
         files=files_of(manifests),
-        replayed=[replay] if isinstance(replay, str) else replay,
-        seed=seed,
-        search=search,
+        replay=[replay] if isinstance(replay, str) else replay,
         objectives=[f"{name}={weight}" for name, weight in (objectives or {}).items()],
+        search=search,
+        seed=seed,
         probe=files_of(probe),
-        prices=None if prices is None else read_prices(os.fspath(prices)),
+        prices="" if prices is None else os.fspath(prices),
         write="" if write is None else os.fspath(write),
-        executor=executor_of(on, workers),
-        rows=None if out is None else RowsFile(os.fspath(out), resume=resume),
+        executor=fleet.executor,
+        rows=fleet.rows,
     )
     common = build_scenario((), (), options)
     return ask(question, *question.cases(common.inputs, common.scheduler_options))

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, NodeSystemInfo, Taint
-from kwhatif.api.quantity import Quantity
+from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.errors import UsageError
 from kwhatif.simulation.edits.add_nodes import equip, new_node
 from kwhatif.simulation.edits.daemon_pods import start_daemons
 from kwhatif.simulation.edits.draft import Draft
@@ -26,6 +27,33 @@ class NodeChanges:
     taints: Sequence[Taint] = ()
     amounts: Mapping[str, Quantity] = field(default_factory=dict)
     kubelet_version: str = ""
+
+
+def parse_changes(version: str, labels: Sequence[str], taints: Sequence[str], sizes: Sequence[str]) -> NodeChanges:
+    """The changes that are written as kubectl has labels and taints. Raises UsageError."""
+    new_labels: dict[str, str | None] = {}
+    for text in labels:
+        key, equals, value = text.partition("=")
+        if not equals and not text.endswith("-"):
+            raise UsageError(f"--new-label {text}: expected KEY=VALUE or KEY-")
+        new_labels[key if equals else text[:-1]] = value if equals else None
+    new_taints = []
+    for text in taints:
+        what, colon, effect = text.rpartition(":")
+        if not colon or effect not in ("NoSchedule", "PreferNoSchedule", "NoExecute"):
+            raise UsageError(f"--new-taint {text}: expected KEY[=VALUE]:EFFECT")
+        key, _, value = what.partition("=")
+        new_taints.append(Taint(key=key, value=value or None, effect=effect))
+    amounts = {}
+    for text in sizes:
+        name, equals, amount = text.partition("=")
+        if not equals:
+            raise UsageError(f"--new-size {text}: expected RESOURCE=AMOUNT")
+        try:
+            amounts[name] = Quantity.parse(amount)
+        except QuantityError as error:
+            raise UsageError(f"--new-size {text}: {error}") from None
+    return NodeChanges(new_labels, new_taints, amounts, version)
 
 
 def in_delete_order(nodes: Sequence[Node], policy: DeletePolicy | None) -> list[Node]:

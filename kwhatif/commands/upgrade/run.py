@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import ClassVar, Unpack
 
 from kwhatif.api.core import Node
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, ask, build_scenario
+from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.placement_before import add_placement_before
 from kwhatif.commands.sweep.measures import Prices, read_prices
 from kwhatif.commands.upgrade.cost import cost_of
-from kwhatif.commands.upgrade.evictions import EvictionTimes
+from kwhatif.commands.upgrade.options import READY_AFTER, UpgradeOptions
+from kwhatif.commands.upgrade.planning import eviction_times, replacement_plan
 from kwhatif.commands.upgrade.replacement import Replacement
-from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes, in_delete_order
+from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes, in_delete_order, parse_changes
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.commands.upgrade.simulation import PROVISION, replace_pool
 from kwhatif.errors import UsageError
@@ -27,67 +29,21 @@ from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_scenario
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import Session
-from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy, ReplacementPlan, nodes_of
-from kwhatif.upgrading.strategies import plan_of
+from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy
 
 _ZONE = "topology.kubernetes.io/zone"
 
 
 @dataclass(frozen=True)
-class PlanOptions:
-    """What is other than the strategy has it; numbers of nodes may be shares of the pool."""
-
-    surge: str | None = None
-    unavailable: str | None = None
-    parallel: int | None = None
-    drain_timeout: float | None = None
-    after_timeout: AfterTimeout | None = None
-    node_soak: float | None = None
-    pool_soak: float | None = None
-    delete_policy: DeletePolicy | None = None
-
-    def plan(self, strategy: str, size: int, zones: int) -> ReplacementPlan:
-        """Raises UsageError."""
-        surge, unavailable = self.surge, self.unavailable
-        plan = plan_of(strategy, size, zones).with_values(
-            surge=None if surge is None else nodes_of(surge, size, up=True, option="--surge"),
-            unavailable=None if unavailable is None else nodes_of(unavailable, size, up=False, option="--unavailable"),
-            parallel=self.parallel,
-            drain_timeout=self.drain_timeout,
-            after_timeout=self.after_timeout,
-            node_soak=self.node_soak,
-            pool_soak=self.pool_soak,
-            delete_policy=self.delete_policy,
-        )
-        if strategy == "eks" and unavailable is not None:
-            # What EKS calls maxUnavailable is how many are drained at a time; as many more nodes are there.
-            parallel = max(plan.unavailable, 1)
-            plan = replace(plan, parallel=parallel, surge=max(plan.surge, parallel), unavailable=0)
-        if plan.keeps_old and not (surge is unavailable is None):
-            raise UsageError(f"{strategy} makes a whole new pool first: --surge and --unavailable are not for it")
-        if self.delete_policy is not None and strategy != "capi":
-            raise UsageError(f"--delete-policy is Cluster API's, and not for {strategy}")
-        plan.check()
-        return plan
-
-
-@dataclass(frozen=True)
-class Upgrade(Question[UpgradeResult]):
+class Upgrade(UpgradeOptions, Question[UpgradeResult]):
     """What would replacing the nodes of a ``pool`` do? They are named by a label selector, or one by its name.
 
-    ``within`` is how many seconds it may take, ``provision`` how many a new node takes. ``prices`` are of nodes.
+    All of it may take ``within_seconds``; a new node takes ``provision_seconds`` to come up.
     """
 
     several_runs: ClassVar[bool] = True
 
-    pool: str = ""
-    strategy: str = "surge"
-    plan_options: PlanOptions = field(default_factory=PlanOptions)
-    times: EvictionTimes = field(default_factory=EvictionTimes)
-    changes: NodeChanges = field(default_factory=NodeChanges)
-    provision: float = PROVISION
-    within: float | None = None
-    prices: Prices | None = None
+    provision_seconds: float = PROVISION
 
     def needs_pods(self, case: LoadedScenario) -> bool:
         return False
@@ -95,6 +51,16 @@ class Upgrade(Question[UpgradeResult]):
     def check(self, case: Scenario) -> None:
         if not self.pool:
             raise UsageError("name the pool: with --pool SELECTOR")
+        # What is wrong with these is said before anything else is read.
+        _ = self.changes, self.known_prices
+
+    @cached_property
+    def changes(self) -> NodeChanges:
+        return parse_changes(self.new_version, self.new_labels, self.new_taints, self.new_sizes)
+
+    @cached_property
+    def known_prices(self) -> Prices | None:
+        return read_prices(self.prices) if self.prices else None
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[UpgradeResult]:
         (case,) = cases
@@ -102,12 +68,12 @@ class Upgrade(Question[UpgradeResult]):
         case, before = place_scenario(case, scaler)
         old = chosen_nodes(self.pool, case.snapshot.objects.list_all(Node))
         zones = len({(node.metadata.labels or {}).get(_ZONE) for node in old})
-        plan = self.plan_options.plan(self.strategy, len(old), zones)
+        plan = replacement_plan(self, len(old), zones)
         draft = Draft(case.snapshot)
         names = add_new_nodes(draft, in_delete_order(old, plan.delete_policy), self.changes)
         case = case.with_snapshot(draft.snapshot)
         session = case.new_session()
-        found = replace_pool(session, names, plan, self.times, self.provision, scaler)
+        found = replace_pool(session, names, plan, eviction_times(self), self.provision_seconds, scaler)
         evictions = found.evictions
         budgets, workloads = evictions.budgets, evictions.workloads
         placements = tuple(evictions.run.placements)
@@ -124,7 +90,7 @@ class Upgrade(Question[UpgradeResult]):
             drain_timeout=plan.drain_timeout,
             outcome=found.outcome,
             time=found.end,
-            within=self.within,
+            within=self.within_seconds,
             nodes=tuple(found.nodes()),
             obstacles=tuple(found.obstacles()),
             forced=tuple(found.forced),
@@ -138,7 +104,7 @@ class Upgrade(Question[UpgradeResult]):
             timeline=tuple(found.timeline),
             peak_nodes=max(moment.old + moment.new for moment in found.moments),
             more_node_hours=round(found.more_node_seconds / 3600, 2),
-            cost=None if self.prices is None else self._cost(found, names, session, self.prices),
+            cost=None if self.known_prices is None else self._cost(found, names, session, self.known_prices),
             scale_up=scale_up,
             remarks=plan.remarks,
         )
@@ -163,36 +129,49 @@ def upgrade(
     strategy: str = "surge",
     surge: int | str | None = None,
     unavailable: int | str | None = None,
+    parallel: int | None = None,
     drain_timeout_seconds: float | None = None,
-    grace_seconds: float | None = None,
-    ready_after_seconds: float = 30.0,
-    within_seconds: float | None = None,
+    after_timeout: AfterTimeout | None = None,
     delete_policy: DeletePolicy | None = None,
-    prices: str | None = None,
+    node_soak_seconds: float | None = None,
+    pool_soak_seconds: float | None = None,
+    grace_seconds: float | None = None,
+    ready_after_seconds: float | Mapping[str, float] = READY_AFTER,
+    within_seconds: float | None = None,
+    prices: Path | None = None,
+    new_version: str = "",
+    new_labels: Sequence[str] = (),
+    new_taints: Sequence[str] = (),
+    new_sizes: Sequence[str] = (),
     **options: Unpack[AutoscaledKeywords],
 ) -> UpgradeResult:
     """What would replacing the nodes of a pool do, and would it end?
 
-    The pool is a label selector, or the name of a node. ``strategy`` is one of those of the command, with its defaults;
-    ``prices`` is a file as ``sweep`` and ``rightsize`` read it.
+    The pool is a label selector, or the name of a node. ``strategy`` is one of those of the command, with its defaults,
+    of which the others change some. Pods take ``ready_after_seconds`` to become ready, all or by the name of their
+    workload. ``prices`` is a file as ``sweep`` and ``rightsize`` read it. New nodes are like the old ones but for
+    ``new_labels`` (``KEY=VALUE`` or ``KEY-``), ``new_taints`` (``KEY=VALUE:EFFECT``), ``new_sizes``
+    (``RESOURCE=AMOUNT``) and their kubelet's ``new_version``.
     """
-    from kwhatif.commands.upgrade.evictions import EvictionTimes
-
-    plan = PlanOptions(
-        None if surge is None else str(surge),
-        None if unavailable is None else str(unavailable),
-        drain_timeout=drain_timeout_seconds,
-        delete_policy=delete_policy,
-    )
-    known = None if prices is None else read_prices(prices)
-    times = EvictionTimes(grace_seconds, {"": ready_after_seconds})
     question = Upgrade(
         pool,
         strategy,
-        plan,
-        times,
-        provision=options.get("provision_seconds", PROVISION),
-        within=within_seconds,
-        prices=known,
+        surge=surge,
+        unavailable=unavailable,
+        parallel=parallel,
+        drain_timeout_seconds=drain_timeout_seconds,
+        after_timeout=after_timeout,
+        delete_policy=delete_policy,
+        node_soak_seconds=node_soak_seconds,
+        pool_soak_seconds=pool_soak_seconds,
+        grace_seconds=grace_seconds,
+        ready_after_seconds=ready_after_seconds,
+        within_seconds=within_seconds,
+        prices="" if prices is None else os.fspath(prices),
+        new_version=new_version,
+        new_labels=new_labels,
+        new_taints=new_taints,
+        new_sizes=new_sizes,
+        provision_seconds=options.get("provision_seconds", PROVISION),
     )
     return ask(question, build_scenario((), snapshot, options))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
@@ -21,6 +20,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.simulation.explanation.fixes import TrialCluster, smallest_fixes
+from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.placing import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.question import PendingResult
@@ -30,27 +30,6 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle
 
 MOST_EVICTIONS = 10
-
-
-@dataclass(frozen=True)
-class ExplainOptions:
-    """What is looked at: of the nodes ``node`` alone, or ``versus`` beside it (which defaults to the chosen one);
-    with ``fixes`` also what would help.
-    """
-
-    node: str = ""
-    versus: str = ""
-    fixes: bool = True
-
-    def check(self, session: Session) -> None:
-        """Raise UsageError for a node that there is not."""
-        for name in filter(None, (self.node, self.versus)):
-            if session.cluster.columns.row(name) is None:
-                hint = suggest_spelling(name, session.cluster.columns.names)
-                raise UsageError(f"node {name} is not in the snapshot{hint}")
-
-
-DEFAULT_OPTIONS = ExplainOptions()
 
 
 def explain_pods(

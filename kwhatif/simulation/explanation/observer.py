@@ -16,8 +16,9 @@ from kwhatif.results.explain import PodReport
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.simulation.explanation.explain import ExplainOptions, PodDecision, report_of
+from kwhatif.simulation.explanation.explain import PodDecision, report_of
 from kwhatif.simulation.explanation.fixes import TrialCluster
+from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.session import PodToSchedule, Session
 
 MOST_WAITING = 12

@@ -17,9 +17,10 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.explain import ExplainResult, PodReport, WorkloadReport
 from kwhatif.results.place import Placement
 from kwhatif.simulation.expansion.expand import Rollout
-from kwhatif.simulation.explanation.explain import ExplainOptions, decide_pod, report_of
+from kwhatif.simulation.explanation.explain import decide_pod, report_of
 from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder, report_of_attempt
+from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.placement.afterwards import cause
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_outcome import Bookkeeper

@@ -187,7 +187,10 @@ def explained(nodes: Sequence[Node], pods: Sequence[Pod], chosen: dict[str, Any]
     for obj in (*nodes, *pods):
         objects.add(obj)
     snapshot = Snapshot(objects=objects, taken_at="2026-11-01T00:00:00Z", kubernetes_version="1.35")
-    return ask(ExplainDescheduling(words, chosen), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
+    return ask(
+        ExplainDescheduling(words=words, deschedule=chosen),
+        Scenario(Inputs(snapshot), SchedulerOptions(policy="default")),
+    )
 
 
 def test_each_plugin_says_why_it_evicts_a_pod_or_leaves_it() -> None:
@@ -241,11 +244,11 @@ def test_two_policies_are_compared_by_whom_they_evict_and_whether_they_come_to_r
         objects.add(obj)
     snapshot = Snapshot(objects=objects, taken_at="2026-11-01T00:00:00Z", kubernetes_version="1.35")
     calm = policy("LowNodeUtilization", thresholds={"cpu": 20}, targetThresholds={"cpu": 90})
-    found = ask(ComparePolicies((LOW, calm)), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
+    found = ask(ComparePolicies(deschedule=(LOW, calm)), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
     (pod,) = found.pods
     assert (pod.pod, pod.plugin_a, pod.lands_on_a, pod.plugin_b) == ("default/web-1-a", "LowNodeUtilization", "b", "")
     assert (len(found.a.thrash), found.b.quiet, found.exit_code) == (1, True, 1)
-    same = ask(ComparePolicies((calm, calm)), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
+    same = ask(ComparePolicies(deschedule=(calm, calm)), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
     assert (same.differs, same.exit_code) == (False, 0)
 
 

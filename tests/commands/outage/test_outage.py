@@ -15,7 +15,7 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import OwnerReference, Resource
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.outage.effects import FailureEffects
-from kwhatif.commands.outage.failures import FailingCluster, FailureSelection, NodeFailure
+from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
 from kwhatif.commands.outage.run import Outage, OutageBase, simulate_failure
 from kwhatif.errors import KwhatifError
 from kwhatif.fleet.executors import LocalExecutor
@@ -185,7 +185,7 @@ def test_headroom_is_that_of_the_nodes_that_are_left_and_take_pods() -> None:
 
 
 def asked(nodes: Sequence[Node], pods: Sequence[Pod] = (), **options: Any) -> OutageResult:
-    question = Outage(FailureSelection(**options.pop("wanted", {})), executor=LocalExecutor(1), **options)
+    question = Outage(executor=LocalExecutor(1), **options.pop("wanted", {}), **options)
     return ask(question, Scenario(Inputs(objects_of(nodes, pods))))
 
 
@@ -203,13 +203,13 @@ POOLED = [
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
-        pytest.param({"each": ("zones",)}, ["zone z0", "zone z1"], id="each zone"),
-        pytest.param({"each": ("pools",)}, ["pool p", "pool q"], id="each pool"),
+        pytest.param({"failures": ("zones",)}, ["zone z0", "zone z1"], id="each zone"),
+        pytest.param({"failures": ("pools",)}, ["pool p", "pool q"], id="each pool"),
         pytest.param({"nodes": ("b",)}, ["node b"], id="a node by name"),
         pytest.param({"nodes": ("agentpool=q",)}, ["node c", "node d"], id="each node that a selector selects"),
         pytest.param({"zones": ("z1",), "pools": ("q",)}, ["pool q", "zone z1"], id="a zone and a pool by name"),
         pytest.param({"by": ("rack",)}, ["rack 1", "rack 2"], id="what a label names"),
-        pytest.param({"nodes": ("a",), "each": ("nodes",)}, [f"node {name}" for name in "abcd"], id="each once"),
+        pytest.param({"nodes": ("a",), "failures": ("nodes",)}, [f"node {name}" for name in "abcd"], id="each once"),
         pytest.param(
             {"pairs": True},
             [f"pair {one} + {other}" for one, other in ("ab", "ac", "ad", "bc", "bd", "cd")],
@@ -233,7 +233,7 @@ def test_of_many_pairs_a_sample_is_drawn_the_same_for_the_same_seed_and_it_is_sa
 def test_the_worst_comes_first_and_rules_decide_the_exit_code() -> None:
     nodes = [node(name, cpu="2") for name in "abc"]
     pods = [web(1, "a", cpu="2"), web(2, "b", cpu="1"), pod("bare", on="c", cpu="1")]
-    wanted = {"each": ("nodes",)}
+    wanted = {"failures": ("nodes",)}
     result = asked(nodes, pods, wanted=wanted)
     assert [(each.name, each.stuck, each.lost) for each in result.failures] == [("a", 1, 0), ("c", 0, 1), ("b", 0, 0)]
     assert result.exit_code == 0
@@ -259,7 +259,7 @@ def test_what_surviving_takes_is_up_to_the_user(require: Any, code: int) -> None
         ({"wanted": {"nodes": ("nowhere",)}}, 'there is no node "nowhere"'),
         ({"wanted": {"zones": ("z7",)}}, 'there is no zone "z7"'),
         ({"wanted": {"by": ("rak",)}}, "--by rak: no node has a label rak; did you mean rack?"),
-        ({"wanted": {"each": ("racks",)}}, "--each racks: expected nodes, zones or pools"),
+        ({"wanted": {"failures": ("racks",)}}, "--each racks: expected nodes, zones or pools"),
         ({"survive": ("region",)}, "--survive region: expected node, zone, pool, pair, or a label that --by names"),
         ({"wanted": {"nodes": ("a",)}, "survive": ("zone",)}, "no such failure is asked about; --each zones does"),
         ({"require": ("luck",)}, "--require luck: expected back, replicas, quorum or budgets"),
@@ -297,7 +297,7 @@ def test_what_is_undone_after_each_failure_gives_what_clusters_of_their_own_give
 def test_what_travels_to_a_worker_gives_the_same_answers_there() -> None:
     pods = [web(number, "abcd"[number % 4], priority=number) for number in range(8)]
     case = Scenario(Inputs(objects_of(POOLED, pods)))
-    prepared = prepare(Outage(FailureSelection(nodes=("a",)), executor=LocalExecutor(1)), case)
+    prepared = prepare(Outage(nodes=("a",), executor=LocalExecutor(1)), case)
     here = OutageBase(StudyBase.from_scenario(prepared), unreachable=False)
     there = pickle.loads(pickle.dumps(here))
     for gone in (

@@ -17,7 +17,7 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.drain.run import Drain
 from kwhatif.commands.page import page_data
 from kwhatif.commands.upgrade.result import UpgradeResult
-from kwhatif.commands.upgrade.run import PlanOptions, Upgrade
+from kwhatif.commands.upgrade.run import Upgrade
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
@@ -45,9 +45,7 @@ def snapshot_of(*parts: Sequence[Node | Pod | PodDisruptionBudget]) -> Snapshot:
 
 
 def upgraded(snapshot: Snapshot, strategy: str = "surge", **options: Any) -> UpgradeResult:
-    plan = {name: options.pop(name) for name in tuple(options) if name in PlanOptions.__dataclass_fields__}
-    question = Upgrade("pool=old", strategy, PlanOptions(**plan), **options)
-    return ask(question, Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
+    return ask(Upgrade("pool=old", strategy, **options), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
 
 
 def replicas(count: int, nodes: int, cpu: str = "500m") -> list[Pod]:
@@ -104,11 +102,7 @@ def test_pods_without_room_wait_until_nodes_come() -> None:
 
 
 def test_new_nodes_that_are_too_small_leave_pods_without_a_home() -> None:
-    from kwhatif.api.quantity import Quantity
-    from kwhatif.commands.upgrade.replacing_nodes import NodeChanges
-
-    smaller = NodeChanges(amounts={"cpu": Quantity.parse("1")})
-    found = upgraded(snapshot_of(pool(1), replicas(1, 1, cpu="3")), changes=smaller)
+    found = upgraded(snapshot_of(pool(1), replicas(1, 1, cpu="3")), new_sizes=["cpu=1"])
     (span,) = found.homeless
     assert "Insufficient cpu" in span.message
     assert found.exit_code == 1
@@ -132,8 +126,8 @@ def test_karpenter_begins_no_node_with_a_pod_that_must_not_be_disrupted() -> Non
 
 def test_an_upgrade_that_takes_longer_than_it_may_is_no_good() -> None:
     snapshot = snapshot_of(pool(1), replicas(1, 1))
-    assert upgraded(snapshot, within=150.0).exit_code == 0
-    assert upgraded(snapshot, within=149.0).exit_code == 1
+    assert upgraded(snapshot, within_seconds=150.0).exit_code == 0
+    assert upgraded(snapshot, within_seconds=149.0).exit_code == 1
 
 
 def test_blue_green_has_no_surge_of_its_own() -> None:
@@ -247,17 +241,21 @@ def test_a_delete_policy_is_cluster_apis_alone() -> None:
         upgraded(snapshot_of(pool(1)), "eks", delete_policy="Oldest")
 
 
-def test_the_peak_of_money_and_what_is_paid_more_are_told_if_prices_are() -> None:
+def test_the_peak_of_money_and_what_is_paid_more_are_told_if_prices_are(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m.large: 0.6")
     machine = "node.kubernetes.io/instance-type"
     nodes = [node(f"old-{i}", labels={**POOL, machine: "m.large"}) for i in range(2)]
-    found = upgraded(snapshot_of(nodes, replicas(2, 2)), prices=lambda each: 0.6)
+    found = upgraded(snapshot_of(nodes, replicas(2, 2)), prices=str(prices))
     assert found.cost is not None
     # A machine more for 150 s, twice: from when it is asked for until an old one goes.
     assert (found.cost.usual, found.cost.peak, found.cost.more) == (1.2, 1.8, round(300 * 0.6 / 3600, 4))
 
 
-def test_without_a_price_there_is_no_sum() -> None:
-    found = upgraded(snapshot_of(pool(1)), prices=lambda each: None)
+def test_without_a_price_there_is_no_sum(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m.large: 0.6")
+    found = upgraded(snapshot_of(pool(1)), prices=str(prices))
     assert found.cost is not None
     assert (found.cost.more, found.cost.unknown) == (None, ("none",))
 
@@ -280,7 +278,7 @@ def test_autoscalers_bring_nodes_for_pods_that_a_drain_leaves_without_one(tmp_pa
     file = tmp_path / "groups.yaml"
     file.write_text(GROUPS)
     snapshot = snapshot_of(pool(2), replicas(2, 2, cpu="3"))
-    question = Upgrade("pool=old", "surge", PlanOptions(surge="0", unavailable="1"), provision=600.0)
+    question = Upgrade("pool=old", "surge", surge=0, unavailable=1, provision_seconds=600.0)
     case = Scenario(Inputs(snapshot, autoscale=[str(file)], provision=60.0), SchedulerOptions(policy="default"))
     found = ask(question, case)
     assert (found.outcome, found.homeless) == ("done", ())

@@ -10,8 +10,8 @@ from kwhatif.commands.explain.run import ExplainRun
 from kwhatif.commands.place.run import Place
 from kwhatif.results.explain import ExplainResult, PodReport
 from kwhatif.results.place import PlaceResult
-from kwhatif.simulation.explanation.explain import ExplainOptions
 from kwhatif.simulation.explanation.observer import MOST_WAITING
+from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.question import Scenario

@@ -9,8 +9,8 @@ import pytest
 from kwhatif.api.core import Node, Pod
 from kwhatif.results.explain import ExplainResult, PodReport, WorkloadReport
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.explanation.explain import ExplainOptions
 from kwhatif.simulation.explanation.observer import MOST_RECORDED
+from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.explanation.workloads import BEFORE_ALL, explain_workloads
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING
 from tests.builders import node, pod

@@ -1,0 +1,87 @@
+"""What is special to ``kwhatif outage``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from kwhatif.results.disruption import Requirement
+from kwhatif.simulation.flag import Flag, split_words
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureOptions:
+    """Which failures are asked about: each node, zone or pool (``failures``); nodes by name or selector, a failure
+    each, zones and pools by name; what has each value of a label ``by`` its key; and ``pairs`` of nodes, a sample drawn
+    by ``seed`` if there are more than ``most_pairs``.
+    """
+
+    failures: Annotated[
+        Sequence[str],
+        Flag(
+            "--each",
+            also="--all",
+            parse=split_words,
+            metavar="nodes,zones,pools",
+            help="All of these, one after the other. Default, if nothing else is asked about: all three.",
+        ),
+    ] = ()
+    nodes: Annotated[
+        Sequence[str],
+        Flag(
+            "--node",
+            metavar="NODE|SELECTOR",
+            completion="node",
+            help="One node, or each that a selector selects (repeatable).",
+        ),
+    ] = ()
+    zones: Annotated[Sequence[str], Flag("--zone", metavar="ZONE", help="One zone (repeatable).")] = ()
+    pools: Annotated[Sequence[str], Flag("--pool", metavar="POOL", help="One pool (repeatable).")] = ()
+    by: Annotated[
+        Sequence[str],
+        Flag("--by", metavar="LABEL", help="What has the same value of a node's label, such as a rack (repeatable)."),
+    ] = ()
+    pairs: Annotated[bool, Flag("--pairs", help="Every two nodes together.")] = False
+    most_pairs: Annotated[
+        int,
+        Flag("--most-pairs", metavar="N", least=1, shows_default=True, help="Of more pairs so many, drawn by --seed."),
+    ] = 1000
+    seed: Annotated[int, Flag("--seed", metavar="N", shows_default=True, help="Which pairs are drawn.")] = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked about."""
+        return not (self.failures or self.nodes or self.zones or self.pools or self.by or self.pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutageOptions(FailureOptions):
+    """What failures there are, and what surviving them takes."""
+
+    unreachable: Annotated[
+        bool,
+        Flag(
+            "--unreachable",
+            help="The nodes stop answering and stay in the cluster, so that pods of StatefulSets are not made again.",
+        ),
+    ] = False
+    survive: Annotated[
+        Sequence[str],
+        Flag(
+            "--survive",
+            parse=split_words,
+            metavar="node,zone,...",
+            help="Exit with 1 unless failures of these kinds are survived: node, zone, pool, pair, or a --by label.",
+        ),
+    ] = ()
+    require: Annotated[
+        Sequence[Requirement],
+        Flag(
+            "--require",
+            parse=split_words,
+            metavar="back,replicas,...",
+            help="What surviving takes: all pods come back (back; the default), no workload loses all replicas even "
+            "for a while (replicas), no StatefulSet its quorum (quorum), no budget too many pods (budgets).",
+        ),
+    ] = ("back",)
