@@ -96,8 +96,12 @@ def test_how_a_cycle_leaves_the_cluster(name: str) -> None:
 
 def test_a_plugin_that_fails_is_in_the_verdict() -> None:
     metrics = {"metricsProviders": [{"source": "KubernetesMetrics"}]}
-    thresholds = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}
-    chosen = policy("LowNodeUtilization", metricsUtilization={"source": "KubernetesMetrics"}, **thresholds)
+    chosen = policy(
+        "LowNodeUtilization",
+        thresholds={"cpu": 20},
+        targetThresholds={"cpu": 50},
+        metricsUtilization={"source": "KubernetesMetrics"},
+    )
     found = descheduled([node("a"), node("b")], [owned("p", "a")], chosen | metrics)
     assert found.verdict == "Nobody is evicted; LowNodeUtilization failed"
     assert not found.good
