@@ -227,18 +227,19 @@ class PlacementRun:
 
     def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
         """A claim comes into being."""
-        if isinstance(claim, ResourceClaim):
-            self._session.cluster.devices.put(claim)
-        else:
-            provision_claim(self._session.cluster.storage, claim)
+        create_claim(self._session, claim)
 
     def remove(self, key: str) -> None:
         """A pod leaves, and its node if it has one."""
         self.removed.add(key)
-        uid = self._uids.get(key) or self._session.uid_of(key)
+        uid = self.uid_of(key)
         if uid is not None and self._session.cluster.find(uid) is not None:
             self._session.cluster.remove_pod(uid)
             self.left += 1
+
+    def uid_of(self, key: str) -> str | None:
+        """The uid of a pod (``namespace/name``) that is in the cluster, or was tried."""
+        return self._uids.get(key) or self._session.uid_of(key)
 
     def lose_node(self, victim: PodInfo) -> None:
         """A pod that found a node in this run had to leave it for its preemptor."""
@@ -290,6 +291,14 @@ class PlacementRun:
                 self.left += attempts[-1].lost
                 self.placements[index] = placement_of(self._session, asked, attempts)
         self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
+
+
+def create_claim(session: Session, claim: PersistentVolumeClaim | ResourceClaim) -> None:
+    """A claim comes into being."""
+    if isinstance(claim, ResourceClaim):
+        session.cluster.devices.put(claim)
+    else:
+        provision_claim(session.cluster.storage, claim)
 
 
 def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
