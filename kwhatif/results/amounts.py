@@ -32,6 +32,13 @@ def format_amount(resource: str, amount: int) -> str:
     return f"{sign}{size}"
 
 
+def format_clock(seconds: float) -> str:
+    """``1:02:30``, ``12:05``: hours if there are any, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def format_size(size: int) -> str:
     """``12.3 MB`` of a file."""
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.1f} kB"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.base import Fidelity, Result, ResultStruct
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.outcome import Outcome, OutcomeResult
 from kwhatif.results.place import RolloutPlan, ScaleUp
 
 
@@ -115,7 +115,7 @@ class Away(ResultStruct, frozen=True, kw_only=True):
     message: str
 
 
-class DecisionDiff(Result, frozen=True, kw_only=True):
+class DecisionDiff(OutcomeResult, frozen=True, kw_only=True):
     """Two runs compared. The ``outcome`` says whether they differ; how each run ended is in the outcome of its side.
 
     ``replayed`` counts pods that were taken off their nodes first, in both.
@@ -124,7 +124,6 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
     rows: ClassVar[str] = "changes"
 
     kind: str = "Diff"
-    outcome: Outcome
     a: Side
     b: Side
     pods: int
@@ -150,18 +149,3 @@ class DecisionDiff(Result, frozen=True, kw_only=True):
     @property
     def fidelities(self) -> tuple[Fidelity, ...]:
         return self.a.fidelity, self.b.fidelity
-
-    @property
-    def good(self) -> bool:
-        """Whether nothing differs."""
-        return self.outcome.good
-
-    @property
-    def verdict(self) -> str:
-        """The answer in one line."""
-        return self.outcome.verdict
-
-    @property
-    def exit_code(self) -> int:
-        """1 if anything differs, as diff has it."""
-        return self.outcome.exit_code

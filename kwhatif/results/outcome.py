@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from kwhatif.results.base import ManifestResult, ResultStruct
+from kwhatif.results.base import ManifestResult, Result, ResultStruct
 
 Cause = Literal["new", "evicted", "waiting"]
 """Why a pod is looking for a node: it is new, it was evicted (or made again for one that was), or it waited before."""
@@ -96,8 +96,8 @@ class Outcome(ResultStruct, frozen=True, kw_only=True):
         return 0 if self.good else 1
 
 
-class Concluded(ManifestResult, frozen=True, kw_only=True):
-    """An answer that leaves a cluster behind: its ``outcome`` decides whether it is good."""
+class OutcomeResult(Result, frozen=True, kw_only=True):
+    """An answer whose ``outcome`` decides whether it is good."""
 
     outcome: Outcome
 
@@ -115,3 +115,7 @@ class Concluded(ManifestResult, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         """0 if the outcome is good, else 1."""
         return self.outcome.exit_code
+
+
+class Concluded(OutcomeResult, ManifestResult, frozen=True, kw_only=True):
+    """An answer that leaves a cluster behind, in which pods and objects may never have come to be."""

@@ -39,7 +39,8 @@ class Plan(Iterator[Step]):
     def __next__(self) -> Step:
         if self._rollout is None:
             raise StopIteration
-        settled = not self._resting or self._rollout.settle(self._ready)
+        # A controller that was refused a pod tries again: others may have left room in a quota.
+        settled = self._rollout.settle(self._ready) or bool(self._rollout.refused) if self._resting else True
         self._resting = True
         while settled:
             while self._rollout.sync():

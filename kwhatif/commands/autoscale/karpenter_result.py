@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.commands.autoscale.result import AutoscaleResult, PodsResult
 from kwhatif.results.base import Fidelity, Result, ResultStruct
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.outcome import OutcomeResult
 from kwhatif.results.place import Chance, FailedCreate, Refusal
 
 
@@ -209,11 +209,10 @@ class NodesExplained(Result, frozen=True, kw_only=True):
         return 0 if all(each.now for each in self.nodes) else 1
 
 
-class AutoscalersResult(Result, frozen=True, kw_only=True):
+class AutoscalersResult(OutcomeResult, frozen=True, kw_only=True):
     """What both autoscalers would do, each for its own nodes and all pods that find none."""
 
     kind: str = "Autoscalers"
-    outcome: Outcome
     cluster_autoscaler: AutoscaleResult
     karpenter: KarpenterResult
 
@@ -224,18 +223,3 @@ class AutoscalersResult(Result, frozen=True, kw_only=True):
     def with_refusals(self, **refused: Sequence[Any]) -> Self:
         both = self.cluster_autoscaler.with_refusals(**refused), self.karpenter.with_refusals(**refused)
         return msgspec.structs.replace(self, cluster_autoscaler=both[0], karpenter=both[1])
-
-    @property
-    def exit_code(self) -> int:
-        """0 if the outcome is good, else 1."""
-        return self.outcome.exit_code
-
-    @property
-    def good(self) -> bool:
-        """Whether the answer is a yes."""
-        return self.outcome.good
-
-    @property
-    def verdict(self) -> str:
-        """The answer in one line."""
-        return self.outcome.verdict

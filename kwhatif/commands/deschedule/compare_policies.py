@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from kwhatif.commands.deschedule.diff_result import DescheduleDiff, EvictionDifference
 from kwhatif.commands.deschedule.options import ComparePoliciesOptions
 from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult
 from kwhatif.commands.deschedule.run import Deschedule
 from kwhatif.errors import UsageError
+from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, Scenario
 
@@ -38,9 +42,22 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
 
         def result(of_a: Fidelity, of_b: Fidelity) -> DescheduleDiff:
             left, right = a.result(of_a), b.result(of_b)
-            return DescheduleDiff(a=left, b=right, pods=tuple(_differences(left, right)))
+            found = DescheduleDiff(
+                outcome=Outcome(good=True, verdict=""), a=left, b=right, pods=tuple(_differences(left, right))
+            )
+            return replace(found, outcome=_outcome_of(found))
 
         return PendingResult([*a.runs, *b.runs], result, ends=b.ends)
+
+
+def _outcome_of(result: DescheduleDiff) -> Outcome:
+    """Good if nothing differs. Who waits is in the outcome of each side."""
+    words = "Nothing differs"
+    if result.differs:
+        pods = format_count(len(result.pods), "pod")
+        words = f"{pods} evicted otherwise" if result.pods else "The first cycles do the same"
+    unknown = tuple(dict.fromkeys((*result.a.outcome.unknown, *result.b.outcome.unknown)))
+    return Outcome.from_words(words, unknown, good=not result.differs)
 
 
 def _differences(a: DescheduleResult, b: DescheduleResult) -> Iterator[EvictionDifference]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+
+from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.commands.deschedule.balance import compare_balance, observe_balance
 from kwhatif.commands.deschedule.cycles import Cycles, FollowedCycle
-from kwhatif.commands.deschedule.moves import Move
+from kwhatif.commands.deschedule.moves import Move, Moves
 from kwhatif.commands.deschedule.removals import Removals
 from kwhatif.commands.deschedule.result import (
     DescheduledPod,
@@ -22,11 +26,18 @@ from kwhatif.commands.deschedule.result import (
     RemovedNode,
     Thrash,
 )
+from kwhatif.commands.deschedule.verdict import outcome_of_cycles
 from kwhatif.descheduling.descheduler import Cycle
+from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import NodeCount, Outcome
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade
 from kwhatif.simulation.placement.recreated_pods import owner_of
+from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes, with_growth
+from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.verdict import words_of_good
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import Session
 
@@ -34,11 +45,16 @@ _SHARES = ("cpu", "memory")
 
 
 def follow_cycles(
-    cycles: Cycles, policy: str, at_most: int, removals: Removals | None = None
+    cycles: Cycles,
+    policy: str,
+    at_most: int,
+    removals: Removals | None = None,
+    before: Placed | None = None,
+    never_made: NeverMade = NOTHING_MISSING,
 ) -> tuple[PendingResult[DescheduleResult], Session]:
     """Run the cycles, and tell: the answer, and the cluster in the end. ``policy`` is what messages call the policy."""
     session, moves = cycles.moves.session, cycles.moves
-    before, observed = _shares_by_node(session.cluster), observe_balance(session.cluster)
+    shares, observed = _shares_by_node(session.cluster), observe_balance(session.cluster)
     following = cycles.run(at_most)
     first = cycles.followed[0].cycle if cycles.followed else following
     placements = tuple(moves.run.placements)
@@ -63,7 +79,7 @@ def follow_cycles(
         refused=tuple(_refusals(every or [following], moves.budgets.names_of)),
         plugins=tuple(_plugins(every or [following])),
         protected=tuple(_protections(first)),
-        nodes=tuple(_nodes(before, after, first, following)),
+        nodes=tuple(_nodes(shares, after, first, following)),
         empty_nodes=tuple(empty),
         placements=tuple(each for each in placements if each.pod not in moves.pending),
         helped=tuple(each.pod for each in placements if each.pod in moves.pending and each.good),
@@ -77,7 +93,42 @@ def follow_cycles(
     )
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
     basis = RunRecord(session, moves.recreated_pods, placements, evicted=evicted)
-    return PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements), left
+    run_outcome = _with_nodes(_outcome_of(moves, before), scale_up, removed)
+    placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
+
+    def make_result(fidelity: Fidelity) -> DescheduleResult:
+        found: DescheduleResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
+        return replace(found, outcome=outcome_of_cycles(found, run_outcome, never_made, placed))
+
+    return PendingResult([basis], make_result, placements), left
+
+
+def _outcome_of(moves: Moves, before: Placed | None) -> RunOutcome:
+    """How the cycles leave the cluster.
+
+    Pods that waited in the snapshot are tried beside the others and not asked about; those that edits left without a
+    node are, and may have found one by now.
+    """
+    if before is None:
+        waiting = [taken for taken in moves.waiting if taken.asked.pod.key not in moves.pending]
+        return moves.outcome(waiting, {})
+    causes = {each.pod: each.cause for each in before.run_outcome.pending}
+    waiting = [
+        taken for taken in moves.waiting if taken.asked.pod.key in causes or taken.asked.pod.key not in moves.pending
+    ]
+    found, tried = moves.outcome(waiting, causes), {*moves.pending}
+    untried = tuple(each for each in before.run_outcome.pending if each.pod not in tried)
+    return join_outcomes(dataclasses.replace(before.run_outcome, pending=untried), found)
+
+
+def _with_nodes(run_outcome: RunOutcome, scale_up: ScaleUp | None, removed: Sequence[RemovedNode]) -> RunOutcome:
+    costs = [each.cost for each in removed]
+    counts = Counter(each.group for each in removed)
+    return dataclasses.replace(
+        with_growth(run_outcome, (), scale_up),
+        removed_nodes=tuple(NodeCount(group=group, nodes=nodes) for group, nodes in sorted(counts.items())),
+        saved=None if None in costs else sum(cost for cost in costs if cost is not None),
+    )
 
 
 # --- pods
@@ -89,7 +140,10 @@ def _pods(cycles: Cycles, following: Cycle, placements: Mapping[str, Placement])
         again = {each.pod.key for each in after.evictions}
         for eviction, move in followed.evictions:
             replacement = move.taken.asked.pod.key if move.taken is not None else ""
-            placement = placements.get(replacement)
+            stands = replacement
+            while stands in cycles.moves.successors:
+                stands = cycles.moves.successors[stands]
+            placement = placements.get(stands)
             lands_on = placement.node if placement is not None and placement.good else ""
             yield DescheduledPod(
                 cycle=number,

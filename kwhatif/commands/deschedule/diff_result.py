@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.commands.deschedule.result import DescheduleResult
-from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.outcome import OutcomeResult
 
 
 class EvictionDifference(ResultStruct, frozen=True, kw_only=True):
@@ -19,8 +20,8 @@ class EvictionDifference(ResultStruct, frozen=True, kw_only=True):
     lands_on_b: str = ""
 
 
-class DescheduleDiff(Result, frozen=True, kw_only=True):
-    """Both sides, and the pods of the first cycle with which they do not do the same."""
+class DescheduleDiff(OutcomeResult, frozen=True, kw_only=True):
+    """Both sides, and the pods of the first cycle with which they do not do the same. It is good if nothing differs."""
 
     rows: ClassVar[str] = "pods"
 
@@ -37,8 +38,3 @@ class DescheduleDiff(Result, frozen=True, kw_only=True):
     def differs(self) -> bool:
         a, b = self.a, self.b
         return bool(self.pods) or (len(a.pods), a.quiet, len(a.thrash)) != (len(b.pods), b.quiet, len(b.thrash))
-
-    @property
-    def exit_code(self) -> int:
-        """0 if nothing differs."""
-        return 1 if self.differs else 0

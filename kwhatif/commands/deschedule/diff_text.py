@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kwhatif.commands.deschedule.diff_result import DescheduleDiff
 from kwhatif.commands.deschedule.result import DescheduleResult
-from kwhatif.render.blocks import Block, Grouping, Verdict, build_table
-from kwhatif.render.page_spec import PageSpec, answer_in_words
-from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.blocks import Block, Grouping, build_table
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_count
 
 
@@ -25,11 +25,8 @@ def deschedule_diff_blocks(result: DescheduleDiff) -> list[Block]:
     blocks += build_table(
         "THE FIRST CYCLE", ("pod", "node", "A", "B"), pods, None, Grouping("pod", (1, 2, 3), (0,)), (1,)
     )
-    text = (
-        f"{format_count(len(result.pods), 'pod')} evicted otherwise" if result.pods else "The first cycles do the same"
-    )
-    blocks.append(Verdict(text if result.differs else "Nothing differs", not result.exit_code))
-    return [*blocks, *fidelity_blocks(result.b.fidelity)]
+    blocks.append(verdict_of(result.outcome))
+    return [*blocks, *fidelity_blocks(result.b.fidelity, result.outcome.unknown)]
 
 
 def _rest(side: DescheduleResult) -> str:
@@ -42,6 +39,4 @@ def _way(plugin: str, lands_on: str) -> str:
     return f"{plugin} -> {lands_on}" if plugin else "stays"
 
 
-PAGE = PageSpec(
-    "diff", answer_in_words("No difference", "They differ", "differs"), deschedule_diff_blocks, "What is compared"
-)
+PAGE = PageSpec("diff", answer_by_outcome(bad="differs"), deschedule_diff_blocks, "What is compared")

@@ -7,17 +7,19 @@ found no node is tried once more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
+from kwhatif.results.outcome import Cause
 from kwhatif.scheduling.controllers import GRACE_PERIOD
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once
+from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 
 
@@ -34,7 +36,8 @@ class Move:
 class Moves:
     """The pods of a cluster while some of them are evicted and made again, by ``namespace/name``.
 
-    ``pending`` are those that had no node before, and were tried again.
+    ``pending`` are those that had no node before, and were tried again. Pods that were made again and had to leave for
+    others have their ``successors``.
     """
 
     session: Session
@@ -43,10 +46,10 @@ class Moves:
     pods: dict[str, Pod] = field(init=False)
     roots: dict[str, str] = field(init=False, default_factory=dict)
     pending: list[str] = field(init=False, default_factory=list)
+    successors: dict[str, str] = field(init=False, default_factory=dict)
     run: PlacementRun = field(init=False)
     _waiting: list[AttemptedPod] = field(init=False, default_factory=list)
     _recreated: RecreatedPods = field(init=False)
-    _victims: int = field(init=False, default=0)
     _pending_tried: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -55,6 +58,15 @@ class Moves:
         for pod in self.session.snapshot.objects.list_all(Pod):
             self.pods[pod.key] = pod
         self._recreated = RecreatedPods(self.session, self.run, self.pods.__contains__)
+
+    @property
+    def waiting(self) -> list[AttemptedPod]:
+        """The pods that have no node, of those that were tried."""
+        return [taken for taken in self._waiting if not taken.placement.good]
+
+    def outcome(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> RunOutcome:
+        """How the cluster is left if these pods are those that count as ``waiting``."""
+        return self._recreated.outcome(waiting, causes)
 
     @property
     def recreated_pods(self) -> list[PodToSchedule]:
@@ -74,9 +86,7 @@ class Moves:
             if not is_made_at_once(move.pod):
                 self._make_again(move)
         self._try_pending()
-        self.run.retry_all(self._waiting)
-        self._replace_victims()
-        self.run.help()
+        self._recreated.retry(lambda: self.waiting, self._replace_victims)
         self.run.explain_futile()
         self._settle(now)
         return moves
@@ -87,6 +97,7 @@ class Moves:
         found = self.session.running(pod)
         if found is None:
             return False
+        self._recreated.evict(found[0])
         grace = pod.spec.termination_grace_period_seconds
         if (GRACE_PERIOD if grace is None else grace) <= 0:
             self.run.remove(pod.key)
@@ -117,12 +128,12 @@ class Moves:
 
     def _replace_victims(self) -> None:
         """Whom pods evicted that were made again is made again, too; priorities fall, so this ends."""
-        while self._victims < len(self.run.evicted):
-            victims = self.run.evicted[self._victims :]
-            self._victims = len(self.run.evicted)
-            for victim in victims:
-                self.pods.pop(victim.key, None)
-                self._replace(victim.pod, self.roots.get(victim.key, victim.key))
+        for victim in self._recreated.take_victims():
+            self.pods.pop(victim.key, None)
+            self._waiting = [taken for taken in self._waiting if taken.asked.pod.identity != victim.uid]
+            taken = self._replace(victim.pod, self.roots.get(victim.key, victim.key))
+            if taken is not None and taken.asked.pod.key != victim.key:
+                self.successors[victim.key] = taken.asked.pod.key
 
     def _settle(self, now: str) -> None:
         """Pods that found a node run and are ready there from now on."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.disruption import BudgetUse
-from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.results.outcome import Concluded
+from kwhatif.results.place import FailedCreate, Placement, Refusal, ScaleUp
 
 
 class DescheduledPod(ResultStruct, frozen=True, kw_only=True):
@@ -128,9 +129,10 @@ class Thrash(ResultStruct, frozen=True, kw_only=True):
     period: int
 
 
-class DescheduleResult(Result, frozen=True, kw_only=True):
+class DescheduleResult(Concluded, frozen=True, kw_only=True):
     """Cycles of the descheduler, each followed by the scheduler.
 
+    It is good if every evicted pod finds a node and is left alone there by the next cycle, and no plugin fails.
     ``cycles`` were run and followed; ``quiet`` tells whether the cycle after them evicts nobody. ``next_evictions`` are
     those of that cycle. ``empty_nodes`` have no pods left but those of daemon sets and static ones. ``helped`` are
     pods that waited for a node before, and have one now. ``balance`` is there if anybody was evicted, and
@@ -159,12 +161,14 @@ class DescheduleResult(Result, frozen=True, kw_only=True):
     balance: Balance | None = None
     removed_nodes: tuple[RemovedNode, ...] = ()
     scale_up: ScaleUp | None = None
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
     fidelity: Fidelity
 
     @property
     def pending(self) -> tuple[Placement, ...]:
         """Pods made again that find no node in the end."""
-        return tuple(placement for placement in self.placements if not placement.good)
+        return tuple(each for each in self.placements if not each.good and each.outcome != "preempted")
 
     @property
     def lacks_nodes(self) -> bool:
@@ -176,7 +180,6 @@ class DescheduleResult(Result, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(pod.pod for pod in self.pods if pod.again))
 
     @property
-    def exit_code(self) -> int:
-        """0 if every evicted pod finds a node and is left alone there by the next cycle."""
-        failed = any(plugin.error for plugin in self.plugins)
-        return 1 if self.pending or self.thrash or self.evicted_again or failed else 0
+    def broken_plugins(self) -> tuple[PluginOutcome, ...]:
+        """Plugins that failed in a cycle."""
+        return tuple(plugin for plugin in self.plugins if plugin.error)

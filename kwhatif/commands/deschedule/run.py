@@ -23,6 +23,7 @@ from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.errors import UsageError
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import place_scenario
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import pending_pods
@@ -60,7 +61,8 @@ class Deschedule(DescheduleOptions, Question[DescheduleResult]):
         found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
         removals = self._removals(case)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
-        answer, after = follow_cycles(found, source, cycles, removals)
+        never_made = NeverMade(**case.refusal_fields)
+        answer, after = follow_cycles(found, source, cycles, removals, before, never_made)
         return add_placement_before(before, replace(answer, ends=[RunEnd(after, snapshot)]))
 
     @staticmethod

@@ -10,10 +10,11 @@ from kwhatif.commands.deschedule.result import (
     PluginOutcome,
     Thrash,
 )
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Verdict, build_table, join_texts
-from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_in_words, follow_replacements
-from kwhatif.render.sections import describe_scale_up, fidelity_blocks, scale_up_blocks
-from kwhatif.results.amounts import format_count, format_some
+from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table, join_texts
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome, follow_replacements
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
+from kwhatif.results.amounts import format_some
 
 _STOPS = {
     "noneUnderutilized": "no node is underutilized",
@@ -33,8 +34,9 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     refused = [(r.cycle, r.pod, r.node, r.plugin, r.budget or f"the limit by {r.limit}") for r in result.refused]
     headers = ("cycle", "pod", "node", "by", "stopped by")
     blocks += build_table("REFUSED", headers, refused, None, Grouping("pod", (0, 2, 3, 4), (1,)), (2,), (0,))
-    pending = [(p.pod, p.reason) for p in result.pending]
+    pending = [(each.pod, each.why) for each in result.outcome.pending]
     blocks += build_table("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
+    blocks += refusal_blocks(result.refusals, result.failed)
     if result.helped:
         blocks.append(Lines((f"Pods that waited before and have a node now: {format_some(result.helped)}",)))
     blocks += scale_up_blocks(result.scale_up)
@@ -56,8 +58,8 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     blocks += build_table("NODES THAT GO", headers, removed, None, Grouping("node", (1, 2, 3)), (0,))
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
     blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which"), protected, None, None, (), (3,))
-    blocks.append(Verdict(_summary(result), not result.exit_code))
-    return [*blocks, *fidelity_blocks(result.fidelity)]
+    blocks.append(verdict_of(result.outcome))
+    return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
 def _then(pod: DescheduledPod) -> str:
@@ -140,37 +142,6 @@ def _change(before: str, after: str) -> str:
     return before if before == after else f"{before} -> {after}"
 
 
-def _summary(result: DescheduleResult) -> str:
-    if result.skipped:
-        return "The descheduler does nothing: it wants two ready nodes."
-    if not result.pods:
-        refused = f"; {format_count(len(result.refused), 'eviction')} refused" if result.refused else ""
-        return f"Nobody is evicted{refused}"
-    text = f"{format_count(len(result.pods), 'eviction')} in {format_count(result.cycles, 'cycle')}"
-    for outcome, words in (
-        ("moved", "to another node"),
-        ("returned", "back to the same node"),
-        ("pending", "pending"),
-        ("gone", "not made again"),
-    ):
-        count = sum(pod.outcome == outcome for pod in result.pods)
-        text += f", {count} {words}" if count else ""
-    if result.scale_up is not None and result.scale_up.nodes:
-        text += f", {describe_scale_up(result.scale_up)}"
-    gone = [node for node in result.removed_nodes if not node.anyway]
-    if gone:
-        text += f", {format_count(len(gone), 'node')} more to go"
-    if result.balance is not None and not result.balance.better:
-        text += ", nothing better for it"
-    if result.thrash:
-        return f"{text}; {format_count(len(result.thrash), 'pod')} moved for ever"
-    if result.quiet:
-        return f"{text}; the next cycle evicts nobody"
-    again = len(result.evicted_again)
-    text += f"; the next cycle evicts {format_count(len(result.next_evictions), 'pod')}"
-    return f"{text}, {again} of them again" if again else text
-
-
 def _outcomes(result: DescheduleResult) -> PodOutcomes:
     again = follow_replacements({pod.pod: pod.replacement for pod in result.pods if pod.replacement})
     kept = [(each.pod, each.message or f"the limit by {each.limit} is reached") for each in result.refused]
@@ -179,7 +150,7 @@ def _outcomes(result: DescheduleResult) -> PodOutcomes:
 
 PAGE = PageSpec(
     "deschedule",
-    answer_in_words("The descheduler leaves a cluster at rest", "The descheduler leaves something behind"),
+    answer_by_outcome(),
     deschedule_blocks,
     "Evictions",
     pods=_outcomes,

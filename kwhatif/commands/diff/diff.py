@@ -35,8 +35,8 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import totals
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.rollout_progress import RolloutProgress, roll_out_all
 from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
-from kwhatif.simulation.placement.runs import roll_out
 from kwhatif.simulation.placement.settled_cluster import SettledCluster, settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.question import PendingResult
@@ -230,8 +230,7 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
     session = side.new_session(prefers=prefers, observer=moves)
     scaler = None if side.make_scaler is None else side.make_scaler()
     run, asked = PlacementRun(session, scaler), [*side.replayed.pods, *side.pods_to_schedule]
-    plans: list[RolloutPlan] = []
-    gone: set[str] = set()
+    updates: Sequence[RolloutProgress] = ()
     left = set(expects)
     for item in track(side.replayed.pods, "Replaying", "pods"):
         if only_expected and not left:
@@ -242,13 +241,18 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
             run.schedule(item, info)
     else:
         run.schedule_all(side.pods_to_schedule)
-        for rollout in expanded.rollouts:
-            plans.append(roll_out(rollout, run, asked))
-            gone |= {f"{rollout.namespace}/{name}" for step in plans[-1].steps for name in step.removes}
+        updates = roll_out_all(expanded.rollouts, run, asked)
     run.wait()
     after = SettledCluster(session=session, placements=tuple(run.placements), run_outcome=RunOutcome())
     if not only_expected:
-        after = settle_cluster(session, run, asked, scaler)
+        after = settle_cluster(session, run, asked, scaler, rollouts=updates)
+    plans = tuple(each.plan for each in updates)
+    gone = {
+        f"{rollout.namespace}/{name}"
+        for rollout, plan in zip(expanded.rollouts, plans, strict=False)
+        for step in plan.steps
+        for name in step.removes
+    }
     placements, scale_up = after.placements, None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, after.session, placements)
@@ -259,7 +263,7 @@ def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool 
         expanded,
         asked,
         placements,
-        tuple(plans),
+        plans,
         gone,
         moves.scores,
         moves.leaned,

@@ -8,7 +8,6 @@ found none when nothing else can be evicted, and when a node is done. Upstream: 
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of_never_made
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
-from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
+from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes, with_growth
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.settled_cluster import settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
@@ -71,12 +70,7 @@ def drain_nodes(
         placements = told[len(earlier) :]
     run_outcome = with_growth(after.run_outcome, (), scale_up)
     if before is not None:
-        here = {each.pod for each in run_outcome.pending}
-        run_outcome = dataclasses.replace(
-            run_outcome,
-            pending=(*(each for each in before.run_outcome.pending if each.pod not in here), *run_outcome.pending),
-            victims=(*before.run_outcome.victims, *run_outcome.victims),
-        )
+        run_outcome = join_outcomes(before.run_outcome, run_outcome)
     words = "" if before is None else f"{words_of_good(earlier)} placed before; "
     driven_out = len(run_outcome.victims) - len(run.emptied)
     result = partial(

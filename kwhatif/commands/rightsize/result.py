@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
-from kwhatif.results.base import Fidelity, Result, ResultStruct
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.outcome import OutcomeResult
 
 
 class SizedContainer(ResultStruct, frozen=True, kw_only=True):
@@ -154,11 +154,11 @@ class UsageRead(ResultStruct, frozen=True, kw_only=True):
     left_out: tuple[str, ...] = ()
 
 
-class RightsizeResult(Result, frozen=True, kw_only=True):
+class RightsizeResult(OutcomeResult, frozen=True, kw_only=True):
     """Requests by usage, and what comes of them. ``policy`` is how they follow, in words.
 
     ``unchanged`` counts workloads that stay as they are, by the reason: ``noUsage``, ``excluded``, ``static`` or
-    ``switchedOff`` by a VerticalPodAutoscaler.
+    ``switchedOff`` by a VerticalPodAutoscaler. It is good if no more pods would be without a node than today.
     """
 
     rows: ClassVar[str] = "workloads"
@@ -175,20 +175,4 @@ class RightsizeResult(Result, frozen=True, kw_only=True):
     rescaled: tuple[Rescaled, ...] = ()
     risks: tuple[Risk, ...] = ()
     steps: tuple[Step, ...] = ()
-    outcome: Outcome
     fidelity: Fidelity
-
-    @property
-    def good(self) -> bool:
-        """Whether no more pods would be without a node than today."""
-        return self.outcome.good
-
-    @property
-    def verdict(self) -> str:
-        """The answer in one line."""
-        return self.outcome.verdict
-
-    @property
-    def exit_code(self) -> int:
-        """1 if more pods would be without a node than today."""
-        return self.outcome.exit_code

@@ -26,7 +26,7 @@ from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.placement.runs import roll_out
+from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.settled_cluster import SettledCluster, settle_cluster
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -231,10 +231,9 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
             if info is not None:
                 run.schedule(item, info)
         run.schedule_all(site.base.case.pods_to_schedule)
-        for rollout in rollouts:
-            roll_out(rollout, run, asked)
+        updates = roll_out_all(rollouts, run, asked)
         run.wait()
-        return PolicyRun(session, asked, rollouts, settle_cluster(session, run, asked))
+        return PolicyRun(session, asked, rollouts, settle_cluster(session, run, asked, rollouts=updates))
 
 
 def measures_of(site: SweepCluster, end: PolicyRun) -> Measures:

@@ -18,6 +18,7 @@ from kwhatif.scheduling.controllers import grace_of
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once, owner_of
+from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -57,20 +58,23 @@ class Evictions:
     changed: Callable[[], None]
     scaling: ScalingOverTime | None = None
     on_new_nodes: Callable[[Sequence[UpcomingNode]], None] = lambda nodes: None
-    evicted: list[str] = field(default_factory=list)
     not_made_again: list[str] = field(default_factory=list)
     replacements: dict[str, str] = field(default_factory=dict)
     run: PlacementRun = field(init=False)
     _waiting: list[AttemptedPod] = field(default_factory=list)
     _made_again: set[str] = field(default_factory=set)
     _ready: set[str] = field(default_factory=set)
-    _victims: int = 0
     _recreated: RecreatedPods = field(init=False)
 
     def __post_init__(self) -> None:
         self.run = PlacementRun(self.session)
         taken = {pod.key for pod in self.session.snapshot.objects.list_all(Pod)}
         self._recreated = RecreatedPods(self.session, self.run, taken.__contains__)
+
+    @property
+    def evicted_pods(self) -> list[str]:
+        """The pods (``namespace/name``) that had to leave nodes of the pool."""
+        return [info.key for info in self._recreated.evicted.values()]
 
     @property
     def recreated_pods(self) -> list[PodToSchedule]:
@@ -81,6 +85,14 @@ class Evictions:
     def waiting(self) -> list[Pod]:
         """The pods that have no node."""
         return [taken.asked.pod for taken in self._waiting]
+
+    @property
+    def _without_node(self) -> list[AttemptedPod]:
+        return [taken for taken in self._waiting if not taken.placement.good]
+
+    def outcome(self) -> RunOutcome:
+        """How the cluster is left."""
+        return self._recreated.outcome(self._waiting, {})
 
     def unready_of(self, owner: str) -> list[str]:
         """Pods of a workload that are not ready yet, those without a node first."""
@@ -104,7 +116,7 @@ class Evictions:
     def go(self, info: PodInfo, gone: Callable[[], None]) -> None:
         """A pod is evicted. ``gone`` is called when it is gone."""
         pod, cluster = info.pod, self.session.cluster
-        self.evicted.append(info.key)
+        self._recreated.evict(info)
         if self._is_ready(pod):
             self.workloads.loses(pod, self.clock.now)
         if cluster.find(info.uid) is not None:
@@ -151,7 +163,7 @@ class Evictions:
 
     def try_again(self) -> None:
         """Pods without a node are tried once more, since room came."""
-        self.run.retry_all(self._waiting)
+        self._recreated.retry(lambda: self._without_node, self._replace_victims)
         found = [taken for taken in self._waiting if taken.placement.good]
         self._waiting = [taken for taken in self._waiting if not taken.placement.good]
         for taken in found:
@@ -179,9 +191,7 @@ class Evictions:
 
     def _replace_victims(self) -> None:
         """Whom pods with more priority evicted is made again, too."""
-        while self._victims < len(self.run.evicted):
-            victim = self.run.evicted[self._victims]
-            self._victims += 1
+        for victim in self._recreated.take_victims():
             if self._is_ready(victim.pod):
                 self.workloads.loses(victim.pod, self.clock.now)
                 self.budgets.lose(victim.pod)

@@ -17,7 +17,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.upgrade.clock import Clock
 from kwhatif.commands.upgrade.evictions import Evictions
 from kwhatif.commands.upgrade.pool import Pool
-from kwhatif.commands.upgrade.result import Obstacle, PoolMoment, UpgradedNode
+from kwhatif.commands.upgrade.result import Obstacle, Phase, PoolMoment, UpgradedNode
 from kwhatif.results.place import TimelineEntry
 from kwhatif.simulation.placement.recreated_pods import owner_of
 from kwhatif.upgrading.replacement_plan import ReplacementPlan
@@ -259,7 +259,7 @@ class Replacement:
         return self.clock.now if self.ended is None else self.ended
 
     @property
-    def outcome(self) -> str:
+    def phase(self) -> Phase:
         if self.failed:
             return "failed"
         return "hangs" if self.ended is None else "done"
@@ -317,7 +317,7 @@ class Replacement:
             for drain in self.drains.values()
             for info in drain.left
         ]
-        if self.plan.avoids_blocked and self.outcome == "hangs":
+        if self.plan.avoids_blocked and self.phase == "hangs":
             found += [
                 self._obstacle(name, info, reason, 0.0)
                 for name in self.pool.names

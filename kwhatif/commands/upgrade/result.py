@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 
-from kwhatif.results.base import Fidelity, Result, ResultStruct
+from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.disruption import BudgetUse
-from kwhatif.results.place import Placement, ScaleUp, TimelineEntry
+from kwhatif.results.outcome import Concluded
+from kwhatif.results.place import FailedCreate, Placement, Refusal, ScaleUp, TimelineEntry
+
+Phase = Literal["done", "hangs", "failed"]
+"""How far an upgrade comes: to its end, to where nothing will happen any more, or to a drain that takes too long and at
+which its strategy gives up."""
 
 
 class UpgradedNode(ResultStruct, frozen=True, kw_only=True):
@@ -86,10 +91,11 @@ class UpgradeCost(ResultStruct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
 
 
-class UpgradeResult(Result, frozen=True, kw_only=True):
-    """An upgrade of a pool, or how far it came.
+class UpgradeResult(Concluded, frozen=True, kw_only=True):
+    """An upgrade of a pool, or how far it came. It is good if the pool is replaced in time, nothing had to be forced,
+    and every pod has a node in the end.
 
-    ``outcome``: ``done``, ``hangs`` (nothing will happen any more), or ``failed`` (a drain took too long, and the
+    ``phase``: ``done``, ``hangs`` (nothing will happen any more), or ``failed`` (a drain took too long, and the
     strategy gives up). ``time`` is how long it took, or came; ``within`` what it may take. ``replacements`` are the
     evicted pods with what was made in the place of each.
     """
@@ -102,7 +108,7 @@ class UpgradeResult(Result, frozen=True, kw_only=True):
     surge: int
     unavailable: int
     drain_timeout: float | None = None
-    outcome: str
+    phase: Phase
     time: float
     within: float | None = None
     nodes: tuple[UpgradedNode, ...]
@@ -121,6 +127,8 @@ class UpgradeResult(Result, frozen=True, kw_only=True):
     cost: UpgradeCost | None = None
     scale_up: ScaleUp | None = None
     remarks: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    failed: tuple[FailedCreate, ...] = ()
     fidelity: Fidelity
 
     @property
@@ -135,8 +143,3 @@ class UpgradeResult(Result, frozen=True, kw_only=True):
     @property
     def lacks_nodes(self) -> bool:
         return bool(self.homeless)
-
-    @property
-    def exit_code(self) -> int:
-        """0 if the pool is replaced in time, nothing had to be forced, and every pod has a node in the end."""
-        return 1 if self.outcome != "done" or self.late or self.homeless or self.forced else 0

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar, Unpack
 
+from msgspec import structs
+
 from kwhatif.api.core import Node
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.placement_before import add_placement_before
@@ -19,14 +21,20 @@ from kwhatif.commands.upgrade.replacement import Replacement
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes, in_delete_order, parse_changes
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.commands.upgrade.simulation import PROVISION, replace_pool
+from kwhatif.commands.upgrade.verdict import outcome_of_upgrade
 from kwhatif.errors import UsageError
+from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import ScaleUp
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run_outcome import join_outcomes, with_growth
 from kwhatif.simulation.placement.runs import place_scenario
+from kwhatif.simulation.placement.verdict import words_of_good
 from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy
@@ -88,7 +96,7 @@ class Upgrade(UpgradeOptions, Question[UpgradeResult]):
             surge=plan.surge,
             unavailable=plan.unavailable,
             drain_timeout=plan.drain_timeout,
-            outcome=found.outcome,
+            phase=found.phase,
             time=found.end,
             within=self.within_seconds,
             nodes=tuple(found.nodes()),
@@ -108,11 +116,20 @@ class Upgrade(UpgradeOptions, Question[UpgradeResult]):
             scale_up=scale_up,
             remarks=plan.remarks,
         )
-        evicted = list(evictions.evicted)
+        evicted = evictions.evicted_pods
         basis = RunRecord(session, evictions.recreated_pods, placements, evicted=evicted)
+        run_outcome = with_growth(evictions.outcome(), (), scale_up)
+        if before is not None:
+            run_outcome = join_outcomes(before.run_outcome, run_outcome)
+        placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
+        never_made = NeverMade(**case.refusal_fields)
+
+        def make_result(fidelity: Fidelity) -> UpgradeResult:
+            told: UpgradeResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
+            return structs.replace(told, outcome=outcome_of_upgrade(told, run_outcome, never_made, placed))
+
         end = RunEnd(session, case.snapshot)
-        answer = PendingResult([basis], lambda fidelity: result(fidelity=fidelity), placements, ends=[end])
-        return add_placement_before(before, answer)
+        return add_placement_before(before, PendingResult([basis], make_result, placements, ends=[end]))
 
     @staticmethod
     def _cost(found: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:

@@ -7,12 +7,14 @@ others ``scheduling.patience.MOST_LOSSES`` times and never kept a node is left a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement, Victim
@@ -21,7 +23,7 @@ from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.nodes_over_time import NodesOverTime, Rest
-from kwhatif.simulation.placement.placing import skip_pod, skip_reason_of
+from kwhatif.simulation.placement.placing import create_claim, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -43,6 +45,7 @@ class ClusterSimulation:
         self._asked: dict[str, tuple[PodToSchedule, PodInfo]] = {}
         self._evicted_before: list[tuple[PodInfo, str | None]] = []
         self._causes: dict[str, Cause] = {}
+        self._skipped: list[Placement] = []
 
     def arrive(self, asked: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
         """A pod looks for a node."""
@@ -50,7 +53,19 @@ class ClusterSimulation:
         self._names.add(info.key)
         if cause is not None:
             self._causes[info.uid] = cause
-        self.simulator.arrive(info)
+        self.simulator.arrive(info, self.simulator.now)
+
+    def take(self, asked: PodToSchedule) -> None:
+        """A pod comes to be while time is simulated."""
+        reason = skip_reason_of(self.session, asked)
+        if reason:
+            self._skipped.append(skip_pod(self.session, asked, reason))
+        else:
+            self.arrive(asked, self.session.info(asked))
+
+    def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
+        """A claim comes into being."""
+        create_claim(self.session, claim)
 
     def make_again(self, evicted: Sequence[tuple[PodInfo, str | None]], causes: Mapping[str, Cause]) -> None:
         """Controllers make pods in the place of these, which have left already for others.
@@ -73,13 +88,15 @@ class ClusterSimulation:
             self._names.add(info.key)
             simulator.arrive(info)
 
-    def run(self) -> None:
-        """Until nobody would move."""
+    def run(self, controllers: Callable[[], bool] = lambda: False) -> None:
+        """Until nobody would move. Whenever that is so, ``controllers`` may have something to do: whether they had."""
         for info, _ in self.session.cluster.pods():
             if info.shape.terminating:
                 # When it was told to go is not known; it has its whole grace period at most.
                 self.simulator.delete(info.uid, grace_of(info))
         self.simulator.run()
+        while controllers():
+            self.simulator.run()
 
     # --- how it ended
 
@@ -100,8 +117,12 @@ class ClusterSimulation:
         return tuple(self._growth.rests)
 
     def placements(self) -> list[Placement]:
-        """Of the pods that arrived, in their order."""
-        return [self.placement(asked, info) for asked, info in self._asked.values()]
+        """Of the pods that arrived, in their order, and of those that no scheduler here takes up."""
+        return [*(self.placement(asked, info) for asked, info in self._asked.values()), *self._skipped]
+
+    def home_of(self, uid: str) -> str:
+        """The node of a pod, or of the one that was made in its place; empty if that has none."""
+        return self._node_of(self._heir(uid) or uid)
 
     def replacements(self) -> list[Placement]:
         """Of the pods that controllers made meanwhile."""

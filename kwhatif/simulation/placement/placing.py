@@ -70,8 +70,8 @@ class PlacementRun:
     """Placements so far; waiting pods keep their place in the list until they come to an end.
 
     ``groups`` are what became of groups of pods, ``taken`` the last attempts by pod (``namespace/name``), ``removed``
-    the pods that had to go for others. With autoscalers, a ``helper``, pods that found no node are tried again when
-    nodes have come for them.
+    the pods that had to go for others. ``preemptors`` took the place of those that were ``evicted``, by their uids.
+    With autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
     """
 
     def __init__(self, session: Session, helper: NodeProvider | None = None) -> None:
@@ -82,10 +82,12 @@ class PlacementRun:
         self.placements: list[Placement] = []
         self.groups: list[GroupOutcome] = []
         self.evicted: list[PodInfo] = []
+        self.preemptors: dict[str, str] = {}
         self.removed: set[str] = set()
         self.taken: dict[str, Attempt] = {}
         self.left = 0
         self._uids: dict[str, str] = {}
+        self._places: dict[str, int] = {}
 
     def take_up(self, asked: PodToSchedule) -> PodInfo | None:
         """The pod; None if it was skipped, since no scheduler here takes it up."""
@@ -205,6 +207,7 @@ class PlacementRun:
         self.wait()
         self._without.pop(again.index, None)
         taken.placement = self.placements[taken.index] = self.placements.pop()
+        self._places[taken.info.uid] = taken.index
         if taken.placement.outcome != "unschedulable":
             self._without.pop(taken.index, None)
 
@@ -224,18 +227,28 @@ class PlacementRun:
 
     def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
         """A claim comes into being."""
-        if isinstance(claim, ResourceClaim):
-            self._session.cluster.devices.put(claim)
-        else:
-            provision_claim(self._session.cluster.storage, claim)
+        create_claim(self._session, claim)
 
     def remove(self, key: str) -> None:
         """A pod leaves, and its node if it has one."""
         self.removed.add(key)
-        uid = self._uids.get(key) or self._session.uid_of(key)
+        uid = self.uid_of(key)
         if uid is not None and self._session.cluster.find(uid) is not None:
             self._session.cluster.remove_pod(uid)
             self.left += 1
+
+    def uid_of(self, key: str) -> str | None:
+        """The uid of a pod (``namespace/name``) that is in the cluster, or was tried."""
+        return self._uids.get(key) or self._session.uid_of(key)
+
+    def lose_node(self, victim: PodInfo) -> None:
+        """A pod that found a node in this run had to leave it for its preemptor."""
+        index = self._places.get(victim.uid)
+        if index is None:
+            return
+        placement = self.placements[index]
+        message = f"it had to leave {placement.node} again for {self.preemptors[victim.uid]}"
+        self.placements[index] = replace(placement, outcome="preempted", node="", message=message)
 
     def schedule(self, asked: PodToSchedule, info: PodInfo) -> AttemptedPod:
         """One more pod; it may have to wait for its permit."""
@@ -246,10 +259,13 @@ class PlacementRun:
     ) -> AttemptedPod:
         index = len(self.placements)
         self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
+        self._places[info.uid] = index
         # It may have the name of one that had to go.
         self.removed.discard(info.key)
         if evicts:
-            self.evicted += [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
+            victims = [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
+            self.evicted += victims
+            self.preemptors |= {victim.uid: info.key for victim in victims}
         self.placements.append(placement_of(self._session, asked, attempts))
         if attempts[-1].waiting:
             self._waiting.append((index, asked, attempts))
@@ -275,6 +291,14 @@ class PlacementRun:
                 self.left += attempts[-1].lost
                 self.placements[index] = placement_of(self._session, asked, attempts)
         self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
+
+
+def create_claim(session: Session, claim: PersistentVolumeClaim | ResourceClaim) -> None:
+    """A claim comes into being."""
+    if isinstance(claim, ResourceClaim):
+        session.cluster.devices.put(claim)
+    else:
+        provision_claim(session.cluster.storage, claim)
 
 
 def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:

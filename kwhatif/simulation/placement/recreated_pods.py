@@ -1,17 +1,21 @@
 """Pods that controllers make in the place of evicted ones: the same for drains, upgrades and the descheduler.
 
-When that happens, and when a pod is gone for good, is up to who evicts it.
+When that happens, and when a pod is gone for good, is up to who evicts it. Who waits is tried again until nobody moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.outcome import Cause
+from kwhatif.scheduling.attempt import MAX_FAILURES
 from kwhatif.scheduling.controllers import REPLACED_ON_EVICTION, Replacements
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -28,12 +32,19 @@ def is_made_at_once(pod: Pod) -> bool:
 
 @dataclass
 class RecreatedPods:
-    """Makes pods again, by names that are not ``taken``, and has each tried at once; they are those ``asked`` about."""
+    """Makes pods again, by names that are not ``taken``, and has each tried at once; they are those ``asked`` about.
+
+    ``evicted`` pods had to leave their nodes, but for those that others took the place of. ``unsettled`` pods
+    (``namespace/name``) still had others evicted when ``retry`` left it at that.
+    """
 
     session: Session
     run: PlacementRun
     taken: Callable[[str], bool]
     asked: list[PodToSchedule] = field(default_factory=list)
+    evicted: dict[str, PodInfo] = field(default_factory=dict)
+    unsettled: tuple[str, ...] = ()
+    _victims: int = 0
     _replacements: Replacements = field(init=False)
 
     def __post_init__(self) -> None:
@@ -49,3 +60,47 @@ class RecreatedPods:
         asked = PodToSchedule(again, self.session.snapshot.source, owner=owner_of(pod))
         self.asked.append(asked)
         return self.run.take(asked, told_later=True)
+
+    def evict(self, info: PodInfo) -> None:
+        """A pod has to leave its node."""
+        self.evicted[info.uid] = info
+
+    def take_victims(self) -> Iterator[PodInfo]:
+        """The pods that others took the place of since this was last asked, but for those that had been evicted."""
+        while self._victims < len(self.run.evicted):
+            victim = self.run.evicted[self._victims]
+            self._victims += 1
+            if victim.uid not in self.evicted:
+                self.run.lose_node(victim)
+                yield victim
+
+    def retry(self, waiting: Callable[[], Sequence[AttemptedPod]], replace_victims: Callable[[], None]) -> None:
+        """Try those ``waiting`` for a node once more, and have victims made again, until nobody would move.
+
+        Nodes that autoscalers add are there at once. Where that does not end, it is left at ``MAX_FAILURES`` rounds.
+        """
+        run = self.run
+        for _ in range(MAX_FAILURES):
+            evicted, before = len(run.evicted), len(run.without_node)
+            run.retry_all(waiting())
+            replace_victims()
+            run.help()
+            replace_victims()
+            if (len(run.evicted), len(run.without_node)) == (evicted, before):
+                self.unsettled = ()
+                return
+        moving = [run.preemptors[victim.uid] for victim in run.evicted[evicted:]]
+        self.unsettled = tuple(dict.fromkeys(moving))
+
+    def outcome(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> RunOutcome:
+        """How the cluster is left. Those ``waiting`` were evicted, unless ``causes`` (by their keys) say otherwise."""
+        book, run = Bookkeeper.of(self.session.snapshot), self.run
+        placements = [taken.placement for taken in waiting]
+        pods = {taken.asked.pod.key: taken.asked.pod for taken in waiting}
+        known: dict[str, Cause] = {key: causes.get(key, "evicted") for key in pods}
+        victims = [(info, run.preemptors[info.uid]) for info in run.evicted if info.uid not in self.evicted]
+        return RunOutcome(
+            pending=book.pending(placements, pods, known),
+            victims=book.victims([*((info, None) for info in self.evicted.values()), *victims]),
+            unsettled=self.unsettled,
+        )

@@ -42,6 +42,18 @@ def with_growth(run_outcome: RunOutcome, more: Sequence[PendingPod], scale_up: S
     return dataclasses.replace(run_outcome, pending=(*more, *run_outcome.pending), scale_up=scale_up)
 
 
+def join_outcomes(first: RunOutcome, then: RunOutcome) -> RunOutcome:
+    """How two runs left the cluster, one after the other; who waits after both counts once."""
+    here = {each.pod for each in then.pending}
+    return dataclasses.replace(
+        then,
+        pending=(*(each for each in first.pending if each.pod not in here), *then.pending),
+        victims=(*first.victims, *then.victims),
+        unsettled=(*first.unsettled, *then.unsettled),
+        lost=(*first.lost, *then.lost),
+    )
+
+
 @dataclass
 class Bookkeeper:
     """Tells whose a pod is and why it looks for a node.

@@ -1,7 +1,5 @@
 """Where would these pods go? One scheduling cycle a pod, and then whatever follows until nobody would move.
 
-An update walked through: which of its new pods find a node while the old ones are still there?
-
 Pods of manifests and edits are placed before another question is asked of the cluster.
 """
 
@@ -13,21 +11,17 @@ from typing import TypeVar
 
 import msgspec
 
-from kwhatif.admission.object_store import name_of
-from kwhatif.admission.response import Object
 from kwhatif.api.core import Pod
-from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainResult, OutageResult
-from kwhatif.results.place import RolloutPlan
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expand import Rollout
-from kwhatif.simulation.expansion.pods import build_rollout_plan
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of, snapshot_after_run
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.movers import would_move
-from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, with_growth
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.settled_cluster import settle_cluster
@@ -36,44 +30,6 @@ from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.question import PendingResult, PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
-
-
-def roll_out(rollout: Rollout, run: PlacementRun, asked: list[PodToSchedule]) -> RolloutPlan:
-    """Go through an update: new pods are placed with the old ones still there, which leave before the next step.
-
-    Pods of the workload that found a node before, in this run, are ready. A pod that found none is tried again whenever
-    pods have left, and when nodes have come for it. The pods are added to those ``asked`` about.
-    """
-    waiting: dict[str, AttemptedPod] = {}
-
-    def ready(pod: Object) -> bool:
-        taken = waiting.get(name_of(pod))
-        if taken is not None and run.left > taken.departed:
-            run.retry(taken)
-        if taken is not None and not taken.placement.good:
-            run.help()
-        return _record_node(pod, taken)
-
-    plan = rollout.begin(ready, run.homes())
-    for step in track(plan, f"Rolling out {rollout.name}", "steps"):
-        for claim in rollout.claims(step):
-            run.claim(claim)
-        for pod in step.creates:
-            item = rollout.pods_to_schedule(pod)
-            asked.append(item)
-            waiting[name_of(pod)] = run.take(item)
-            _record_node(pod, waiting[name_of(pod)])
-        for name in step.removes:
-            run.remove(f"{rollout.namespace}/{name}")
-    return build_rollout_plan(rollout, plan)
-
-
-def _record_node(pod: Object, taken: AttemptedPod | None) -> bool:
-    """Whether a pod of a rollout has a node; the plan learns which."""
-    if taken is None or not taken.placement.good:
-        return False
-    pod["spec"]["nodeName"] = taken.placement.node or taken.asked.pod.spec.node_name
-    return True
 
 
 def place_pods(
@@ -150,8 +106,8 @@ def _step_by_step(
     if run is None:
         run = PlacementRun(session, scaler)
         run.schedule_all(asked)
-    plans = tuple(roll_out(rollout, run, asked) for rollout in rollouts)
-    after = settle_cluster(session, run, asked, scaler)
+    updates = roll_out_all(rollouts, run, asked)
+    after = settle_cluster(session, run, asked, scaler, rollouts=updates)
     placements, scale_up = after.placements, None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, after.session, placements)
@@ -167,7 +123,7 @@ def _step_by_step(
         ),
         end=FinalState(after.session, after.left, run.removed),
         groups=(*run.groups, *gang_outcomes(after.session, asked, placements)),
-        rollouts=plans,
+        rollouts=tuple(each.plan for each in updates),
         scale_up=scale_up,
         replacements=after.replacements,
         run_outcome=with_growth(after.run_outcome, (), scale_up),

@@ -17,6 +17,7 @@ from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, evicted_by
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -43,10 +44,12 @@ def settle_cluster(
     scaler: Scaler | None = None,
     cause: Cause | None = None,
     emptied: Sequence[PodInfo] = (),
+    rollouts: Sequence[RolloutProgress] = (),
 ) -> SettledCluster:
     """Go on from how a run has left a session until nobody would move. Pods on nodes that were ``emptied`` lost them,
-    too; ``cause`` is why the pods asked about look for a node, if that is not told by the snapshot. Where groups of
-    pods were scheduled, who found no node is not tried again by itself.
+    too; ``cause`` is why the pods asked about look for a node, if that is not told by the snapshot. Updates that
+    waited go on, and their pods are added to those ``asked`` about. Where groups of pods were scheduled, who found no
+    node is not tried again by itself.
     """
     book = Bookkeeper.of(session.snapshot)
     pods = {item.pod.key: item.pod for item in asked}
@@ -54,9 +57,12 @@ def settle_cluster(
     left = {
         key: pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items() if key not in gone
     }
-    by = evicted_by(run.placements)
     together = bool(run.groups)
-    evicted = [(victim, by.get(victim.key)) for victim in run.evicted if together or victim.key in by]
+    leaving = [victim for victim in run.evicted if together or not victim.shape.terminating]
+    by = evicted_by(run.placements) | {
+        victim.key: run.preemptors[victim.uid] for victim in leaving if victim.uid in run.preemptors
+    }
+    evicted = [(victim, by.get(victim.key)) for victim in leaving]
     drained = book.victims((info, None) for info in emptied)
     still = [each for each in run.placements if each.pod not in run.removed]
     causes = {} if cause is None else dict.fromkeys(pods, cause)
@@ -74,7 +80,8 @@ def settle_cluster(
         if taken.info is not None:
             simulation.arrive(taken.asked, taken.info, causes.get(taken.asked.pod.key))
     simulation.make_again(evicted, {key: causes.get(key) or book.cause_of(pod) for key, pod in pods.items()})
-    simulation.run()
+    simulation.run(lambda: sum(each.advance_in(simulation) for each in rollouts) > 0)
+    pods |= {item.pod.key: item.pod for item in asked}
     ended = {each.pod: each for each in simulation.placements()}
     replacements = tuple(simulation.replacements())
     simulator = simulation.simulator
@@ -91,7 +98,11 @@ def settle_cluster(
             text = f"it had to leave {now.node} again for {out[each.pod]}{rest}"
             now = replace(now, outcome="preempted", node="", message=text)
         told.append(now)
-    run_outcome = simulation.outcome_of(ended.values(), replacements)
+    known = {each.pod for each in told}
+    told += [each for key, each in ended.items() if key not in known]
+    still = [each for each in still if each.pod not in run.removed]
+    present = [each for each in ended.values() if each.pod not in run.removed]
+    run_outcome = simulation.outcome_of(present, replacements)
     others = [each for each in still if each.pod not in ended]
     run_outcome = dataclasses.replace(
         run_outcome,
@@ -102,6 +113,7 @@ def settle_cluster(
     homes = {each.pod.key for each in attempts if each.is_placed}
     kept = {key: pod for key, pod in left.items() if key not in homes}
     kept |= {each.pod.key: pending_pod_of(each) for each in attempts if not each.is_placed}
+    kept = {key: pod for key, pod in kept.items() if key not in run.removed}
     return SettledCluster(
         session=later,
         placements=tuple(told),

@@ -54,7 +54,7 @@ def replicas(count: int, nodes: int, cpu: str = "500m") -> list[Pod]:
 
 def test_a_pool_is_replaced_node_by_node_and_takes_as_long_as_its_parts() -> None:
     found = upgraded(snapshot_of(pool(2), replicas(2, 2)))
-    assert found.outcome == "done"
+    assert found.phase == "done"
     # A node comes up in 120 s, a pod takes 30 s to go.
     assert [(n.cordoned, n.drained, n.deleted) for n in found.nodes] == [(120, 150, 150), (270, 300, 300)]
     assert (found.time, found.peak_nodes, found.exit_code) == (300, 3, 0)
@@ -62,7 +62,7 @@ def test_a_pool_is_replaced_node_by_node_and_takes_as_long_as_its_parts() -> Non
 
 def test_a_budget_that_allows_nothing_makes_it_hang_and_is_named() -> None:
     found = upgraded(snapshot_of(pool(2), replicas(2, 2), [budget(0, healthy=2, desired=2)]))
-    assert (found.outcome, found.exit_code) == ("hangs", 1)
+    assert (found.phase, found.exit_code) == ("hangs", 1)
     (obstacle,) = found.obstacles
     assert (obstacle.node, obstacle.pod, obstacle.budget) == ("old-0", "default/web-1-0", "default/web")
 
@@ -78,7 +78,7 @@ AFTER_TIMEOUT = {
 def test_what_becomes_of_a_drain_that_takes_too_long(name: str) -> None:
     strategy, outcome, time = AFTER_TIMEOUT[name]
     found = upgraded(snapshot_of(pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]), strategy)
-    assert (found.outcome, found.time) == (outcome, time)
+    assert (found.phase, found.time) == (outcome, time)
     assert found.forced == (("default/web-1-0",) if outcome == "done" else ())
     assert found.exit_code == 1
 
@@ -89,12 +89,12 @@ def test_a_budget_refuses_and_is_asked_again_when_pods_are_ready() -> None:
     refusals = [entry for entry in found.timeline if entry.what == "an eviction is refused"]
     assert [entry.time for entry in refusals] == [120]
     # The first pod made again is ready after 30 s; the next round is at a multiple of 5 s, and takes 30 s.
-    assert (found.outcome, found.time) == ("done", 120 + 35 + 30)
+    assert (found.phase, found.time) == ("done", 120 + 35 + 30)
 
 
 def test_pods_without_room_wait_until_nodes_come() -> None:
     found = upgraded(snapshot_of(pool(2), replicas(2, 2, cpu="3")), surge="0", unavailable="1")
-    assert found.outcome == "done"
+    assert found.phase == "done"
     first = found.pending[0]
     # The node is empty after 30 s, and another one is there 120 s later.
     assert (first.since, first.until) == (0, 150)
@@ -172,7 +172,7 @@ def test_with_budgets_that_allow_it_a_pool_is_replaced_and_no_budget_is_passed(
     more = [node(f"other-{i}") for i in range(2)]
     plan = {"surge": str(max(surge, 1 if not unavailable else surge)), "unavailable": str(unavailable)}
     found = upgraded(snapshot_of(pool(size), more, replicas(count, size), [allowing]), strategy, **plan)
-    assert (found.outcome, found.forced, found.homeless) == ("done", (), ())
+    assert (found.phase, found.forced, found.homeless) == ("done", (), ())
     (workload,) = found.workloads
     assert workload.lowest >= count - spare
     assert workload.after == count
@@ -187,7 +187,7 @@ def test_one_node_without_surge_is_a_drain_and_a_new_node() -> None:
         Drain(nodes=["old-0"], ignore_daemonsets=True, delete_emptydir_data=True, force=True),
         Scenario(Inputs(snapshot_of(nodes, pods, [allowing])), SchedulerOptions(policy="default")),
     )
-    assert found.outcome == "done"
+    assert found.phase == "done"
     assert found.nodes[0].evicted == drained.nodes[0].evicted
     assert {p.pod: p.node for p in found.placements} == {p.pod: p.node for p in drained.placements}
     assert found.time == (found.nodes[0].deleted or 0.0) + 120
@@ -281,7 +281,7 @@ def test_autoscalers_bring_nodes_for_pods_that_a_drain_leaves_without_one(tmp_pa
     question = Upgrade("pool=old", "surge", surge=0, unavailable=1, provision_seconds=600.0)
     case = Scenario(Inputs(snapshot, autoscale=[str(file)], provision=60.0), SchedulerOptions(policy="default"))
     found = ask(question, case)
-    assert (found.outcome, found.homeless) == ("done", ())
+    assert (found.phase, found.homeless) == ("done", ())
     assert found.scale_up is not None
     (added,) = found.scale_up.nodes
     # The node that replaces the first is ten minutes away, that of the group a minute.

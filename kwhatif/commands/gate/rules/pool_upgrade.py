@@ -57,14 +57,14 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
             self.checked += 1
             found = self._upgrade(context, snapshot, nodes)
             told: set[str] = set()
-            for obstacle in found.obstacles() if found.outcome != "done" else ():
+            for obstacle in found.obstacles() if found.phase != "done" else ():
                 unit = owners.get(obstacle.pod)
                 if unit is None or str(unit.subject) in told:
                     continue
                 told.add(str(unit.subject))
                 yield self.finding_about(
                     unit,
-                    f"the upgrade of pool {pool or '<none>'} {found.outcome} on it",
+                    f"the upgrade of pool {pool or '<none>'} {found.phase} on it",
                     f"{obstacle.pod} cannot be evicted from {obstacle.node}: {obstacle.reason}",
                     about=pool,
                     numbers={"pool": pool, "replaced": sum(node.deleted is not None for node in found.nodes())},

@@ -1,0 +1,74 @@
+"""What cycles of the descheduler come to: one outcome, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.commands.deschedule.result import DescheduleResult
+from kwhatif.results.amounts import format_count
+from kwhatif.results.outcome import Outcome
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.run_outcome import RunOutcome
+from kwhatif.simulation.placement.verdict import words_of_growth
+
+
+def outcome_of_cycles(
+    result: DescheduleResult, run_outcome: RunOutcome, never_made: NeverMade, before: str = ""
+) -> Outcome:
+    """Good if every evicted pod has a node in the end and is left alone there, and no plugin failed.
+
+    The verdict says ``before`` the rest what became of pods that were placed first.
+    """
+    words = "; ".join(filter(None, [before, *_words_of(result, run_outcome), *words_of_never_made(never_made)]))
+    bad = bool(result.thrash or result.evicted_again or result.broken_plugins)
+    return conclude(run_outcome, never_made, result.fidelity, words, bad=bad)
+
+
+def _words_of(result: DescheduleResult, run_outcome: RunOutcome) -> Iterator[str]:
+    """``2 evictions in 2 cycles, 2 to another node``, ``1 pod moved for ever``."""
+    if result.skipped:
+        yield "The descheduler does nothing: it wants two ready nodes"
+    elif not result.pods:
+        yield "Nobody is evicted"
+        if result.refused:
+            yield f"{format_count(len(result.refused), 'eviction')} refused"
+    else:
+        yield ", ".join(_words_of_evictions(result, run_outcome))
+        yield from _words_of_rest(result)
+    if result.broken_plugins:
+        names = dict.fromkeys(each.plugin for each in result.broken_plugins)
+        yield f"{', '.join(names)} failed"
+
+
+def _words_of_evictions(result: DescheduleResult, run_outcome: RunOutcome) -> Iterator[str]:
+    yield f"{format_count(len(result.pods), 'eviction')} in {format_count(result.cycles, 'cycle')}"
+    for outcome, words in (
+        ("moved", "to another node"),
+        ("returned", "back to the same node"),
+        ("gone", "not made again"),
+    ):
+        count = sum(pod.outcome == outcome for pod in result.pods)
+        if count:
+            yield f"{count} {words}"
+    driven_out = sum(each.taken_by is not None for each in run_outcome.victims)
+    if driven_out:
+        yield f"{format_count(driven_out, 'other')} driven out"
+    if run_outcome.pending:
+        yield f"{len(run_outcome.pending)} pending"
+    yield from words_of_growth(result.scale_up)
+    gone = [node for node in result.removed_nodes if not node.anyway]
+    if gone:
+        yield f"{format_count(len(gone), 'node')} more to go"
+    if result.balance is not None and not result.balance.better:
+        yield "nothing better for it"
+
+
+def _words_of_rest(result: DescheduleResult) -> Iterator[str]:
+    if result.thrash:
+        yield f"{format_count(len(result.thrash), 'pod')} moved for ever"
+    elif result.quiet:
+        yield "the next cycle evicts nobody"
+    else:
+        text = f"the next cycle evicts {format_count(len(result.next_evictions), 'pod')}"
+        again = len(result.evicted_again)
+        yield f"{text}, {again} of them again" if again else text

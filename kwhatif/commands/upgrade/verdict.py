@@ -1,0 +1,56 @@
+"""What the upgrade of a pool comes to: one outcome, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
+from kwhatif.results.amounts import format_clock, format_count, format_some
+from kwhatif.results.outcome import Outcome
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.run_outcome import RunOutcome
+from kwhatif.simulation.placement.verdict import words_of_growth
+
+
+def outcome_of_upgrade(
+    result: UpgradeResult, run_outcome: RunOutcome, never_made: NeverMade, before: str = ""
+) -> Outcome:
+    """Good if the pool is replaced in time, nothing had to be forced, and every pod has a node in the end.
+
+    The verdict says ``before`` the rest what became of pods that were placed first.
+    """
+    words = "; ".join(filter(None, [before, *_words_of(result, run_outcome), *words_of_never_made(never_made)]))
+    bad = result.phase != "done" or result.late or bool(result.forced)
+    return conclude(run_outcome, never_made, result.fidelity, words, bad=bad)
+
+
+def _words_of(result: UpgradeResult, run_outcome: RunOutcome) -> Iterator[str]:
+    """``3 nodes replaced in 8:40 (surge)``, ``4 nodes at most, 0.14 node hours more than usual``."""
+    yield _words_of_end(result)
+    if result.forced:
+        yield f"{format_count(len(result.forced), 'pod')} deleted by force"
+    driven_out = sum(each.taken_by is not None for each in run_outcome.victims)
+    if driven_out:
+        yield f"{format_count(driven_out, 'other')} driven out"
+    if run_outcome.pending:
+        yield f"{format_count(len(run_outcome.pending), 'pod')} without a node in the end"
+    yield from [", ".join(words)] if (words := words_of_growth(result.scale_up)) else []
+    yield f"{result.peak_nodes} nodes at most, {result.more_node_hours:g} node hours more than usual"
+    yield from [] if result.cost is None else _words_of_cost(result.cost)
+
+
+def _words_of_end(result: UpgradeResult) -> str:
+    size = format_count(len(result.nodes), "node")
+    if result.phase == "done":
+        text = f"{size} replaced in {format_clock(result.time)} ({result.strategy})"
+        return f"{text}, which is longer than {format_clock(result.within or 0.0)}" if result.late else text
+    ends = "hangs" if result.phase == "hangs" else "fails"
+    done = sum(node.deleted is not None for node in result.nodes)
+    text = f"The upgrade {ends} after {format_clock(result.time)} with {done} of {size} replaced ({result.strategy})"
+    budgets = sorted({each.budget for each in result.obstacles if each.budget})
+    return f"{text}, on {format_some(budgets)}" if budgets else text
+
+
+def _words_of_cost(cost: UpgradeCost) -> Iterator[str]:
+    if cost.usual is not None and cost.peak is not None and cost.more is not None:
+        yield f"{cost.more:,.2f} more to pay, {cost.peak:,.2f} an hour at most in place of {cost.usual:,.2f}"

@@ -1,0 +1,119 @@
+"""An update walked through: which of its new pods find a node while the old ones are still there?
+
+It goes on whenever something has changed for pods that it waits for: others have left, or nodes have come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kwhatif.admission.object_store import name_of
+from kwhatif.admission.response import Object
+from kwhatif.progress import track
+from kwhatif.results.place import RolloutPlan
+from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.pods import build_rollout_plan
+from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
+from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.workloads.rollout_state import Step
+
+
+class RolloutProgress:
+    """How far an update has come. New pods are placed with the old ones still there, which leave before the next step.
+
+    Pods of the workload that found a node before, in this run, are ready. A pod that found none is tried again whenever
+    pods have left, and when nodes have come for it. The pods are added to those ``asked`` about.
+    """
+
+    def __init__(self, rollout: Rollout, run: PlacementRun, asked: list[PodToSchedule]) -> None:
+        self._rollout, self._run, self._asked = rollout, run, asked
+        self._attempted: dict[str, AttemptedPod] = {}
+        self._made: dict[str, PodToSchedule] = {}
+        self._simulation: ClusterSimulation | None = None
+        self._plan = rollout.begin(self._is_ready, run.homes())
+
+    def advance(self) -> bool:
+        """Go on as far as it goes, each new pod in a scheduling cycle of its own; whether there was a step."""
+        if self._plan.steps and not self._plan.remaining_work:
+            return False
+        before, run = len(self._plan.steps), self._run
+        for step in track(self._plan, f"Rolling out {self._rollout.name}", "steps"):
+            for claim in self._rollout.claims(step):
+                run.claim(claim)
+            for pod, item in self._create_pods(step):
+                self._attempted[name_of(pod)] = taken = run.take(item)
+                _record_home(pod, _home_of(taken))
+            for name in step.removes:
+                run.remove(self._key_of(name))
+        return len(self._plan.steps) > before
+
+    def advance_in(self, simulation: ClusterSimulation) -> bool:
+        """Go on by a step, of which new and old pods take the time that they take; whether there was one."""
+        self._simulation = simulation
+        step = next(self._plan, None)
+        if step is None:
+            return False
+        for claim in self._rollout.claims(step):
+            simulation.claim(claim)
+        for _, item in self._create_pods(step):
+            simulation.take(item)
+        for name in step.removes:
+            key = self._key_of(name)
+            self._run.removed.add(key)
+            made = self._made.get(name)
+            uid = self._run.uid_of(key) if made is None else made.pod.identity
+            if uid is not None:
+                simulation.simulator.remove(uid)
+        return True
+
+    @property
+    def plan(self) -> RolloutPlan:
+        """What has come of it, in names and numbers."""
+        return build_rollout_plan(self._rollout, self._plan)
+
+    def _create_pods(self, step: Step) -> list[tuple[Object, PodToSchedule]]:
+        found = [(pod, self._rollout.pods_to_schedule(pod)) for pod in step.creates]
+        self._asked += [item for _, item in found]
+        self._made |= {name_of(pod): item for pod, item in found}
+        return found
+
+    def _key_of(self, name: str) -> str:
+        return f"{self._rollout.namespace}/{name}"
+
+    def _is_ready(self, pod: Object) -> bool:
+        """Whether a pod of the update has a node, or the one that was made in its place; the plan learns which."""
+        if self._simulation is not None:
+            item = self._made.get(name_of(pod))
+            return _record_home(pod, "" if item is None else self._simulation.home_of(item.pod.identity))
+        taken = self._attempted.get(name_of(pod))
+        if taken is None:
+            return False
+        if self._run.left > taken.departed:
+            self._run.retry(taken)
+        if not taken.placement.good:
+            self._run.help()
+        return _record_home(pod, _home_of(taken))
+
+
+def _home_of(taken: AttemptedPod) -> str:
+    return (taken.placement.node or taken.asked.pod.spec.node_name or "") if taken.placement.good else ""
+
+
+def _record_home(pod: Object, home: str) -> bool:
+    if home:
+        pod["spec"]["nodeName"] = home
+    return bool(home)
+
+
+def roll_out_all(
+    rollouts: Sequence[Rollout], run: PlacementRun, asked: list[PodToSchedule]
+) -> tuple[RolloutProgress, ...]:
+    """Go through updates one by one; one that waits goes on once another has made room for it."""
+    found = []
+    for rollout in rollouts:
+        found.append(RolloutProgress(rollout, run, asked))
+        found[-1].advance()
+    while sum(each.advance() for each in found):
+        pass
+    return tuple(found)

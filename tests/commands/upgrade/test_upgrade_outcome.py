@@ -1,0 +1,98 @@
+"""How the upgrade of a pool leaves a cluster: who waits, who lost a node to whom, and what makes it good or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.upgrade.replacing_nodes import NodeChanges
+from tests.builders import node
+from tests.commands.drain.test_drain import budget, web
+from tests.commands.upgrade.test_upgrade import pool, replicas, snapshot_of, upgraded
+
+SMALLER = NodeChanges(amounts={"cpu": Quantity.parse("1")})
+LESS_IMPORTANT = ("apps/v1", "ReplicaSet", "other-1")
+
+
+@dataclass(frozen=True)
+class Row:
+    """``pending`` are pods and causes, ``victims`` pods and who took their place."""
+
+    parts: Sequence[Sequence[Node | Pod | PodDisruptionBudget]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    strategy: str = "surge"
+    phase: str = "done"
+    pending: Sequence[tuple[str, str]] = ()
+    victims: Sequence[tuple[str, str | None]] = ()
+    good: bool = False
+    verdict: str = ""
+
+
+ROWS = {
+    "a pool that is replaced in time": Row(
+        [pool(1), replicas(1, 1)],
+        {"within": 150.0},
+        victims=[("default/web-1-0", None)],
+        good=True,
+        verdict="1 node replaced in 2:30 (surge); 2 nodes at most, 0.04 node hours more than usual",
+    ),
+    "one that is replaced too late": Row(
+        [pool(1), replicas(1, 1)],
+        {"within": 149.0},
+        victims=[("default/web-1-0", None)],
+        verdict="1 node replaced in 2:30 (surge), which is longer than 2:29; 2 nodes at most, "
+        "0.04 node hours more than usual",
+    ),
+    "one that hangs on a budget, with everybody on a node": Row(
+        [pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]],
+        phase="hangs",
+        verdict="The upgrade hangs after 2:00 with 0 of 1 node replaced (surge), on default/web; 2 nodes at most, "
+        "0.03 node hours more than usual",
+    ),
+    "one that is replaced by force": Row(
+        [pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]],
+        strategy="gke-surge",
+        victims=[("default/web-1-0", None)],
+        verdict="1 node replaced in 1:02:30 (gke-surge); 1 pod deleted by force; 2 nodes at most, 1.04 node hours more "
+        "than usual",
+    ),
+    "one whose new nodes are too small": Row(
+        [pool(1), replicas(1, 1, cpu="3")],
+        {"changes": SMALLER},
+        pending=[("default/web-1-r1", "evicted")],
+        victims=[("default/web-1-0", None)],
+        verdict="1 node replaced in 2:30 (surge); 1 pod without a node in the end; 2 nodes at most, "
+        "0.04 node hours more than usual",
+    ),
+    "one whose pods drive others out": Row(
+        [
+            [*pool(1), node("other", cpu="3")],
+            [
+                web("web-1-0", "old-0", cpu="3", priority=10),
+                web("other-1-0", "other", cpu="3", owner=LESS_IMPORTANT, labels={"app": "other"}),
+            ],
+        ],
+        {"changes": SMALLER},
+        pending=[("default/other-1-r1", "evicted")],
+        victims=[("default/web-1-0", None), ("default/other-1-0", "default/web-1-r1")],
+        verdict="1 node replaced in 2:30 (surge); 1 other driven out; 1 pod without a node in the end; 2 nodes at "
+        "most, 0.04 node hours more than usual",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_how_an_upgrade_leaves_the_cluster(name: str) -> None:
+    row = ROWS[name]
+    found = upgraded(snapshot_of(*row.parts), row.strategy, **row.options)
+    assert found.phase == row.phase
+    assert [(each.pod, each.cause) for each in found.outcome.pending] == list(row.pending)
+    assert [(each.pod, each.taken_by) for each in found.outcome.victims] == list(row.victims)
+    assert (found.good, found.exit_code) == (row.good, 0 if row.good else 1)
+    assert found.verdict == row.verdict
