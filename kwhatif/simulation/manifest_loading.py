@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Files, Inputs
+from kwhatif.results.base import Gap
+from kwhatif.simulation.inputs import Files, Inputs, Rendering, SchedulerOptions
 from kwhatif.snapshot.load import Manifest, load_manifests
-from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.versions import DEFAULT_MINOR
 
 
 def variables_of(told: Sequence[str]) -> dict[str, str]:
@@ -21,25 +24,40 @@ def variables_of(told: Sequence[str]) -> dict[str, str]:
     return found
 
 
+@dataclass
+class ReadingNotes:
+    """What is worth knowing of manifests that were read: ``texts`` in words, and ``gaps`` in what is known of them."""
+
+    texts: list[str] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+
+    def add(self, report: ReadingReport) -> None:
+        """What a report has."""
+        self.texts += (f"note: {note}" for note in report.notes())
+        for what, effect in report.gaps():
+            self.texts.append(f"warning: {what}: {effect}")
+            self.gaps.append(Gap(what=what, effect=effect, pods=("<input>",)))
+
+
+def reading_options(inputs: Inputs, engine: SchedulerOptions) -> ReadingOptions:
+    """How a question's manifests are read. Raises UsageError."""
+    told = inputs.manifest_options
+    return ReadingOptions(
+        exclude=tuple(told.exclude or ()),
+        variables=variables_of(told.variables or ()),
+        render=told.render or Rendering.auto,
+        kubernetes_version=engine.kubernetes_version or DEFAULT_MINOR,
+    )
+
+
 def read_manifests(
-    inputs: Inputs,
-    files: Files,
-    notes: list[str],
-    *,
-    namespace: str = "",
-    may_be_empty: bool = False,
-    recursive: bool = True,
+    inputs: Inputs, engine: SchedulerOptions, files: Files, notes: ReadingNotes, *, namespace: str = ""
 ) -> list[Manifest]:
     """The objects of ``files``; what is worth knowing of them is added to ``notes``. Raises InputError.
 
     What names no namespace gets ``namespace``, unsaid that of the inputs.
     """
     report = ReadingReport()
-    told = inputs.manifest_options
-    options = ReadingOptions(
-        tuple(told.exclude or ()), may_be_empty, recursive, variables_of(told.variables or ()), told.render
-    )
-    manifests = load_manifests(files, namespace or inputs.namespace, options, report)
-    notes += (f"note: {note}" for note in report.notes())
-    notes += (f"warning: {what}: {effect}" for what, effect in report.gaps())
+    manifests = load_manifests(files, namespace or inputs.namespace, reading_options(inputs, engine), report)
+    notes.add(report)
     return manifests

@@ -63,7 +63,7 @@ def load(inquiry: PipelineState) -> PipelineState:
             case.manifests = first.manifests
         else:
             inquiry.question.load(case)
-            inquiry.notes.add(case.reading_notes)
+            inquiry.notes.add(case.reading_notes.texts)
             for manifest in (*case.manifests, *case.supporting_manifests):
                 if manifest.instead_of is not None:
                     what = f"{manifest.obj.kind} {manifest.obj.name}"
@@ -165,12 +165,16 @@ def fidelity(inquiry: PipelineState) -> PipelineState:
     """What each run stands on: plugins that had no say are named, and under ``strict`` no gap may touch a pod."""
     assert inquiry.answer is not None
     if inquiry.question.schedules:
+        from msgspec.structs import replace
+
         from kwhatif.simulation.fidelity.assess import assess, require_no_gaps
 
         given = {name for case in inquiry.cases if case.scheduler_options.plugins for name in case.setup.outside}
         for name in sorted(given.difference(*(case.setup.used for case in inquiry.cases))):
             inquiry.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
+        of_manifests = tuple(dict.fromkeys(gap for case in inquiry.cases for gap in case.reading_notes.gaps))
         found = [assess(basis) for basis in inquiry.answer.runs]
+        found = [replace(each, gaps=(*each.gaps, *of_manifests)) for each in found]
         if inquiry.cases[0].scheduler_options.strict:
             for each in found:
                 require_no_gaps(each.touching)

@@ -142,10 +142,9 @@ class PodQuestion(Question[R_co]):
 
     def load(self, case: Scenario) -> None:
         namespace = self.namespace or "default"
-        case.manifests = read_manifests(case.inputs, self._files, case.reading_notes, namespace=namespace)
-        case.supporting_manifests = read_manifests(
-            case.inputs, self._only_offered, case.reading_notes, namespace=namespace
-        )
+        engine, notes = case.scheduler_options, case.reading_notes
+        case.manifests = read_manifests(case.inputs, engine, self._files, notes, namespace=namespace)
+        case.supporting_manifests = read_manifests(case.inputs, engine, self._only_offered, notes, namespace=namespace)
 
     def expand(self, case: Scenario) -> None:
         case.expanded = self._expand(case, self._files, case.manifests)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 from kwhatif.results.base import Result
 from kwhatif.results.place import Placement
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
+from kwhatif.simulation.manifest_loading import ReadingNotes
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.driver import DriverOptions
@@ -54,7 +55,7 @@ class Scenario:
     expand_anew: Callable[[], ExpandedManifests] | None = field(init=False, default=None)
     initial_state: ClusterObservation | None = None
     make_scaler: Callable[[], Scaler] | None = None
-    reading_notes: list[str] = field(default_factory=list)
+    reading_notes: ReadingNotes = field(default_factory=ReadingNotes)
 
     @property
     def scaler(self) -> Scaler | None:
@@ -143,7 +144,7 @@ class Question(ABC, Generic[R_co]):
         """Read the manifests."""
         from kwhatif.simulation.manifest_loading import read_manifests
 
-        case.manifests = read_manifests(case.inputs, case.inputs.manifests, case.reading_notes)
+        case.manifests = read_manifests(case.inputs, case.scheduler_options, case.inputs.manifests, case.reading_notes)
 
     def expand(self, case: Scenario) -> None:
         """Find out what becomes of the manifests."""
