@@ -356,7 +356,7 @@ SNAPSHOT = (
     {"format"},
     {"recording_lines"},
     {"foreign", "live"},
-    {"recording"},
+    {"recording", "repository"},
     {"collector"},
     {"load", "validation"},
     {"live_cache"},
@@ -386,6 +386,7 @@ READERS = {
 }
 WRITERS = {
     "scheduling.extenders.http_caller": "a certificate, for the library, in a directory of its own",
+    "snapshot.repository.scratch_directories": "what programs of others read, in a directory of its own",
     "snapshot.format.atomic_files": "everything else: complete or not at all",
 }
 DECODERS = {
@@ -400,6 +401,8 @@ THREADS = {
     "fleet.executors": "a worker watches whether its parent is there",
     "snapshot.live.dump": "several kinds at a time",
     "snapshot.live.recorder": "a kind each",
+    "snapshot.repository.programs": "stops a program that takes too long",
+    "snapshot.repository.renderer": "waits for several programs at a time",
 }
 
 

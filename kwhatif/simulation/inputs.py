@@ -57,7 +57,7 @@ class Verb(StrEnum):
 
 
 class Rendering(StrEnum):
-    """Whether kustomizations of directories are built."""
+    """Whether kustomizations and charts of directories are rendered."""
 
     never = "never"
     auto = "auto"
@@ -121,14 +121,15 @@ class ManifestOptions:
         ),
     ] = None
     render: Annotated[
-        str,
+        str | None,
         Flag(
             "--render",
-            type=Rendering,
-            shows_default=True,
-            help="Have kustomize (or kubectl) build kustomizations of directories: those that need no network, or all.",
+            type=Rendering | None,
+            metavar="auto|never|always",
+            help="Have kustomize (or kubectl) build kustomizations and helm render charts of directories: what needs "
+            "no network, nothing, or all. Default: auto; never for a gate.",
         ),
-    ] = Rendering.never
+    ] = None
     verb: Annotated[
         str | None,
         Flag(

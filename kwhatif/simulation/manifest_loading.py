@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.errors import UsageError
-from kwhatif.simulation.inputs import Files, Inputs, Notes
-from kwhatif.snapshot.load import Manifest, load_manifests
-from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
+from kwhatif.results.base import Gap
+from kwhatif.simulation.inputs import Files, Notes, Rendering
+from kwhatif.simulation.question import ReadManifests, Scenario
+from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.versions import DEFAULT_MINOR
 
 
 def variables_of(told: Sequence[str]) -> dict[str, str]:
@@ -21,27 +24,32 @@ def variables_of(told: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def read_manifests(
-    inputs: Inputs,
-    files: Files,
-    notes: Notes,
-    *,
-    namespace: str = "",
-    may_be_empty: bool = False,
-    recursive: bool = True,
-) -> list[Manifest]:
-    """The objects of ``files``; what is worth knowing of them is added to ``notes``. Raises InputError.
+def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
+    """Note what is worth knowing of manifests that were read; what is missing in them is returned."""
+    for text in report.notes():
+        notes.note(text)
+    gaps = [Gap(what=what, effect=effect, pods=("<input>",)) for what, effect in report.gaps()]
+    for gap in gaps:
+        notes.warn(str(gap))
+    return gaps
 
-    What names no namespace gets ``namespace``, unsaid that of the inputs.
+
+def reading_options(case: Scenario) -> ReadingOptions:
+    """How a question's manifests are read. Raises UsageError."""
+    told = case.inputs.manifest_options
+    return ReadingOptions(
+        exclude=tuple(told.exclude or ()),
+        variables=variables_of(told.variables or ()),
+        render=told.render or Rendering.auto,
+        kubernetes_version=case.scheduler_options.kubernetes_version or DEFAULT_MINOR,
+    )
+
+
+def read_manifests(case: Scenario, files: Files, notes: Notes, *, namespace: str = "") -> ReadManifests:
+    """The objects of ``files``, with what is missing in them; what is worth knowing of them is noted.
+
+    What names no namespace gets ``namespace``, unsaid that of the inputs. Raises InputError.
     """
     report = ReadingReport()
-    told = inputs.manifest_options
-    options = ReadingOptions(
-        tuple(told.exclude or ()), may_be_empty, recursive, variables_of(told.variables or ()), told.render
-    )
-    manifests = load_manifests(files, namespace or inputs.namespace, options, report)
-    for note in report.notes():
-        notes.note(note)
-    for what, effect in report.gaps():
-        notes.warn(f"{what}: {effect}")
-    return manifests
+    manifests = load_manifests(files, namespace or case.inputs.namespace, reading_options(case), report)
+    return ReadManifests(manifests, gaps=note_report(report, notes))

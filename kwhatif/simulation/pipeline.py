@@ -204,13 +204,17 @@ def fidelity(state: PipelineState) -> PipelineState:
     """What each run stands on: plugins that had no say are named, and under ``strict`` no gap may touch a pod."""
     if not state.question.schedules:
         return state
+    from msgspec import structs
+
     from kwhatif.simulation.fidelity.assess import assess, require_no_gaps
 
     assert state.answer is not None
     outside = {name for case in state.prepared if case.scheduler_options.plugins for name in case.setup.outside}
     for name in sorted(outside.difference(*(case.setup.used for case in state.prepared))):
         state.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
+    of_manifests = tuple(dict.fromkeys(gap for case in state.prepared for gap in case.read.gaps))
     found = [assess(record) for record in state.answer.runs]
+    found = [structs.replace(each, gaps=(*each.gaps, *of_manifests)) for each in found]
     if state.cases[0].scheduler_options.strict:
         for each in found:
             require_no_gaps(each.touching)

@@ -142,10 +142,9 @@ class PodQuestion(Question[R_co]):
 
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         namespace = self.namespace or "default"
-        return ReadManifests(
-            read_manifests(case.inputs, self._files, notes, namespace=namespace),
-            read_manifests(case.inputs, self._only_offered, notes, namespace=namespace),
-        )
+        own = read_manifests(case, self._files, notes, namespace=namespace)
+        more = read_manifests(case, self._only_offered, notes, namespace=namespace)
+        return ReadManifests(own.manifests, more.manifests, gaps=[*own.gaps, *more.gaps])
 
     def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
         expanded = self._expand(case, self._files, case.manifests)

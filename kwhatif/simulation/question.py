@@ -40,12 +40,13 @@ class ReadManifests:
     """The objects of a question's files.
 
     ``supporting`` are not asked about by themselves, but beside the others; ``base`` are those that a change is
-    compared with, None where there is nothing to compare.
+    compared with, None where there is nothing to compare. ``gaps`` are what is missing in any of them.
     """
 
     manifests: Sequence[Manifest] = ()
     supporting: Sequence[Manifest] = ()
     base: Sequence[Manifest] | None = None
+    gaps: Sequence[Gap] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -198,7 +199,7 @@ class Question(ABC, Generic[R_co]):
         """Read the manifests."""
         from kwhatif.simulation.manifest_loading import read_manifests
 
-        return ReadManifests(read_manifests(case.inputs, case.inputs.manifests, notes))
+        return read_manifests(case, case.inputs.manifests, notes)
 
     def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
         """Find out what becomes of the manifests of one of the ``cases``."""

@@ -19,7 +19,6 @@ from kwhatif.snapshot.collector import SnapshotCollector
 from kwhatif.snapshot.foreign.layouts import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
 from kwhatif.snapshot.read.files import display_path, lines_that_begin, once, read_paths
-from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport, read_items
 from kwhatif.snapshot.read.objects import (
     Item,
     Origin,
@@ -31,6 +30,8 @@ from kwhatif.snapshot.read.objects import (
 )
 from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
 from kwhatif.snapshot.recording_lines import is_recording, lines_of
+from kwhatif.snapshot.repository.manifest_reader import read_items
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 __all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
 

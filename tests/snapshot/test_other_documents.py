@@ -8,7 +8,7 @@ import pytest
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_manifests
-from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: a}]}\n"
 

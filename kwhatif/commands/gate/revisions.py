@@ -16,11 +16,6 @@ from kwhatif.snapshot.read.files import STDIN
 from kwhatif.snapshot.read.git_revisions import is_revision, tree_named, tree_of_path
 
 
-def is_of_revision(each: str | Mapping[str, Any]) -> bool:
-    """Whether manifests are those of a revision."""
-    return isinstance(each, str) and not os.path.exists(each) and tree_named(each) is not None
-
-
 def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
     """Base and head, in which a revision stands for its manifests. Raises UsageError and InputError."""
     if base is None and len(head) == 2 and all(isinstance(each, str) and is_revision(each) for each in head):

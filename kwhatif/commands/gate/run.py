@@ -21,7 +21,7 @@ from kwhatif.commands.api_options import (
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
-from kwhatif.commands.gate.revisions import is_of_revision, sides_of
+from kwhatif.commands.gate.revisions import sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
 from kwhatif.errors import UsageError
@@ -29,8 +29,8 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import GateResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
-from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, SchedulerOptions
-from kwhatif.simulation.manifest_loading import read_manifests
+from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, Rendering, SchedulerOptions
+from kwhatif.simulation.manifest_loading import note_report, reading_options
 from kwhatif.simulation.question import (
     LoadedScenario,
     PendingResult,
@@ -40,8 +40,9 @@ from kwhatif.simulation.question import (
     Scenario,
 )
 from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
-from kwhatif.snapshot.load import Manifest
+from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.repository.reading_report import ReadingReport
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,13 @@ class Gate(Question[GateResult]):
         version = engine.kubernetes_version or told.kubernetes_version
         reading = inputs.manifest_options
         excluded = [*(reading.exclude or ()), *(told.exclude or ())]
+        # Whoever proposes a change need not be trusted with programs that run here.
+        render = reading.render or Rendering.never
         return Scenario(
             replace(
                 inputs,
                 snapshot=snapshot,
-                manifest_options=replace(reading, exclude=excluded),
+                manifest_options=replace(reading, exclude=excluded, render=render),
                 now=inputs.now or datetime.now(UTC),
                 autoscale=inputs.autoscale or told.autoscale or (),
             ),
@@ -108,20 +111,30 @@ class Gate(Question[GateResult]):
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests as they are to be, and as they were."""
         base, head = sides_of(self.base, case.inputs.manifests)
-        if case.inputs.manifest_options.render != "never" and any(map(is_of_revision, (*(base or ()), *head))):
-            raise UsageError("--render builds directories, not revisions of git: check them out, or leave it away")
         # With a base, a head without manifests is a change, too: all of them go.
-        manifests = self._read_side(case, head, notes, may_be_empty=base is not None)
-        if base is None:
-            return ReadManifests(manifests)
-        return ReadManifests(manifests, base=self._read_side(case, base, notes, may_be_empty=True))
+        manifests, report = self._read_side(case, head, is_compared=base is not None)
+        known: set[bytes] = set()
+        before: list[Manifest] | None = None
+        if base is not None:
+            before, of_base = self._read_side(case, base, is_compared=True)
+            known = {file.data for file in of_base.unreadable}
+        for file in report.unreadable:
+            # What nobody could read before says nothing of the change.
+            if file.data not in known:
+                raise file.error
+            notes.warn(f"passed over, as it was in the base: {file.error}")
+        return ReadManifests(manifests, base=before, gaps=note_report(report, notes))
 
-    def _read_side(self, case: Scenario, files: Files, notes: Notes, *, may_be_empty: bool) -> list[Manifest]:
+    def _read_side(self, case: Scenario, files: Files, *, is_compared: bool) -> tuple[list[Manifest], ReadingReport]:
         paths = gather_directories(
-            [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=may_be_empty
+            [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=is_compared
         )
         given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
-        return read_manifests(case.inputs, given, notes, may_be_empty=may_be_empty, recursive=self.recursive)
+        options = replace(
+            reading_options(case), may_be_empty=is_compared, with_unreadable=is_compared, recursive=self.recursive
+        )
+        report = ReadingReport()
+        return load_manifests(given, case.inputs.namespace, options, report), report
 
     def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> GateScenario:
         before = case.snapshot

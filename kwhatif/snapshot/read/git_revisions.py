@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
 
 _SECONDS = 60
 _FILES = ("100644", "100755")
@@ -56,7 +55,11 @@ def _run_git(arguments: Sequence[str], given: bytes = b"") -> bytes | None:
 
 def is_revision(text: str) -> bool:
     """Whether a word is no path that exists but names a commit of the repository around here."""
-    if not text or text.startswith("-") or os.path.exists(text) or not text.isprintable():
+    return not os.path.exists(text) and _is_commit(text)
+
+
+def _is_commit(text: str) -> bool:
+    if not text or text.startswith("-") or not text.isprintable():
         return False
     return _run_git(["rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"]) is not None
 
@@ -64,7 +67,7 @@ def is_revision(text: str) -> bool:
 def tree_named(text: str) -> GitTree | None:
     """What ``REVISION:PATH`` names, whether or not there is such a path; None for a word that names something else."""
     revision, colon, path = text.partition(":")
-    if not colon or os.path.exists(text) or not is_revision(revision):
+    if not colon or os.path.exists(text) or not _is_commit(revision):
         return None
     return GitTree(revision, os.path.normpath(path) if path.strip("./") else "")
 
@@ -79,54 +82,54 @@ def tree_of_path(revision: str, path: str) -> GitTree:
     return GitTree(revision, "" if place == os.curdir else place)
 
 
-def read_tree(tree: GitTree, exclude: Sequence[str] = (), *, recursive: bool = True) -> Iterator[tuple[str, bytes]]:
-    """Paths and contents of the manifests in a tree, by path; hidden directories, links and submodules are passed over.
+@dataclass(frozen=True)
+class RevisionFile:
+    """A regular file of a revision: its path, and the object with its content, of ``size`` bytes.
 
-    A path that the revision does not have holds nothing. Raises InputError for a repository that cannot be read, and
-    for files that are too large together.
+    A partial clone may lack the object, and its size is then taken to be 0.
     """
-    words = ["ls-tree", "-z", "--full-tree", "-r", "-l", f"{tree.revision}^{{commit}}"]
-    listed = _run_git([*words, "--", tree.path] if tree.path else words)
+
+    path: str
+    identity: str
+    size: int
+
+
+def list_revision(revision: str) -> Iterator[RevisionFile]:
+    """The regular files of a revision, by path. Raises InputError for a repository that cannot be read."""
+    listed = _run_git(["ls-tree", "-z", "--full-tree", "-r", "-l", f"{revision}^{{commit}}"])
     if listed is None:
-        raise InputError("git cannot list this revision", source=str(tree))
-    wanted: list[tuple[str, str]] = []
-    left = bounds.MANIFEST_BYTES
+        raise InputError("git cannot list this revision", source=revision)
     for line in filter(None, listed.split(b"\0")):
         about, _, name = line.partition(b"\t")
         mode, kind, identity, size = about.decode("ascii").split()
-        path = os.fsdecode(name)
-        if kind != "blob" or mode not in _FILES or not _is_wanted(path, tree, recursive=recursive):
-            continue
-        if path != tree.path and is_excluded(path, exclude):
-            continue
-        left -= int(size)
-        if left < 0:
-            raise InputError(f"more than the limit of {bounds.MANIFEST_BYTES:,} bytes", source=str(tree))
-        wanted.append((path, identity))
-    yield from _contents_of(wanted, tree)
+        if kind == "blob" and mode in _FILES:
+            yield RevisionFile(os.fsdecode(name), identity, int(size) if size.isdigit() else 0)
 
 
-def _is_wanted(path: str, tree: GitTree, *, recursive: bool) -> bool:
-    if path == tree.path:
-        return True
-    below = path[len(tree.path) :].lstrip("/").split("/")
-    hidden = any(part.startswith(".") for part in below)
-    return is_listed(below[-1]) and not hidden and (recursive or len(below) == 1)
-
-
-def _contents_of(wanted: Sequence[tuple[str, str]], tree: GitTree) -> Iterator[tuple[str, bytes]]:
-    if not wanted:
-        return
-    asked = "".join(f"{identity}\n" for _, identity in wanted).encode()
-    answer = _run_git(["cat-file", "--batch"], asked)
+def read_blobs(revision: str, files: Sequence[RevisionFile]) -> dict[str, bytes]:
+    """Contents of files of a revision, by path, but for those that git lacks. Raises InputError for too large ones."""
+    if not files:
+        return {}
+    if sum(file.size for file in files) > bounds.MANIFEST_BYTES:
+        raise InputError(f"more than the limit of {bounds.MANIFEST_BYTES:,} bytes", source=revision)
+    answer = _run_git(["cat-file", "--batch"], "".join(f"{file.identity}\n" for file in files).encode())
     if answer is None:
-        raise InputError("git cannot read this revision", source=str(tree))
+        raise InputError("git cannot read this revision", source=revision)
+    found: dict[str, bytes] = {}
     position = 0
-    for path, identity in wanted:
+    for file in files:
         end = answer.index(b"\n", position)
         head = answer[position:end].split()
         if len(head) != 3:
-            raise InputError(f"git lacks the object {identity} of {path}", source=str(tree))
+            position = end + 1
+            continue
         size = int(head[2])
-        yield path, answer[end + 1 : end + 1 + size]
+        found[file.path] = answer[end + 1 : end + 1 + size]
         position = end + size + 2
+    return found
+
+
+def origin_url(folder: str = "") -> str:
+    """The URL of the remote called origin, of the repository around here or around ``folder``; empty without one."""
+    words = ["-C", folder] if folder else []
+    return (_run_git([*words, "config", "--get", "remote.origin.url"]) or b"").decode("utf-8", "replace").strip()

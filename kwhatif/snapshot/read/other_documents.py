@@ -51,6 +51,12 @@ VALUES = DocumentSort(
 COMPOSE = DocumentSort("Compose file", "Compose files", "kompose makes manifests of it")
 CI = DocumentSort("file of CI", "files of CI")
 OTHER = DocumentSort("document without apiVersion and kind", "documents without apiVersion and kind")
+CONFIGURATION = DocumentSort("configuration of a program", "configurations of programs")
+PATCH = DocumentSort("patch of a Kustomization", "patches of Kustomizations")
+UNUSED = DocumentSort(
+    "file that nothing deploys, below directories that something deploys",
+    "files that nothing deploys, below directories that something deploys",
+)
 UNREADABLE = DocumentSort("file of another format", "files of other formats")
 ENCRYPTED = DocumentSort("document encrypted by SOPS", "documents encrypted by SOPS", "decrypt it first, as sops does")
 OPENB = DocumentSort(

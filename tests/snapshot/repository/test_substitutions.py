@@ -10,7 +10,7 @@ import pytest
 from kwhatif.errors import UsageError
 from kwhatif.simulation.manifest_loading import variables_of
 from kwhatif.snapshot.load import load_manifests
-from kwhatif.snapshot.read.manifest_texts import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 DEPLOYMENT = """\
 apiVersion: apps/v1

@@ -28,9 +28,13 @@ _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 
 @dataclass
 class Substitution:
-    """Variables with their values, and what was missing: ``named`` stand for themselves, ``unknown`` cannot be."""
+    """Variables with their values, and what was missing: ``named`` stand for themselves, ``unknown`` cannot be.
+
+    If all of an object ``is_text``, variables without a value stand for themselves everywhere.
+    """
 
     variables: Mapping[str, str]
+    is_text: bool = False
     named: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
 
@@ -42,7 +46,10 @@ class Substitution:
             return obj
         if obj.get("kind") == "CustomResourceDefinition":
             return obj
-        return {key: value if key in ("apiVersion", "kind") else self._value(value, key) for key, value in obj.items()}
+        return {
+            key: value if key in ("apiVersion", "kind") else self._value(value, key, is_text=self.is_text)
+            for key, value in obj.items()
+        }
 
     def _value(self, value: Any, key: str, *, is_text: bool = False) -> Any:
         if key in _NOT_LOOKED_AT:

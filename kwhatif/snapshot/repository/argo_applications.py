@@ -1,0 +1,167 @@
+"""Applications of Argo CD: the directories of this repository that they deploy.
+
+Upstream: argo-cd (pkg/apis/application/v1alpha1/types.go, reposerver/repository/repository.go).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.objects import Item, decode, read_documents
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
+from kwhatif.snapshot.repository.deployments import (
+    NOT_HERE,
+    Deployed,
+    Deployment,
+    NotFollowed,
+    existing_path,
+    is_here,
+    list_at,
+    owner_of,
+    section,
+    text_at,
+)
+from kwhatif.snapshot.repository.file_trees import FileTree
+
+GROUP = "argoproj.io"
+KINDS = ("Application", "ApplicationSet")
+
+_GENERATED = NotFollowed("generate Applications, which is not done here")
+_PLUGIN = NotFollowed("are made by plugins, which are not run")
+_IMAGE = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@=]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
+
+
+def deployments_of_application(item: Item, value: Mapping[str, Any], tree: FileTree) -> Deployed:
+    """What an Application deploys of the repository that ``tree`` is of."""
+    if item.kind == "ApplicationSet":
+        return [_GENERATED]
+    spec = section(value, "spec")
+    sources = [each for each in list_at(spec, "sources") if isinstance(each, dict)] or [section(spec, "source")]
+    named = {text_at(each, "ref"): each for each in sources if each.get("ref")}
+    return [_deployment(item, value, each, named, tree) for each in sources if not each.get("ref") or each.get("path")]
+
+
+def _deployment(
+    item: Item,
+    value: Mapping[str, Any],
+    source: dict[str, Any],
+    named: Mapping[str, dict[str, Any]],
+    tree: FileTree,
+) -> Deployment | NotFollowed:
+    path = existing_path(tree, text_at(source, "path"))
+    if source.get("chart") or not path or not is_here(tree, text_at(source, "repoURL")):
+        return NOT_HERE
+    if source.get("plugin") is not None:
+        return _PLUGIN
+    namespace = text_at(section(value, "spec", "destination"), "namespace")
+    directory, kustomize = section(source, "directory"), section(source, "kustomize")
+    release = None
+    if has_chart(tree, path):
+        found = _release(value, source, path, namespace, named, tree)
+        if isinstance(found, NotFollowed):
+            return found
+        release = found
+    return Deployment(
+        owner_of(item, value),
+        item.origin,
+        path,
+        namespace=namespace,
+        is_recursive=bool(directory.get("recurse")),
+        overlay=_overlay(kustomize),
+        release=release,
+        include=_patterns(directory, "include"),
+        exclude=_patterns(directory, "exclude"),
+        lost=[f"directory.{key}" for key in ("jsonnet",) if directory.get(key)],
+    )
+
+
+def _patterns(directory: Mapping[str, Any], key: str) -> list[str]:
+    """A pattern, or those that stand between braces."""
+    text = text_at(directory, key)
+    if text.startswith("{") and text.endswith("}"):
+        return [each.strip() for each in text[1:-1].split(",")]
+    return [text] if text else []
+
+
+def _release(
+    value: Mapping[str, Any],
+    source: Mapping[str, Any],
+    path: str,
+    namespace: str,
+    named: Mapping[str, dict[str, Any]],
+    tree: FileTree,
+) -> ChartRelease | NotFollowed:
+    helm = section(source, "helm")
+    files: list[str] = []
+    for each in list_at(helm, "valueFiles"):
+        reference, _, rest = str(each).partition("/")
+        if reference.startswith("$"):
+            if not is_here(tree, text_at(named.get(reference[1:], {}), "repoURL")):
+                return NotFollowed("take values from another repository")
+            file = tree.at_top(rest)
+        elif "://" in str(each):
+            return NotFollowed("take values from another repository")
+        else:
+            file = tree.at_top(str(each)) if str(each).startswith("/") else os.path.join(path, str(each))
+        if file and tree.is_file(file):
+            files.append(file)
+        elif not helm.get("ignoreMissingValueFiles"):
+            return NotFollowed("take values from files that are not there")
+    given = [values for values in (_parse_values(helm.get("values")), section(helm, "valuesObject")) if values]
+    return ChartRelease(
+        text_at(helm, "releaseName") or text_at(section(value, "metadata"), "name"),
+        namespace,
+        files,
+        # Where both are there, the object counts.
+        given[-1:],
+        list(_parameters(helm)),
+    )
+
+
+def _parse_values(values: Any) -> dict[str, Any]:
+    if not isinstance(values, str):
+        return {}
+    try:
+        documents = read_documents(Text("values", values.encode()))
+        return decode(documents[0].value, dict[str, Any]) if documents else {}
+    except InputError:
+        return {}
+
+
+def _parameters(helm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for each in list_at(helm, "parameters"):
+        if isinstance(each, dict) and each.get("name"):
+            text = str(each.get("value", ""))
+            if not (text.startswith("{") and text.endswith("}")):
+                text = text.replace(",", "\\,")
+            yield ("--set-string" if each.get("forceString") else "--set"), f"{each['name']}={text}"
+
+
+def _overlay(kustomize: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a kustomization that an Application's options come to."""
+    kept = ("namePrefix", "nameSuffix", "commonLabels", "commonAnnotations", "replicas", "patches", "components")
+    found = {key: kustomize[key] for key in (*kept, "namespace") if kustomize.get(key)}
+    if images := [_image(str(each)) for each in list_at(kustomize, "images")]:
+        found["images"] = images
+    return found
+
+
+def _image(text: str) -> dict[str, str]:
+    """What ``name=new:tag@digest`` is to kustomize; the name may be left out."""
+    match = _IMAGE.fullmatch(text)
+    if match is None:
+        return {"name": text}
+    name, new, tag, digest = match.group("name", "new", "tag", "digest")
+    image = {"name": name or new}
+    if name and new:
+        image["newName"] = new
+    if tag:
+        image["newTag"] = tag
+    if digest:
+        image["digest"] = digest
+    return image

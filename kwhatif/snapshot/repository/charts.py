@@ -1,0 +1,115 @@
+"""Charts of a repository, rendered by ``helm template`` where helm is installed.
+
+Only what needs no network is rendered: each dependency of a chart has to lie in its directory ``charts``. Nothing asks
+a cluster, so ``lookup`` finds nothing there.
+Upstream: helm (pkg/chart/dependency.go, pkg/action/dependency.go).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from kwhatif import bounds
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text, text_of
+from kwhatif.snapshot.read.objects import decode, read_documents
+from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.programs import run_program
+from kwhatif.snapshot.repository.scratch_directories import scratch_directory
+
+CHART = "Chart.yaml"
+
+
+@dataclass(frozen=True)
+class ChartRelease:
+    """With what a chart is installed: later ``value_files`` count more than earlier ones, ``values`` more than these.
+
+    ``parameters`` are the words of ``--set`` and ``--set-string``, each with its option.
+    """
+
+    name: str
+    namespace: str = ""
+    value_files: Sequence[str] = ()
+    values: Sequence[Mapping[str, Any]] = ()
+    parameters: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What ``Chart.yaml`` of a directory says; ``problem`` is why nobody can render it without more."""
+
+    folder: str
+    name: str
+    is_library: bool = False
+    problem: str = ""
+
+
+def is_helm_installed() -> bool:
+    """Whether charts can be rendered at all."""
+    return shutil.which("helm") is not None
+
+
+def has_chart(tree: FileTree, folder: str) -> bool:
+    """Whether a directory is that of a chart."""
+    return tree.is_file(os.path.join(folder, CHART))
+
+
+def read_chart(tree: FileTree, folder: str) -> Chart:
+    """The chart of a directory; one that cannot be read has that for its problem."""
+    try:
+        value: dict[str, Any] = {}
+        for document in read_documents(tree.read(os.path.join(folder, CHART))):
+            value |= decode(document.value, dict[str, Any])
+    except InputError as error:
+        return Chart(folder, os.path.basename(folder), problem=str(error))
+    name = value.get("name")
+    if not isinstance(name, str):
+        return Chart(folder, os.path.basename(folder), problem="its Chart.yaml has no name")
+    absent = [each for each in _dependencies_of(tree, folder, value) if not _is_vendored(tree, folder, each)]
+    problem = f"it depends on {', '.join(absent)}, which is not in its charts directory" if absent else ""
+    return Chart(folder, name, is_library=value.get("type") == "library", problem=problem)
+
+
+def _dependencies_of(tree: FileTree, folder: str, value: Mapping[str, Any]) -> list[str]:
+    listed = value.get("dependencies")
+    requirements = os.path.join(folder, "requirements.yaml")
+    if listed is None and value.get("apiVersion") == "v1" and tree.is_file(requirements):
+        for document in read_documents(tree.read(requirements)):
+            listed = decode(document.value, dict[str, Any]).get("dependencies")
+    entries = listed if isinstance(listed, list) else []
+    return [str(each.get("name")) for each in entries if isinstance(each, dict)]
+
+
+def _is_vendored(tree: FileTree, folder: str, name: str) -> bool:
+    charts = os.path.join(folder, "charts")
+    if has_chart(tree, os.path.join(charts, name)):
+        return True
+    return any(os.path.basename(file).startswith(f"{name}-") for file in tree.archives_in(charts))
+
+
+def render_chart(folder: str, source: str, release: ChartRelease, kubernetes_version: str = "") -> Text:
+    """What helm makes of a chart on disk; ``source`` is what messages call it.
+
+    Tests of the chart are left out, definitions of its resources are in. Raises InputError with helm's words if it
+    fails, or takes too long.
+    """
+    with scratch_directory() as home:
+        words = ["helm", "template", release.name, os.path.abspath(folder), "--include-crds", "--skip-tests"]
+        if release.namespace:
+            words += ["--namespace", release.namespace]
+        if kubernetes_version:
+            words += ["--kube-version", kubernetes_version]
+        for file in release.value_files:
+            words += ["--values", os.path.abspath(file)]
+        for number, values in enumerate(release.values):
+            words += ["--values", home.write(f"values-{number}.json", msgspec.json.encode(values))]
+        for option, text in release.parameters:
+            words += [option, text]
+        printed = run_program(words, home.path, source)
+    return text_of(f"{source} (rendered)", printed, bounds.MANIFEST_BYTES)

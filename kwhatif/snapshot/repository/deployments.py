@@ -1,0 +1,99 @@
+"""What an object of Argo CD or Flux deploys from the repository that it is in."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.snapshot.read.objects import Item, Origin
+from kwhatif.snapshot.repository.charts import ChartRelease
+from kwhatif.snapshot.repository.file_trees import FileTree
+
+ELSEWHERE = "elsewhere"
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A directory that an ``owner`` (``Application argocd/web``) deploys, and how.
+
+    ``namespace`` is for objects that name none or, if it ``replaces_namespaces``, for all. ``variables`` are those that
+    Flux puts in place of ``${NAME}``. ``overlay`` has the fields of a kustomization that are laid over the directory's
+    own. With a ``release`` the directory is a chart. Files of directories below count only if ``is_recursive``;
+    ``include`` and ``exclude`` are patterns of names. ``lost`` names what is asked for and not done here.
+    """
+
+    owner: str
+    source: Origin
+    path: str
+    namespace: str = ""
+    replaces_namespaces: bool = False
+    is_recursive: bool = True
+    variables: Mapping[str, str] = field(default_factory=dict)
+    overlay: Mapping[str, Any] = field(default_factory=dict)
+    release: ChartRelease | None = None
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    lost: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class NotFollowed:
+    """Why what an object deploys is not known: ``reason`` stands behind the number of such objects."""
+
+    reason: str
+
+
+Deployed = Sequence[Deployment | NotFollowed]
+
+NOT_HERE = NotFollowed("deploy what is not in this repository")
+
+
+def owner_of(item: Item, value: Mapping[str, Any]) -> str:
+    """``Kustomization flux-system/apps``."""
+    metadata = section(value, "metadata")
+    names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
+    return f"{item.kind} {'/'.join(names)}"
+
+
+def section(value: Any, *path: str) -> dict[str, Any]:
+    """The mapping at a path; an empty one where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def list_at(value: Mapping[str, Any], key: str) -> list[Any]:
+    """The list of a field; an empty one where there is none."""
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def text_at(value: Mapping[str, Any], key: str) -> str:
+    """The text of a field; empty where there is none."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def is_here(tree: FileTree, url: str) -> bool:
+    """Whether a URL may be that of the repository which a tree is of.
+
+    Mirrors, forks and other protocols differ in all but the last part, so that is what is compared. Where nobody knows
+    where the tree comes from, any URL may be.
+    """
+    own, other = _repository_of(tree.url), _repository_of(url)
+    return not own or not other or own == other
+
+
+def _repository_of(url: str) -> str:
+    return re.split(r"[/:]", url.rstrip("/"))[-1].removesuffix(".git").lower()
+
+
+def existing_path(tree: FileTree, path: str) -> str:
+    """Where a directory of the repository is in a tree; empty if there is none."""
+    if not path or "${" in path:
+        return ""
+    found = tree.at_top(os.path.normpath(path.lstrip("/")))
+    return found if found and tree.is_folder(found) else ""

@@ -1,0 +1,161 @@
+"""Kustomizations and HelmReleases of Flux: the directories of this repository that they deploy.
+
+Upstream: fluxcd/kustomize-controller (api/v1/kustomization_types.go), fluxcd/helm-controller
+(api/v2/helmrelease_types.go), fluxcd/pkg/kustomize (kustomize_generator.go, kustomize_varsub.go).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.objects import Item, decode, read_documents
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
+from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
+from kwhatif.snapshot.repository.deployments import (
+    NOT_HERE,
+    Deployed,
+    Deployment,
+    NotFollowed,
+    existing_path,
+    is_here,
+    list_at,
+    owner_of,
+    section,
+    text_at,
+)
+from kwhatif.snapshot.repository.file_trees import FileTree
+
+KUSTOMIZE_GROUP = "kustomize.toolkit.fluxcd.io"
+HELM_GROUP = "helm.toolkit.fluxcd.io"
+SOURCE_GROUP = "source.toolkit.fluxcd.io"
+
+_OVERLAY = ("namePrefix", "nameSuffix", "images", "patches", "components")
+_OLD_PATCHES = ("patchesJson6902", "patchesStrategicMerge")
+
+
+def deployments_of_flux(
+    item: Item, value: Mapping[str, Any], tree: FileTree, maps: ConfigMapIndex, urls: Mapping[str, str]
+) -> Deployed:
+    """What a Kustomization or a HelmRelease deploys of the repository that ``tree`` is of.
+
+    ``urls`` are those of the GitRepositories that are known, by name.
+    """
+    if item.api_version.startswith(f"{KUSTOMIZE_GROUP}/"):
+        return [_of_kustomization(item, value, tree, maps, urls)]
+    return [_of_release(item, value, tree, maps, urls)]
+
+
+def _is_of_this_repository(reference: Mapping[str, Any], tree: FileTree, urls: Mapping[str, str]) -> bool:
+    if text_at(reference, "kind") != "GitRepository":
+        return False
+    return is_here(tree, urls.get(text_at(reference, "name"), ""))
+
+
+def _of_kustomization(
+    item: Item, value: Mapping[str, Any], tree: FileTree, maps: ConfigMapIndex, urls: Mapping[str, str]
+) -> Deployment | NotFollowed:
+    spec = section(value, "spec")
+    path = existing_path(tree, text_at(spec, "path") or ".")
+    if not path or not _is_of_this_repository(section(spec, "sourceRef"), tree, urls):
+        return NOT_HERE
+    overlay = {key: spec[key] for key in _OVERLAY if spec.get(key)}
+    common = section(spec, "commonMetadata")
+    if common.get("labels"):
+        overlay["labels"] = [{"pairs": common["labels"], "includeTemplates": False}]
+    if common.get("annotations"):
+        overlay["commonAnnotations"] = common["annotations"]
+    namespace = text_at(spec, "targetNamespace")
+    return Deployment(
+        owner_of(item, value),
+        item.origin,
+        path,
+        namespace=namespace,
+        replaces_namespaces=bool(namespace),
+        variables=_variables(item, value, maps),
+        overlay=overlay | ({"namespace": namespace} if namespace else {}),
+        lost=[f"spec.{key}" for key in _OLD_PATCHES if spec.get(key)],
+    )
+
+
+def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> dict[str, str]:
+    """The variables of postBuild, of which those that stand there themselves count most."""
+    build = section(value, "spec", "postBuild")
+    namespace = text_at(section(value, "metadata"), "namespace")
+    found: dict[str, str] = {}
+    for each in list_at(build, "substituteFrom"):
+        if isinstance(each, dict):
+            kind, name = text_at(each, "kind"), text_at(each, "name")
+            found |= maps.find(kind, name, namespace, item.origin.file) or {}
+    texts = section(build, "substitute")
+    return found | {name: _text_of(text) for name, text in texts.items()}
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def _of_release(
+    item: Item, value: Mapping[str, Any], tree: FileTree, maps: ConfigMapIndex, urls: Mapping[str, str]
+) -> Deployment | NotFollowed:
+    spec = section(value, "spec")
+    chart = section(spec, "chart", "spec")
+    path = existing_path(tree, text_at(chart, "chart"))
+    is_local = path and has_chart(tree, path)
+    if not is_local or not _is_of_this_repository(section(chart, "sourceRef"), tree, urls):
+        return NOT_HERE
+    metadata = section(value, "metadata")
+    target, namespace = text_at(spec, "targetNamespace"), text_at(metadata, "namespace")
+    name = text_at(spec, "releaseName") or "-".join(filter(None, (target, text_at(metadata, "name"))))
+    given: list[Mapping[str, Any]] = []
+    for each in list_at(spec, "valuesFrom"):
+        values = _values_from(each, namespace, item, maps)
+        if isinstance(values, NotFollowed):
+            return values
+        given.append(values)
+    files = [os.path.join(path, str(each)) for each in list_at(chart, "valuesFiles")]
+    lost = ["spec.postRenderers"] if spec.get("postRenderers") else []
+    return Deployment(
+        owner_of(item, value),
+        item.origin,
+        path,
+        namespace=target or namespace,
+        release=ChartRelease(
+            name,
+            target or namespace,
+            [file for file in files if tree.is_file(file)],
+            [*given, *filter(None, [section(spec, "values")])],
+        ),
+        lost=lost,
+    )
+
+
+def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) -> Mapping[str, Any] | NotFollowed:
+    reference = each if isinstance(each, dict) else {}
+    data = maps.find(text_at(reference, "kind"), text_at(reference, "name"), namespace, item.origin.file)
+    text = None if data is None else data.get(text_at(reference, "valuesKey") or "values.yaml")
+    if text is None:
+        return {} if reference.get("optional") else NotFollowed("take values that are not in this repository")
+    if path := text_at(reference, "targetPath"):
+        return _at_path(path, text)
+    return next(_parse_values(text), {})
+
+
+def _at_path(path: str, text: str) -> dict[str, Any]:
+    value: Any = text
+    for key in reversed(path.split(".")):
+        value = {key: value}
+    return dict(value)
+
+
+def _parse_values(text: str) -> Iterator[dict[str, Any]]:
+    try:
+        for document in read_documents(Text("values", text.encode())):
+            yield decode(document.value, dict[str, Any])
+    except InputError:
+        return

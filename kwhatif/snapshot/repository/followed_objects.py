@@ -1,0 +1,103 @@
+"""Objects of Argo CD and Flux among manifests, and what they deploy of the repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from kwhatif.api.kinds import NAMESPACED, kind_of
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
+from kwhatif.snapshot.repository import argo_applications as argo
+from kwhatif.snapshot.repository import flux_deployments as flux
+from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
+from kwhatif.snapshot.repository.deployments import Deployed, Deployment, section, text_at
+from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.substitutions import Substitution
+
+_MARKS = tuple(group.encode() for group in (argo.GROUP, flux.KUSTOMIZE_GROUP, flux.HELM_GROUP, flux.SOURCE_GROUP))
+
+
+def is_follower(item: Item) -> bool:
+    """Whether an object deploys directories of a repository."""
+    group = item.api_version.rpartition("/")[0]
+    if group == argo.GROUP:
+        return item.kind in argo.KINDS
+    return (group, item.kind) in ((flux.KUSTOMIZE_GROUP, "Kustomization"), (flux.HELM_GROUP, "HelmRelease"))
+
+
+@dataclass
+class FollowedObjects:
+    """Finds out what objects deploy of the repository that ``tree`` is of. ``variables`` are given for all of it."""
+
+    tree: FileTree
+    variables: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        self._maps = ConfigMapIndex(self.tree)
+        self._urls: dict[str, str] = {}
+
+    def deployments_of(self, item: Item) -> Deployed:
+        """What an object deploys."""
+        value = plain_of(item)
+        if item.kind in argo.KINDS:
+            return argo.deployments_of_application(item, value, self.tree)
+        return flux.deployments_of_flux(item, value, self.tree, self._maps, self._urls)
+
+    def scan(self, files: Sequence[str]) -> Iterator[Deployment]:
+        """What objects in files deploy, as they stand there; what cannot be read is passed over."""
+        items = [item for file in files for item in self._items_of(file)]
+        for item in items:
+            if item.kind == "GitRepository" and item.api_version.startswith(f"{flux.SOURCE_GROUP}/"):
+                value = plain_of(item)
+                self._urls[text_at(section(value, "metadata"), "name")] = text_at(section(value, "spec"), "url")
+        for item in filter(is_follower, items):
+            whole = Substitution(self.variables, is_text=True).apply(plain_of(item))
+            for each in self.deployments_of(replace(item, value=whole)):
+                if isinstance(each, Deployment):
+                    yield each
+
+    def _items_of(self, file: str) -> list[Item]:
+        try:
+            text = self.tree.read(file)
+            if not any(mark in text.data for mark in _MARKS):
+                return []
+            return [item for document in read_documents(text) for item in _objects_of(text, document)]
+        except InputError:
+            return []
+
+
+def _objects_of(text: Text, document: Any) -> list[Item]:
+    try:
+        return list(items_of(document))
+    except InputError:
+        return []
+
+
+def move_to_namespace(item: Item, deployment: Deployment) -> Item:
+    """The object in the namespace that whoever deploys it says."""
+    if not deployment.namespace or not _is_namespaced(item):
+        return item
+    whole = plain_of(item)
+    metadata = section(whole, "metadata")
+    if metadata.get("namespace") and not deployment.replaces_namespaces:
+        return item
+    return replace(item, value={**whole, "metadata": {**metadata, "namespace": deployment.namespace}})
+
+
+def _is_namespaced(item: Item) -> bool:
+    """Of kinds that are not known here, most are."""
+    if kind_of(item.api_version, item.kind) is not None:
+        return item.kind in NAMESPACED
+    return not item.kind.startswith("Cluster") and item.kind != "CustomResourceDefinition"
+
+
+def is_chosen(path: str, deployment: Deployment) -> bool:
+    """Whether patterns of names leave a file in."""
+    place = os.path.relpath(path, deployment.path)
+    chosen = not deployment.include or any(fnmatchcase(place, each) for each in deployment.include)
+    return chosen and not any(fnmatchcase(place, each) for each in deployment.exclude)

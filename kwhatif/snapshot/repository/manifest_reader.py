@@ -1,0 +1,128 @@
+"""The objects of manifests, wherever they are: files, directories, revisions of git, standard input, plain values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from kwhatif import bounds
+from kwhatif.errors import InputError
+from kwhatif.progress import report_start
+from kwhatif.snapshot.read.files import STDIN, display_path, once, read_paths
+from kwhatif.snapshot.read.git_revisions import tree_named
+from kwhatif.snapshot.read.objects import Document, Origin, items_of
+from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_item, find_items
+from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, RevisionTree, disk_trees, write_revision
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.scratch_directories import scratch_directory
+from kwhatif.snapshot.repository.tree_reader import TreeReader
+
+
+class ManifestReader:
+    """Reads what somebody named. Trees of revisions that are rendered are written to disk for as long as it is open."""
+
+    def __init__(self, options: ReadingOptions, report: ReadingReport) -> None:
+        self._options, self._report = options, report
+        self._stack = ExitStack()
+        self._written: dict[str, DiskTree] = {}
+        self._readers: dict[str, TreeReader] = {}
+        self._places: dict[str, tuple[TreeReader, list[str], bool]] = {}
+
+    def __enter__(self) -> ManifestReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def plan(self, paths: Sequence[str]) -> None:
+        """Find out what each path names, and what has to be rendered. Raises InputError."""
+        on_disk = disk_trees([path for path in paths if path != STDIN and tree_named(path) is None])
+        planned: dict[str, tuple[list[str], list[str]]] = {}
+        for path in paths:
+            if path == STDIN:
+                continue
+            key, tree, place = self._tree_of(path, on_disk)
+            if key not in self._readers:
+                self._readers[key] = TreeReader(tree, self._options, self._report)
+            folders, files = planned.setdefault(key, ([], []))
+            is_folder = tree.is_folder(place)
+            named = [place]
+            if is_folder:
+                if tree_named(path) is not None and self._options.recursive:
+                    named = [each for each in tree.folders_below(place) if tree.manifests_in(each)]
+                folders += named
+            elif tree.is_file(place):
+                files += named
+            elif tree_named(path) is not None:
+                named = []
+            self._places[path] = (self._readers[key], named, is_folder)
+        for key, (folders, files) in planned.items():
+            self._readers[key].plan(folders, files)
+
+    def read(self, path: str) -> Iterator[FoundItem]:
+        """The objects of a path. Raises InputError."""
+        if path == STDIN:
+            for text in read_paths([path], max_bytes=bounds.MANIFEST_BYTES):
+                for document, item in find_items(GivenText(text, is_named=True), self._options, self._report):
+                    whole = complete_item(item, text, {}, self._options, self._report)
+                    if whole is not None:
+                        yield document, whole, True
+            return
+        reader, named, is_folder = self._places[path]
+        for each in named:
+            yield from reader.read(each, is_folder=is_folder)
+
+    def read_rest(self) -> Iterator[FoundItem]:
+        """The objects of directories that are deployed by what is in them."""
+        for reader in self._readers.values():
+            yield from reader.read_rest()
+
+    def _tree_of(self, path: str, on_disk: Mapping[str, DiskTree]) -> tuple[str, FileTree, str]:
+        """Which tree a path is in, by a key, and the path in it."""
+        tree = tree_named(path)
+        if tree is None:
+            return f"disk {on_disk[path].top}", on_disk[path], path
+        key = f"revision {tree.revision}"
+        if self._options.render == "never":
+            return key, RevisionTree(tree.revision), tree.path or os.curdir
+        if tree.revision not in self._written:
+            folder = self._stack.enter_context(scratch_directory())
+            self._written[tree.revision] = write_revision(tree.revision, folder)
+        written = self._written[tree.revision]
+        return key, written, os.path.normpath(os.path.join(written.top, tree.path))
+
+
+def read_items(
+    given: Sequence[str | Mapping[str, Any]], options: ReadingOptions, report: ReadingReport
+) -> Iterator[FoundItem]:
+    """The objects of manifests in their order, each with its document and whether its file was named itself.
+
+    Raises InputError for what is no manifest, unless it was found in a directory; and if there is nothing at all.
+    """
+    nothing = True
+    paths = once([each for each in given if isinstance(each, str)])
+    with ManifestReader(options, report) as reader:
+        reader.plan(paths)
+        for number, each in enumerate(given, 1):
+            if isinstance(each, str):
+                report_start(f"Loading {display_path(each)}")
+                for found in reader.read(each):
+                    nothing = False
+                    yield found
+            else:
+                nothing = False
+                document = Document(Origin(f"object {number}"), dict(each))
+                for item in items_of(document):
+                    yield document, item, True
+        for found in reader.read_rest():
+            nothing = False
+            yield found
+    nothing = nothing and not report.documents and not report.missing
+    if nothing and given and not options.may_be_empty:
+        names = ", ".join(map(display_path, paths))
+        if not report.passed_over:
+            raise InputError("holds no objects: it is empty", source=names)
+        counts = ", ".join(sort.count(len(places)) for sort, places in report.passed_over.items())
+        raise InputError(f"no objects of a cluster in here, only {counts}", source=names)

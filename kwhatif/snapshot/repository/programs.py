@@ -1,0 +1,71 @@
+"""Programs of others that render manifests: found on the PATH, and run where they can do little harm.
+
+They get an empty home directory, no environment but ``PATH``, nothing on standard input, a time limit, and a limit on
+what they may print. Nobody calls a shell.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from threading import Timer
+
+from kwhatif import bounds
+from kwhatif.errors import InputError
+
+SECONDS = 60
+"""For how long a program may run."""
+
+_TOLD = 64 * 1024
+
+
+class ProgramFailureError(InputError):
+    """A program that could not do what it was asked to; the problem is in its own words."""
+
+
+def run_program(words: Sequence[str], home: str, source: str) -> bytes:
+    """What a program prints; ``home`` is the directory in which it runs and that it takes for its user's.
+
+    ``source`` is what it reads. Raises ProgramFailureError if it fails, takes too long or prints too much.
+    """
+    name = os.path.basename(words[0])
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        **dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"), home),
+        "KUBECONFIG": os.devnull,
+        "LC_ALL": "C",
+    }
+    overdue: list[bool] = []
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(
+            list(words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=home, env=environment
+        ) as process,
+    ):
+
+        def stop() -> None:
+            overdue.append(True)
+            process.kill()
+
+        timer = Timer(SECONDS, stop)
+        timer.start()
+        try:
+            assert process.stdout is not None
+            printed = process.stdout.read(bounds.MANIFEST_BYTES + 1)
+            if len(printed) > bounds.MANIFEST_BYTES:
+                process.kill()
+                problem = f"{name} prints more than the limit of {bounds.MANIFEST_BYTES:,} bytes"
+                raise ProgramFailureError(problem, source=source)
+            code = process.wait()
+        finally:
+            timer.cancel()
+            process.kill()
+        if overdue:
+            raise ProgramFailureError(f"{name} took longer than {SECONDS} seconds", source=source)
+        if code:
+            errors.seek(0)
+            told = " ".join(errors.read(_TOLD).decode("utf-8", "replace").split())
+            raise ProgramFailureError(f"{name} cannot render this: {told[:500]}", source=source)
+    return printed

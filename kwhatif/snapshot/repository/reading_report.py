@@ -1,0 +1,124 @@
+"""How manifests are to be read, and what is worth knowing of them once they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.other_documents import DocumentSort
+
+_MOST_LINES = 3
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How manifests are read: what of directories is left out (``exclude``, patterns), and whether that may be all.
+
+    Directories of git's revisions are read with those below them, unless not ``recursive``; others are named each.
+    ``variables`` are those that Flux substitutes. ``render``: kustomizations and charts are rendered ``never``,
+    ``always``, or where that needs nothing that is not there (``auto``), charts for ``kubernetes_version`` if it is
+    said. ``with_unreadable``: files of directories that cannot be read are passed over, and kept in the report.
+    """
+
+    exclude: Sequence[str] = ()
+    may_be_empty: bool = False
+    recursive: bool = True
+    variables: Mapping[str, str] = field(default_factory=dict)
+    render: str = "never"
+    kubernetes_version: str = ""
+    with_unreadable: bool = False
+
+
+@dataclass
+class MissingVariables:
+    """Variables of a file without a value: ``named`` stand for themselves, for ``unknown`` objects are ``left_out``."""
+
+    named: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+    left_out: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file of a directory that cannot be read: what is wrong with it, and its content."""
+
+    error: InputError
+    data: bytes
+
+
+@dataclass
+class ReadingReport:
+    """What is worth knowing of manifests that were read.
+
+    ``passed_over`` has the places of documents that are no objects, by sort, ``encrypted`` those of Secrets that SOPS
+    has encrypted, ``missing`` the variables of Flux's that have no value, by file. ``built`` kustomizations and
+    ``rendered`` charts were, and ``not_rendered`` says why others were not, by what messages call them. ``followed``
+    counts objects of Argo CD and Flux whose directories stand in their place, ``not_followed`` others by the reason
+    and their kind, and ``lost`` has what they ask for and nobody did. ``documents`` are those of files that were named.
+    """
+
+    passed_over: dict[DocumentSort, list[str]] = field(default_factory=dict)
+    built: int = 0
+    rendered: int = 0
+    not_rendered: dict[str, str] = field(default_factory=dict)
+    encrypted: list[str] = field(default_factory=list)
+    missing: dict[str, MissingVariables] = field(default_factory=dict)
+    followed: Counter[str] = field(default_factory=Counter)
+    not_followed: dict[str, Counter[str]] = field(default_factory=dict)
+    lost: dict[str, list[str]] = field(default_factory=dict)
+    unreadable: list[UnreadableFile] = field(default_factory=list)
+    documents: int = 0
+
+    def pass_over(self, sort: DocumentSort, place: str) -> None:
+        """Count a document that is no object."""
+        self.passed_over.setdefault(sort, []).append(place)
+
+    def notes(self) -> Iterator[str]:
+        """Each thing worth knowing, in one line."""
+        if self.passed_over:
+            sorts = sorted(self.passed_over.items(), key=lambda entry: (-len(entry[1]), entry[0].name))
+            counts = ", ".join(sort.count(len(places)) for sort, places in sorts)
+            yield f"passed over in directories, as no objects of a cluster: {counts}"
+        if self.built:
+            yield f"{self.built} {'kustomization was' if self.built == 1 else 'kustomizations were'} built by kustomize"
+        if self.rendered:
+            yield f"{self.rendered} {'chart was' if self.rendered == 1 else 'charts were'} rendered by helm"
+        yield from _some([f"{name} was not rendered: {problem}" for name, problem in self.not_rendered.items()])
+        if self.followed:
+            verb = "was" if self.followed.total() == 1 else "were"
+            yield f"{_counts(self.followed)} {verb} followed to directories of this repository"
+        for reason, kinds in self.not_followed.items():
+            yield f"{_counts(kinds)} {reason}"
+        if self.encrypted:
+            number = len(self.encrypted)
+            what = "Secret is encrypted" if number == 1 else "Secrets are encrypted"
+            yield f"{number} {what} by SOPS: what {'it holds' if number == 1 else 'they hold'} is not known"
+
+    def gaps(self) -> Iterator[tuple[str, str]]:
+        """What is not known of the manifests, by file or owner, and what follows."""
+        for file, missing in self.missing.items():
+            names = sorted({*missing.named, *missing.unknown})
+            options = " ".join(f"--var {name}=..." for name in names)
+            effects = []
+            if missing.left_out:
+                verb = "is" if len(missing.left_out) == 1 else "are"
+                effects.append(f"{', '.join(missing.left_out)} {verb} left out")
+            if missing.named:
+                effects.append("in names and labels their own names stand for variables")
+            yield f"{file}: Flux substitutes {', '.join(names)}; give {options}", "; ".join(effects)
+        for owner, fields in self.lost.items():
+            yield f"{owner} asks for {', '.join(fields)}", "its objects are judged without"
+
+
+def _counts(kinds: Mapping[str, int]) -> str:
+    """``2 Applications and 1 HelmRelease``."""
+    texts = [f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in sorted(kinds.items())]
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+
+
+def _some(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:_MOST_LINES]
+    if len(lines) > _MOST_LINES:
+        yield f"{len(lines) - _MOST_LINES} more were not rendered"

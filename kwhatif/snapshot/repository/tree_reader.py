@@ -1,0 +1,273 @@
+"""The objects of a tree's directories, as Argo CD, Flux or kubectl would see them.
+
+Directories that an Application, a Kustomization of Flux's or a HelmRelease deploys are read where that stands, with its
+values, variables and namespace, and nowhere else. Of the others, kustomizations that no other one leads to and charts
+are rendered, and what these read is not read by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.objects import Origin
+from kwhatif.snapshot.read.other_documents import PATCH, UNUSED, OtherDocumentError, may_hold_objects
+from kwhatif.snapshot.read.path_patterns import is_excluded
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
+from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed
+from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_item, find_items
+from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower, move_to_namespace
+from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
+
+_UNDEPLOYED = Deployment("", Origin(""), "")
+
+
+@dataclass
+class _Unit:
+    """One part of a directory that is deployed: what is to be rendered, or files to be read as they are."""
+
+    files: list[str] = field(default_factory=list)
+    request: RenderRequest | None = None
+
+
+class TreeReader:
+    """Reads directories and files of one tree. ``plan`` is told all of them before the first is read."""
+
+    def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
+        self._tree, self._options, self._report = tree, options, report
+        self._graph = KustomizationGraph(tree)
+        self._renderer = Renderer(tree, self._graph, options, report)
+        self._followed = FollowedObjects(tree, options.variables)
+        self._claimed: dict[str, list[Deployment]] = {}
+        self._rendered: dict[str, Text] = {}
+        self._covered: set[str] = set()
+        self._read: set[str] = set()
+        self._done: set[tuple[str, str]] = set()
+        self._files_read: set[str] = set()
+        self._folders: Sequence[str] = ()
+
+    def plan(self, folders: Sequence[str], files: Sequence[str]) -> None:
+        """Find out which directories are deployed by objects, and render others. Raises InputError."""
+        folders = [folder for folder in folders if not self._is_left_out(folder)]
+        self._tree.prepare([*files, *(file for folder in folders for file in self._manifests_in(folder))])
+        self._folders = folders
+        self._claim(folders, files)
+        free = [folder for folder in folders if not self._is_claimed(folder)]
+        roots = self._graph.roots_of(free)
+        charts = [folder for folder in free if has_chart(self._tree, folder) and not self._is_in_chart(folder)]
+        self._render_free(roots, charts)
+
+    def _claim(self, folders: Sequence[str], files: Sequence[str]) -> None:
+        ahead = [*files, *(file for folder in folders for file in self._manifests_in(folder))]
+        scanned = set(map(self._tree.place_of, ahead))
+        while ahead:
+            found = list(self._followed.scan(ahead))
+            ahead = []
+            for each in found:
+                claims = self._claimed.setdefault(self._tree.place_of(each.path), [])
+                claims.append(each)
+                if len(claims) == 1:
+                    more = [f for folder in self._tree.folders_below(each.path) for f in self._manifests_in(folder)]
+                    ahead += [file for file in more if self._tree.place_of(file) not in scanned]
+                    scanned |= set(map(self._tree.place_of, ahead))
+
+    def _render_free(self, roots: Sequence[str], charts: Sequence[str]) -> None:
+        requests = [RenderRequest(folder) for folder in roots]
+        for folder in charts:
+            chart = self._renderer.chart_of(folder)
+            if not chart.is_library:
+                requests.append(RenderRequest(folder, release=ChartRelease(chart.name)))
+        for request, text in zip(requests, self._renderer.render(requests), strict=True):
+            if text is None:
+                continue
+            place = self._tree.place_of(request.folder)
+            self._rendered[place] = text
+            if request.release is not None:
+                self._covered.add(place)
+            else:
+                for one in self._graph.reach_of(request.folder):
+                    self._covered |= set(map(self._tree.place_of, one.files))
+
+    def read(self, path: str, *, is_folder: bool) -> Iterator[FoundItem]:
+        """The objects of a file that was named itself, or of a directory without those below it."""
+        if not is_folder:
+            yield from self._follow(self._items_of(GivenText(self._tree.read(path), is_named=True), _UNDEPLOYED))
+        elif not self._is_left_out(path) and not self._is_claimed(path):
+            yield from self._follow(self._items_in(path))
+
+    def read_rest(self) -> Iterator[FoundItem]:
+        """The objects of directories that something deploys which itself is in no other: the top of them all."""
+        for place, deployments in list(self._claimed.items()):
+            own = [each for each in deployments if self._tree.is_below(self._file_of(each), each.path)]
+            if place not in self._read and own:
+                yield from self._deploy(own)
+        for place, deployments in list(self._claimed.items()):
+            if place not in self._read:
+                yield from self._deploy(deployments)
+        for folder in filter(self._is_claimed, self._folders):
+            for file in self._manifests_in(folder):
+                if self._is_unused(file):
+                    self._report.pass_over(UNUSED, self._tree.display(file))
+
+    def _is_unused(self, file: str) -> bool:
+        """Whether a file of a directory that is deployed may hold objects, and nothing leads to it."""
+        if any(each in self._files_read for each in _with_parents(self._tree.place_of(file))):
+            return False
+        try:
+            return may_hold_objects(self._tree.read(file).data)
+        except InputError:
+            return False
+
+    def _file_of(self, deployment: Deployment) -> str:
+        return self._tree.path_named(deployment.source.file)
+
+    def _items_in(self, folder: str) -> Iterator[FoundItem]:
+        place = self._tree.place_of(folder)
+        if place in self._rendered:
+            yield from self._items_of(GivenText(self._rendered[place], is_named=False), _UNDEPLOYED)
+        yield from self._items_of_files(self._manifests_in(folder), _UNDEPLOYED)
+
+    def _items_of_files(self, files: Iterable[str], deployment: Deployment) -> Iterator[FoundItem]:
+        for file in files:
+            place = self._tree.place_of(file)
+            if not deployment.owner and self._is_covered(place):
+                continue
+            if place in self._graph.patches:
+                self._report.pass_over(PATCH, self._tree.display(file))
+                continue
+            self._files_read.add(place)
+            try:
+                text = self._tree.read(file)
+            except OtherDocumentError as error:
+                self._report.pass_over(error.sort, self._tree.display(file))
+                continue
+            yield from self._items_of(GivenText(text, is_named=False), deployment)
+
+    def _items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
+        for document, item in find_items(given, self._options, self._report):
+            whole = complete_item(item, given.text, deployment.variables, self._options, self._report)
+            if whole is not None:
+                yield document, move_to_namespace(whole, deployment), given.is_named
+
+    def _follow(self, found: Iterator[FoundItem]) -> Iterator[FoundItem]:
+        """Objects as they come, and behind them what they deploy instead of themselves."""
+        wave: list[Deployment] = []
+        for document, item, is_named in found:
+            if not is_follower(item):
+                yield document, item, is_named
+                continue
+            deployed = self._followed.deployments_of(item)
+            deployed = [self._renderable(each) for each in deployed]
+            followed = [each for each in deployed if isinstance(each, Deployment)]
+            for each in deployed:
+                if isinstance(each, NotFollowed):
+                    self._report.not_followed.setdefault(each.reason, Counter())[item.kind] += 1
+            if len(followed) == len(deployed):
+                self._report.followed[item.kind] += 1
+            else:
+                yield document, item, is_named
+            wave += followed
+        if wave:
+            yield from self._deploy(wave)
+
+    def _renderable(self, each: Deployment | NotFollowed) -> Deployment | NotFollowed:
+        if isinstance(each, NotFollowed) or each.release is None:
+            return each
+        if self._options.render == "never":
+            return NotFollowed("deploy charts of this repository, which are not rendered unless --render is auto")
+        problem = self._renderer.problem_of(RenderRequest(each.path, release=each.release))
+        if problem and self._options.render != "always":
+            self._report.not_rendered[self._tree.display(each.path)] = problem
+            return NotFollowed("deploy charts that cannot be rendered")
+        return each
+
+    def _deploy(self, wave: Sequence[Deployment]) -> Iterator[FoundItem]:
+        new: list[Deployment] = []
+        for each in wave:
+            key = (each.owner, self._tree.place_of(each.path))
+            if key not in self._done:
+                self._done.add(key)
+                self._read.add(key[1])
+                new.append(each)
+        units = [(each, unit) for each in new for unit in self._units_of(each)]
+        requests = [unit.request for _, unit in units if unit.request is not None]
+        texts = iter(self._renderer.render(requests))
+        yield from self._follow(
+            found
+            for deployment, unit in units
+            for found in self._items_of_unit(deployment, unit, next(texts) if unit.request is not None else None)
+        )
+
+    def _items_of_unit(self, deployment: Deployment, unit: _Unit, text: Text | None) -> Iterator[FoundItem]:
+        if text is not None:
+            yield from self._items_of(GivenText(text, is_named=False), deployment)
+        else:
+            lost = [*deployment.lost, *(key for key in deployment.overlay if key != "namespace")]
+            if deployment.release is not None:
+                lost = ["a chart that cannot be rendered"]
+            if lost:
+                self._report.lost.setdefault(deployment.owner, lost)
+            yield from self._items_of_files(unit.files, deployment)
+
+    def _units_of(self, deployment: Deployment) -> Iterator[_Unit]:
+        path = deployment.path
+        if deployment.release is not None:
+            self._files_read.add(self._tree.place_of(path))
+            yield _Unit([], RenderRequest(path, release=deployment.release))
+        elif self._graph.file_of(path):
+            yield self._kustomization_unit(path, deployment)
+        else:
+            yield from self._units_in(path, deployment)
+
+    def _units_in(self, folder: str, deployment: Deployment) -> Iterator[_Unit]:
+        """Parts of a directory without a kustomization: its files, and what is below it."""
+        files = [file for file in self._manifests_in(folder) if is_chosen(file, deployment)]
+        if files:
+            yield _Unit(files)
+        for below in self._tree.folders_in(folder) if deployment.is_recursive else ():
+            if self._is_left_out(below):
+                continue
+            if not self._graph.file_of(below):
+                yield from self._units_in(below, deployment)
+            elif not self._graph.add(below).is_component:
+                yield self._kustomization_unit(below, deployment)
+
+    def _kustomization_unit(self, folder: str, deployment: Deployment) -> _Unit:
+        reached = list(self._graph.reach_of(folder))
+        self._files_read |= {self._tree.place_of(file) for one in reached for file in one.files}
+        files = [file for one in reached for file in one.resources if not self._is_left_out(file)]
+        components = [os.path.join(deployment.path, str(each)) for each in deployment.overlay.get("components") or ()]
+        overlay = {**deployment.overlay, **({"components": components} if components else {})}
+        return _Unit(files, RenderRequest(folder, overlay))
+
+    def _manifests_in(self, folder: str) -> list[str]:
+        return self._tree.manifests_in(folder, self._options.exclude)
+
+    def _is_left_out(self, path: str) -> bool:
+        return is_excluded(path, self._options.exclude)
+
+    def _is_covered(self, place: str) -> bool:
+        return any(each in self._covered for each in _with_parents(place))
+
+    def _is_claimed(self, path: str) -> bool:
+        return any(each in self._claimed for each in _with_parents(self._tree.place_of(path)))
+
+    def _is_in_chart(self, folder: str) -> bool:
+        """Whether a chart is a part of another one."""
+        _, *above = _with_parents(self._tree.place_of(folder))
+        return any(has_chart(self._tree, each) for each in above)
+
+
+def _with_parents(place: str) -> Iterator[str]:
+    """A place and the directories that it is in, up to the top of all."""
+    yield place
+    while (above := os.path.dirname(place)) != place:
+        place = above
+        yield place

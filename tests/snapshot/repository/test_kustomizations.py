@@ -1,0 +1,87 @@
+"""Kustomizations of directories, built by the program that is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.repository.file_trees import DiskTree
+from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, program_of_kustomize
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: a}]}\n"
+
+needs_kustomize = pytest.mark.skipif(
+    not program_of_kustomize(), reason="neither kustomize nor kubectl is installed, one of which builds kustomizations"
+)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    for name, text in {
+        "base/kustomization.yaml": "resources: [web.yaml]\n",
+        "base/web.yaml": POD,
+        "prod/kustomization.yaml": "resources: [../base]\nnamespace: prod\nnamePrefix: big-\n"
+        "patches: [{path: p.yaml}]\n",
+        "prod/p.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {priority: 7}\n",
+        "plain/other.yaml": POD.replace("name: web", "name: other"),
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def names(folder: Path, render: str) -> tuple[list[str], list[str]]:
+    report = ReadingReport()
+    found = load_manifests(gather_directories([str(folder)]), options=ReadingOptions(render=render), report=report)
+    return [f"{each.obj.namespace}/{each.obj.name}" for each in found], list(report.notes())
+
+
+def problem_of(repository: Path) -> str:
+    return KustomizationGraph(DiskTree(str(repository))).problem_of(str(repository / "prod"))
+
+
+def test_unless_asked_nothing_is_built_and_patches_are_no_objects(repository: Path) -> None:
+    found, notes = names(repository, "never")
+    assert found == ["default/web", "default/other"]
+    counts = "2 Kustomizations, 1 patch of a Kustomization"
+    assert notes == [f"passed over in directories, as no objects of a cluster: {counts}"]
+
+
+@needs_kustomize
+def test_what_no_other_kustomization_leads_to_is_built_and_its_files_are_not_read_alone(repository: Path) -> None:
+    found, notes = names(repository, "auto")
+    assert found == ["default/other", "prod/big-web"]
+    assert notes == ["1 kustomization was built by kustomize"]
+
+
+def test_what_would_need_a_network_or_a_plugin_is_not_built_and_says_so(repository: Path) -> None:
+    (repository / "base" / "kustomization.yaml").write_text("resources: [web.yaml, github.com/a/b?ref=v1]\n")
+    problem = f"github.com/a/b?ref=v1 of {repository}/base is not there, and nothing is fetched"
+    assert problem_of(repository) == problem
+    found, notes = names(repository, "auto")
+    assert found == ["default/web", "default/other"]
+    assert notes[-1] == f"{repository}/prod was not rendered: {problem}"
+    (repository / "base" / "kustomization.yaml").write_text("helmCharts: [{name: a}]\n")
+    assert "has helmCharts" in problem_of(repository)
+    with pytest.raises(InputError, match=r"prod: cannot be rendered: .*has helmCharts"):
+        names(repository, "always")
+
+
+@needs_kustomize
+def test_what_kustomize_refuses_is_told_in_its_words(repository: Path) -> None:
+    (repository / "prod" / "kustomization.yaml").write_text("resources: [../base]\nnoSuchField: 1\n")
+    found, notes = names(repository, "auto")
+    assert "default/web" in found
+    assert any("prod was not rendered: " in note and "noSuchField" in note for note in notes)
+    with pytest.raises(InputError, match=r"prod: k\w+ cannot render this: .*noSuchField"):
+        names(repository, "always")
+
+
+def test_a_kustomization_that_cannot_be_read_is_a_problem_of_its_own(repository: Path) -> None:
+    (repository / "prod" / "kustomization.yaml").write_text("resources: [")
+    assert "not valid YAML" in problem_of(repository)
