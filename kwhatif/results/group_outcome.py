@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from kwhatif.results.base import ResultStruct
 
 
 class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
     """A group tried in one domain (``name`` is empty for the whole cluster): of its members ``fit`` so many.
 
-    ``lacks`` is what the whole group lacks there, ``reason`` what the first member without a node was told.
+    ``lacks`` is what the whole group lacks there, ``reason`` what the first member without a node was told. ``scores``
+    are those of the domain by plugin, times their weights, where more than one domain holds the group.
     """
 
     name: str
@@ -17,6 +20,7 @@ class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
     chosen: bool = False
     lacks: tuple[str, ...] = ()
     reason: str = ""
+    scores: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class GroupOutcome(ResultStruct, frozen=True, kw_only=True):

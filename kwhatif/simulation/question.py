@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack
 
 from kwhatif.results.base import Result
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 
@@ -102,12 +103,13 @@ class PendingResult(Generic[R_co]):
 
     ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
     file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
-    explain one of them.
+    explain one of them, ``groups`` what became of groups of pods.
     """
 
     runs: Sequence[RunRecord]
     result: Callable[..., R_co]
     placements: Sequence[Placement] = ()
+    groups: Sequence[GroupOutcome] = ()
 
 
 class Question(ABC, Generic[R_co]):

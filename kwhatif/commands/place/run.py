@@ -91,7 +91,7 @@ class Place(PlaceOptions, Question[PlaceResult]):
                 self._write(case, run, notes)
             return run.result(fidelity, NeverMade(**case.refusal_fields))
 
-        return PendingResult([run.basis], result, [*run.replacements, *run.placements])
+        return PendingResult([run.basis], result, [*run.replacements, *run.placements], run.groups)
 
     def _write(self, case: Scenario, run: Placed, notes: Notes) -> None:
         """Write the cluster afterwards."""
