@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table
+from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, build_table
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.explain import GroupReport
-from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.group_outcome import GroupDisruption, GroupOutcome
 from kwhatif.results.place import Victim
 
 _WHOLE, _NO_DOMAIN = "<whole cluster>", "-"
@@ -103,3 +103,13 @@ def _fixes(report: GroupReport) -> Iterator[Block]:
 def _departures(leaving: Sequence[Victim]) -> str:
     """``ml/batch-7 from node-2 to node-5``; one that finds no other node goes nowhere."""
     return format_some([f"{pod.pod} from {pod.node} to {pod.lands_on or 'nowhere'}" for pod in leaving])
+
+
+def disruption_table(heading: str, groups: Sequence[tuple[str, GroupDisruption]], first: str = "") -> list[Block]:
+    """The groups that lose members, each beside what happens to it, if there is a ``first`` column for that."""
+    rows = []
+    for about, group in groups:
+        cells = (group.group, group.needs or NONE, group.before, group.stay, group.after, group.text)
+        rows.append((about, *cells) if first else cells)
+    headers = ("group", "needs", "ran before", "stay", "run after", "outcome")
+    return build_table(heading, (first, *headers) if first else headers, rows)

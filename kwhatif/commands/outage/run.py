@@ -149,7 +149,8 @@ class Outage(Question[OutageResult]):
         for each in examples:
             # Workers had schedulers of their own: this one is asked what it would have read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
-        return merge_placed(before, PendingResult([RunRecord(session, examples)], result))
+        by_group = not any(each.evicted for each in failures)
+        return merge_placed(before, PendingResult([RunRecord(session, examples, by_group=by_group)], result))
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
         asked: Counter[str] = Counter()

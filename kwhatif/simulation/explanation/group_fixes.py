@@ -90,7 +90,7 @@ class _Changes:
         found = self.outcome
         least = found.members if found.outcome == "gated" else found.fit + found.running
         while 0 < least < found.needs:
-            tried = self.trials.with_group(lambda group, least=least: with_min_count(group, least))
+            tried = self.trials.with_group(partial(with_min_count, least=least))
             yield f"minCount {least} in place of {found.needs} would run today", tried
             fits = tried.outcome.fit + tried.outcome.running
             if tried.works or fits >= least:
@@ -131,7 +131,7 @@ class _Changes:
         for level in sorted(levels)[:MOST_LEVELS]:
             raised = level + 1
             if as_whole:
-                tried = trials.with_group(lambda group, raised=raised: with_group_priority(group, raised))
+                tried = trials.with_group(partial(with_group_priority, priority=raised))
             else:
                 tried = trials.with_members(partial(_raise, priority=raised))
             yield f"raise {whose} priority from {own} to {raised}", tried

@@ -133,7 +133,7 @@ def test_a_group_without_a_constraint_would_run_across_domains() -> None:
 
 
 def test_a_priority_that_lets_it_make_room_for_itself_is_offered() -> None:
-    objects = [*racks(a=2), pod("low", on="a-0", cpu="1", priority=7), group("g", least=4)]
+    objects: list[Any] = [*racks(a=2), pod("low", on="a-0", cpu="1", priority=7), group("g", least=4)]
     assert ("raise its priority from 0 to 8, which evicts default/low", "", 4) in told(
         explain(objects, workers(4), *PREEMPTION)
     )
