@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from kwhatif.render.blocks import Block, Heading, Table
-from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, build_table
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.explain import GroupReport
+from kwhatif.results.group_outcome import GroupDisruption, GroupOutcome
+from kwhatif.results.place import Victim
 
-_WHOLE = "<whole cluster>"
+_WHOLE, _NO_DOMAIN = "<whole cluster>", "-"
 
 
 def group_blocks(groups: Sequence[GroupOutcome]) -> list[Block]:
@@ -41,4 +44,72 @@ def _message(group: GroupOutcome) -> str:
 
 
 def _where(group: GroupOutcome) -> str:
-    return next((domain.name for domain in group.domains if domain.chosen and domain.name), "-")
+    return next((domain.name for domain in group.domains if domain.chosen and domain.name), _NO_DOMAIN)
+
+
+def group_report_blocks(reports: Sequence[GroupReport]) -> Iterator[Block]:
+    """Each group: what became of it, what it lacks in each domain, or why one was chosen, and what would help."""
+    for report in reports:
+        outcome = report.outcome
+        told = [Facts(tuple(_facts(report))), *_domain_table(report), *_fixes(report)]
+        yield Part((Heading(f"GROUP {outcome.group}"), *told), urgent=not outcome.good)
+
+
+def _facts(report: GroupReport) -> Iterator[tuple[str, str]]:
+    outcome = report.outcome
+    if report.runs_in:
+        yield "Runs in", report.runs_in
+    yield "Asked today" if report.runs_in else "Outcome", outcome.text
+    if report.topology_key:
+        yield "All in one", report.topology_key
+    if outcome.bound and (where := _where(outcome)) != _NO_DOMAIN:
+        yield "Domain", where
+    yield "PodGroup's priority", str(report.priority)
+    if message := _message(outcome):
+        yield "Message", message
+
+
+def _domain_table(report: GroupReport) -> Iterator[Block]:
+    outcome = report.outcome
+    scored = sorted({plugin for domain in outcome.domains for plugin in domain.scores})
+    columns: dict[str, list[str]] = {
+        "DOMAIN": [domain.name or _WHOLE for domain in outcome.domains],
+        "NODES": [str(domain.nodes) for domain in outcome.domains],
+        "FIT": [f"{domain.fit}/{outcome.members}" for domain in outcome.domains],
+        "CHOSEN": ["*" if domain.chosen else "" for domain in outcome.domains],
+        "THE GROUP LACKS": ["; ".join(domain.lacks) for domain in outcome.domains],
+        "THE NEXT MEMBER": [domain.reason for domain in outcome.domains],
+        **{plugin: [str(domain.scores.get(plugin, NONE)) for domain in outcome.domains] for plugin in scored},
+    }
+    used = {head: cells for head, cells in columns.items() if any(cells)}
+    if outcome.domains:
+        rows = tuple(zip(*used.values(), strict=True))
+        yield Heading(f"DOMAINS of {outcome.group}")
+        yield Table(tuple(used), rows, names_from=len(used) - len(scored))
+
+
+def _fixes(report: GroupReport) -> Iterator[Block]:
+    if report.fixes:
+        works = "this works" if len(report.fixes) == 1 else "these work"
+        yield Heading(f"FIXES: tried {format_count(report.tried, 'change')}, {works}")
+        rows = tuple(
+            (fix.change, fix.domain or _WHOLE, str(fix.bound), _departures(fix.leaving) or NONE) for fix in report.fixes
+        )
+        yield Table(("CHANGE", "RUNS IN", "BOUND", "WHO LEAVES"), rows)
+    elif report.tried:
+        yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
+
+
+def _departures(leaving: Sequence[Victim]) -> str:
+    """``ml/batch-7 from node-2 to node-5``; one that finds no other node goes nowhere."""
+    return format_some([f"{pod.pod} from {pod.node} to {pod.lands_on or 'nowhere'}" for pod in leaving])
+
+
+def disruption_table(heading: str, groups: Sequence[tuple[str, GroupDisruption]], first: str = "") -> list[Block]:
+    """The groups that lose members, each beside what happens to it, if there is a ``first`` column for that."""
+    rows = []
+    for about, group in groups:
+        cells = (group.group, group.needs or NONE, group.before, group.stay, group.after, group.text)
+        rows.append((about, *cells) if first else cells)
+    headers = ("group", "needs", "ran before", "stay", "run after", "outcome")
+    return build_table(heading, (first, *headers) if first else headers, rows)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
+import msgspec
+
 from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.group_outcome import GroupDisruption
 from kwhatif.results.outcome import Concluded
 from kwhatif.results.outcome import Outcome as AtRest
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, ScaleUp, Victim, homeless_victims
 
 Requirement = Literal["back", "replicas", "quorum", "budgets"]
 """What surviving takes: every pod that is made again finds a node; no workload loses all its replicas, no StatefulSet
-half of them, no PodDisruptionBudget a pod too many."""
+half of them and no gang its minCount, no PodDisruptionBudget a pod too many."""
 
 Outcome = Literal["back", "pending", "waiting", "lost", "bound"]
 
@@ -80,8 +83,8 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
     """What is gone together: a ``kind`` (``node``, ``zone``, ``pool``, ``pair`` or the key of a label), its ``name``
     and its ``nodes``; and what happens to the ``pods`` that ran there.
 
-    The ``outcome`` is how it leaves the cluster. The numbers count pods by what becomes of them, as ``hits`` do by
-    workload.
+    The ``outcome`` is how it leaves the cluster; ``groups`` are the groups of pods that lose members. The numbers count
+    pods by what becomes of them, as ``hits`` do by workload.
     """
 
     kind: str
@@ -100,6 +103,7 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
     budgets: tuple[BrokenFloor, ...] = ()
     headroom: tuple[Headroom, ...] = ()
     lost_pods: tuple[LostPod, ...] = ()
+    groups: tuple[GroupDisruption, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def title(self) -> str:
@@ -113,8 +117,9 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
 
     @property
     def quorums_lost(self) -> int:
-        """How many StatefulSets lose their quorum."""
-        return sum(hit.quorum_lost for hit in self.hits)
+        """How many StatefulSets and gangs lose their quorum."""
+        gangs = self.groups if isinstance(self.groups, tuple) else ()
+        return sum(hit.quorum_lost for hit in self.hits) + sum(gang.loses_quorum for gang in gangs)
 
     @property
     def stuck(self) -> int:
@@ -247,6 +252,7 @@ class DrainResult(Concluded, frozen=True, kw_only=True):
 
     ``before`` are the placements of pods that came with manifests or edits, ``rollouts`` the updates among them.
     ``scale_up`` is what autoscalers add, if they were asked; nodes that are drained count for their groups still.
+    ``groups`` are the groups of pods that lose members.
     """
 
     rows: ClassVar[str] = "pods"
@@ -263,6 +269,7 @@ class DrainResult(Concluded, frozen=True, kw_only=True):
     failed: tuple[FailedCreate, ...] = ()
     warnings: tuple[str, ...] = ()
     scale_up: ScaleUp | None = None
+    groups: tuple[GroupDisruption, ...] | msgspec.UnsetType = msgspec.UNSET
     fidelity: Fidelity
 
     @property

@@ -7,6 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
 
@@ -127,11 +128,39 @@ class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
     nodes: dict[str, int] = msgspec.field(default_factory=dict)
 
 
+class GroupFix(ResultStruct, frozen=True, kw_only=True):
+    """A change that was tried and lets a group run: so many of its members are ``bound``, in a ``domain``.
+
+    The ``leaving`` pods have to make room for it, and say where they find another node.
+    """
+
+    change: str
+    domain: str = ""
+    bound: int
+    leaving: tuple[Victim, ...] = ()
+
+
+class GroupReport(ResultStruct, frozen=True, kw_only=True):
+    """Why a group runs where it runs, or nowhere; the ``fixes`` are those that work of the changes ``tried``.
+
+    ``priority`` is that of the PodGroup, by which room is made for a group as a whole, ``topology_key`` the label that
+    the nodes of all members have in common. If all its members run already, ``runs_in`` is their domain (without a key
+    their nodes), and the outcome is what would become of the group if it were taken off its nodes and scheduled today.
+    """
+
+    outcome: GroupOutcome
+    priority: int = 0
+    topology_key: str = ""
+    runs_in: str = ""
+    fixes: tuple[GroupFix, ...] = ()
+    tried: int = 0
+
+
 class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     """The explanation of pods: of each that is named, and of one for each workload that is placed as a whole.
 
-    Where pods of manifests or of a workload are placed together, ``workloads`` tell how that goes, and the ``outcome``
-    is that of ``place``.
+    Members of groups that are scheduled together are explained as ``groups``, not one by one. Where pods of manifests
+    or of a workload are placed together, ``workloads`` tell how that goes, and the ``outcome`` is that of ``place``.
     """
 
     rows: ClassVar[str] = "pods"
@@ -140,6 +169,7 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET
     nodes: int
     workloads: tuple[WorkloadReport, ...] = ()
+    groups: tuple[GroupReport, ...] | msgspec.UnsetType = msgspec.UNSET
     pods: tuple[PodReport, ...]
     fidelity: Fidelity
     warnings: tuple[str, ...] = ()
@@ -155,4 +185,9 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         if isinstance(self.outcome, Outcome):
             return self.outcome.exit_code
-        return 0 if all(report.good for report in self.pods) and not (self.refusals or self.failed) else 1
+        good = all(report.good for report in self.pods) and all(report.outcome.good for report in self.group_reports)
+        return 0 if good and not (self.refusals or self.failed) else 1
+
+    @property
+    def group_reports(self) -> tuple[GroupReport, ...]:
+        return self.groups if isinstance(self.groups, tuple) else ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from kwhatif.results.base import ResultStruct
@@ -10,7 +12,8 @@ from kwhatif.results.base import ResultStruct
 class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
     """A group tried in one domain (``name`` is empty for the whole cluster): of its members ``fit`` so many.
 
-    ``lacks`` is what the whole group lacks there, ``reason`` what the first member without a node was told.
+    ``lacks`` is what the whole group lacks there, ``reason`` what the first member without a node was told. ``scores``
+    are those of the domain by plugin, times their weights, where more than one domain holds the group.
     """
 
     name: str
@@ -19,6 +22,7 @@ class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
     chosen: bool = False
     lacks: tuple[str, ...] = ()
     reason: str = ""
+    scores: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class SiblingWait(ResultStruct, frozen=True, kw_only=True):
@@ -81,3 +85,48 @@ class GroupOutcome(ResultStruct, frozen=True, kw_only=True):
         if self.bound and self.bound + self.running < self.needs:
             end += ", fewer than it needs"
         return f"{what}: {self.fit} of {self.members} find a node{running}{needs}: {end}"
+
+
+class GroupDisruption(ResultStruct, frozen=True, kw_only=True):
+    """A group of which members lose their nodes: so many ran ``before``, ``stay`` where they are, and run ``after``.
+
+    ``needs`` is a gang's minCount, 0 for a group of the basic policy. Members that run after it, and do not stay, were
+    made again and found a node.
+    """
+
+    group: str
+    needs: int = 0
+    before: int
+    stay: int
+    after: int
+
+    @property
+    def loses_quorum(self) -> bool:
+        """Whether fewer than a gang needs are left for a while at least, of which there were enough."""
+        return self.stay < self.needs <= self.before
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it has no quorum in the end."""
+        return self.loses_quorum and self.after < self.needs
+
+    @property
+    def text(self) -> str:
+        """``gang ml/train loses its quorum: 5 of 8 stay, needs 8; 3 run again elsewhere``."""
+        what = f"gang {self.group}" if self.needs else f"group {self.group}"
+        verb = "loses its quorum" if self.loses_quorum else "is disrupted"
+        needs = f", needs {self.needs}" if self.needs else ""
+        again = self.after - self.stay
+        rest = f"{again} run again elsewhere" if again else "nobody runs again"
+        short = ", too few" if again and self.is_broken else ""
+        return f"{what} {verb}: {self.stay} of {self.before} stay{needs}; {rest}{short}"
+
+
+def words_of_disruptions(groups: Sequence[GroupDisruption]) -> list[str]:
+    """``2 gangs lose their quorum, 1 of them for good``; nothing if none does."""
+    losing = [group for group in groups if group.loses_quorum]
+    if not losing:
+        return []
+    broken = sum(group.is_broken for group in losing)
+    rest = "" if not broken else " for good" if broken == len(losing) else f", {broken} of them for good"
+    return [f"{len(losing)} {'gang loses its' if len(losing) == 1 else 'gangs lose their'} quorum{rest}"]

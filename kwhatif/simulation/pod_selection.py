@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import TEMPLATES, is_kind, parse_kind
+from kwhatif.api.pod_groups import PodGroup
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Result
@@ -29,10 +30,14 @@ from kwhatif.snapshot.read.files import display_path
 
 FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")
 
+_OF_SEVERAL = (*TEMPLATES, PodGroup.__name__)
+"""The kinds that have several pods."""
+
 
 @dataclass(frozen=True)
 class PodReference:
-    """``NAME``, ``NAMESPACE/NAME``, ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``; the kind is ``pod`` or a workload's.
+    """``NAME``, ``NAMESPACE/NAME``, ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``; the kind is ``pod``, ``podgroup`` or a
+    workload's.
 
     ``namespace`` is that of words which say none; empty is any. Where a word may mean either, a workload goes before a
     pod in a namespace that is called like the kind.
@@ -64,7 +69,7 @@ class PodReference:
     def several(self) -> bool:
         """Whether it says of which kind its pods are, and that kind makes several."""
         kind, slash, _ = self.text.partition("/")
-        return bool(slash) and any(is_kind(kind, each) for each in TEMPLATES)
+        return bool(slash) and any(is_kind(kind, each) for each in _OF_SEVERAL)
 
     def unknown(self, among: Sequence[Pod], owners: Owners, where: str = "the snapshot") -> InputError | UsageError:
         """The error for a word that means nothing."""
@@ -81,7 +86,7 @@ class PodReference:
         if workload:
             hint = f"; did you mean {workload.lower()}/{name}?"
         elif not hint and slash:
-            kinds = (each for known in ("Pod", *TEMPLATES) for each in parse_kind(known))
+            kinds = (each for known in ("Pod", *_OF_SEVERAL) for each in parse_kind(known))
             hint = suggest_spelling(kind, kinds).replace("?", f"/{rest}?")
         return UsageError(f"{self.text} is neither a file nor a pod of {where}{hint}")
 
@@ -104,7 +109,9 @@ def _is(pod: Pod, reading: tuple[str, str, str], owners: Owners) -> bool:
 
 
 def _above(pod: Pod, owners: Owners) -> Iterator[tuple[str, str]]:
-    """Kind and name of who made a pod, and of the workload at the top."""
+    """Kind and name of a pod's group, of who made it, and of the workload at the top."""
+    if pod.spec.scheduling_group is not None:
+        yield PodGroup.__name__, pod.spec.scheduling_group.pod_group_name or ""
     if pod.controller is not None:
         yield pod.controller.kind or "", pod.controller.name or ""
         top = owners.workload_of(pod)

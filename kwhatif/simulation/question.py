@@ -10,10 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from kwhatif.results.base import Result
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 
 if TYPE_CHECKING:
+    from kwhatif.results.base import Gap
     from kwhatif.scheduling.driver import DriverOptions
     from kwhatif.scheduling.setup import Setup
     from kwhatif.simulation.autoscalers.scaler import Scaler
@@ -151,13 +153,15 @@ class PendingResult(Generic[R_co]):
 
     ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
     file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
-    explain one of them. ``ends`` are the clusters afterwards, of each scenario that is not as its only session leaves
-    it; ``beginning`` is where a map begins, unless with the cluster of the scenario.
+    explain one of them, ``groups`` what became of groups of pods. ``ends`` are the clusters afterwards, of each
+    scenario that is not as its only session leaves it; ``beginning`` is where a map begins, unless with the cluster of
+    the scenario.
     """
 
     runs: Sequence[RunRecord]
     result: Callable[..., R_co]
     placements: Sequence[Placement] = ()
+    groups: Sequence[GroupOutcome] = ()
     ends: Sequence[RunEnd] = ()
     beginning: Session | None = None
 

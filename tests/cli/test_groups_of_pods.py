@@ -58,3 +58,44 @@ def test_a_gang_that_is_not_complete_waits() -> None:
     part = "\n---\n".join(text.split("\n---\n")[:3])
     ran = run("place", "-", "--snapshot", cluster, "--feature-gates", RACKS, stdin=part)
     assert "gang ml/tune: 2 of 4 pods are there: waits for the others" in ran.out
+
+
+def explain(*words: str) -> list[str]:
+    ran = run("explain", *words, "--snapshot", str(SAMPLES / "cluster.yaml"), "--feature-gates", RACKS)
+    return [" ".join(line.split()) for line in ran.out.splitlines()]
+
+
+def test_a_word_for_a_group_that_runs_asks_where_it_would_go_today() -> None:
+    lines = explain("podgroup/batch", "-n", "ml")
+    assert "Runs in: rack-1-node-0, rack-1-node-1, rack-1-node-2" in lines
+    assert "Asked today: gang ml/batch: 3 of 3 find a node, needs 3: 3 run" in lines
+
+
+def test_a_single_member_is_explained_by_itself() -> None:
+    assert not any(line.startswith("GROUP ") for line in explain("ml/batch-0"))
+
+
+def test_a_run_explains_the_group_that_it_placed() -> None:
+    cluster, manifest = str(SAMPLES / "cluster.yaml"), str(SAMPLES / "pretrain.yaml")
+    ran = run(
+        "place",
+        manifest,
+        "--snapshot",
+        cluster,
+        "--feature-gates",
+        RACKS,
+        "--explain",
+        "podgroup/pretrain",
+        "-o",
+        "json",
+    )
+    assert '"topologyKey": "topology.example.com/rack"' in ran.out
+    assert "minCount 8 in place of 12 would run today" in ran.out
+
+
+def test_the_page_of_an_explanation_has_the_groups_and_their_domains(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    explain(str(SAMPLES / "pretrain.yaml"), "--report", f"html={page}")
+    text = page.read_text()
+    assert "Domains of ml/pretrain" in text
+    assert "8 of 12 fit" in text

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -25,11 +26,13 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Remaining
+from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.place import ScaleUp
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
 from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes, with_growth
@@ -52,7 +55,7 @@ def drain_nodes(
 
     Autoscalers may help pods that are made again, and may have helped those that were placed ``earlier``.
     """
-    run = _Drain(session, filters, scaler)
+    run, members = _Drain(session, filters, scaler), running_members(session.cluster)
     earlier = () if before is None else before.placements
     requested = run.requested_beside(names)
     nodes = tuple(run.node(name) for name in track(names, "Draining", "nodes"))
@@ -71,6 +74,7 @@ def drain_nodes(
     run_outcome = with_growth(after.run_outcome, (), scale_up)
     if before is not None:
         run_outcome = join_outcomes(before.run_outcome, run_outcome)
+    groups = tuple(disrupted_groups(members, after.session.cluster))
     words = "" if before is None else f"{words_of_good(earlier)} placed before; "
     driven_out = len(run_outcome.victims) - len(run.emptied)
     result = partial(
@@ -80,23 +84,28 @@ def drain_nodes(
         budgets=run.budgets.uses(),
         placements=placements,
         remaining=_remaining(requested, run.requested_beside(names)),
+        groups=groups or msgspec.UNSET,
         scale_up=scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
     )
-    basis = RunRecord(session, run.recreated_pods, placements, evicted=evicted)
+    basis = RunRecord(session, run.recreated_pods, placements, evicted=evicted, by_group=bool(run.placed.groups))
 
     def make_result(fidelity: Fidelity) -> DrainResult:
         stuck = not all(each.drained for each in nodes) or any(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
-        verdict = "; ".join([words + _verdict(nodes, run_outcome, driven_out), *words_of_never_made(never_made)])
+        verdict = "; ".join(
+            [words + _verdict(nodes, run_outcome, driven_out, groups), *words_of_never_made(never_made)]
+        )
         outcome = conclude(run_outcome, never_made, fidelity, verdict, bad=stuck)
         return result(fidelity=fidelity, outcome=outcome)
 
     return PendingResult([basis], make_result), after.session
 
 
-def _verdict(nodes: Sequence[DrainedNode], run_outcome: RunOutcome, driven_out: int) -> str:
+def _verdict(
+    nodes: Sequence[DrainedNode], run_outcome: RunOutcome, driven_out: int, groups: Sequence[GroupDisruption]
+) -> str:
     """``1 of 2 nodes drained, 3 pods evicted, 1 pending afterwards``."""
     drained, evicted = sum(node.drained for node in nodes), sum(node.evicted for node in nodes)
     parts = [f"{drained} of {format_count(len(nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"]
@@ -104,6 +113,7 @@ def _verdict(nodes: Sequence[DrainedNode], run_outcome: RunOutcome, driven_out: 
         parts.append(f"{format_count(driven_out, 'other')} driven out")
     if run_outcome.pending:
         parts.append(f"{len(run_outcome.pending)} pending afterwards")
+    parts += words_of_disruptions(groups)
     return ", ".join([*parts, *words_of_growth(run_outcome.scale_up)])
 
 

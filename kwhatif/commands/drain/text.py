@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, build_table
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
+from kwhatif.render.pod_groups import disruption_table
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_some
 from kwhatif.results.disruption import DrainedPod, DrainResult, Remaining
@@ -57,6 +58,8 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         nodes=(2, 3),
         spare=(2,),
     )
+    groups = result.groups if isinstance(result.groups, tuple) else ()
+    blocks += disruption_table("GROUPS THAT LOSE MEMBERS", [("", group) for group in groups])
     blocks += scale_up_blocks(result.scale_up)
     headers = ("budget", "evictions", "allowed before", "allowed after", "pods kept")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]

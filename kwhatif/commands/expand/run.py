@@ -49,7 +49,7 @@ class Expand(Question[ExpandResult]):
         # Without a cluster it goes without saying that nothing is known of it.
         for gap in [*gaps, *(of_server if case.inputs.snapshot else ())]:
             notes.warn(f"{gap} [{format_some(gap.pods)}]")
-        gaps += [*of_server, *case.reading_notes.gaps]
+        gaps += [*of_server, *case.read.gaps]
         if case.scheduler_options.strict:
             # The stage has nothing to assess: no scheduler ran, only the API server.
             require_no_gaps(gaps)

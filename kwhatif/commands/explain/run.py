@@ -9,15 +9,17 @@ in the state in which it leaves the cluster.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import accumulate
 from typing import Any, Unpack
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, files_of
 from kwhatif.commands.explain.options import ExplainAfterOptions
 from kwhatif.commands.place.run import Place
@@ -25,6 +27,8 @@ from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.explain import ExplainResult
+from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.schedule_one import Observer
@@ -32,6 +36,7 @@ from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.explanation.fixes import TrialCluster
+from kwhatif.simulation.explanation.groups import explain_running_groups, group_reports, split_groups
 from kwhatif.simulation.explanation.observer import AttemptRecorder, reports_of
 from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
 from kwhatif.simulation.explanation.workloads import explain_workloads
@@ -49,7 +54,7 @@ from kwhatif.simulation.question import (
     RunEnd,
     Scenario,
 )
-from kwhatif.simulation.session import PodToSchedule, is_waiting
+from kwhatif.simulation.session import PodToSchedule, Session, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
 
 
@@ -101,9 +106,8 @@ class Explain(PodQuestion[ExplainResult]):
             )
             pending = found.pending(NeverMade(**case.refusal_fields))
             parts.append(dataclasses.replace(pending, ends=[RunEnd(found.run.end.session)]))
-        if case.named_pods or not parts:
-            parts.append(explain_pods(case.session, case.named_pods, self.explain_options, others=case.unknown_kinds))
-        return _in_one(parts)
+        parts += _explain_named(case, case.session, case.named_pods, self.explain_options, but=case.pods_to_schedule)
+        return _in_one(parts or [explain_pods(case.session, (), self.explain_options, others=case.unknown_kinds)])
 
 
 @dataclass(eq=False)
@@ -179,14 +183,26 @@ class ExplainRun(Question[ExplainResult]):
         book = Bookkeeper.of(case.session.snapshot)
         owners = {book.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
         tried_in = TrialCluster(end.session.sandbox(), book, owners)
-        reports = reports_of(tried, placements, self._watch.try_of, self.explain_options, tried_in)
+        named, _ = split_groups(end.session, [item for item in tried if item.owner])
+        outcomes = [each for each in run.groups if _key_of(each) in named]
+        every = [item for basis in run.runs for item in basis.pods_to_schedule]
+        groups = group_reports(end.session, outcomes, every, with_fixes=self.explain_options.fixes)
+        explained = {item.pod.key for each in outcomes for item in named[_key_of(each)]}
+        single = [item for item in tried if item.pod.key not in explained]
+        reports = reports_of(single, placements, self._watch.try_of, self.explain_options, tried_in)
         about = {item.pod.key for item in tried}
         bases = [dataclasses.replace(basis, about=about) for basis in run.runs]
         nodes, warnings = len(case.session.cluster), case.session.setup.configuration.warnings
         parts = [
             PendingResult(
                 bases,
-                lambda fidelity: ExplainResult(nodes=nodes, pods=tuple(reports), fidelity=fidelity, warnings=warnings),
+                lambda fidelity: ExplainResult(
+                    nodes=nodes,
+                    groups=groups or msgspec.UNSET,
+                    pods=tuple(reports),
+                    fidelity=fidelity,
+                    warnings=warnings,
+                ),
             )
         ]
         if own.files:
@@ -201,9 +217,7 @@ class ExplainRun(Question[ExplainResult]):
         if others:
             placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
             state = f"after {placed} found a node"
-            parts.append(
-                explain_pods(end.session, others, self.explain_options, state=state, others=case.unknown_kinds)
-            )
+            parts += _explain_named(case, end.session, others, self.explain_options, state=state)
         return dataclasses.replace(_in_one(parts), ends=run.ends)
 
     def _select_pods(
@@ -228,6 +242,35 @@ class ExplainRun(Question[ExplainResult]):
         return tried, [item for key, item in once.items() if key not in known]
 
 
+def _key_of(group: GroupOutcome) -> GroupKey:
+    namespace, _, name = group.group.partition("/")
+    return namespace, name
+
+
+def _explain_named(
+    case: PreparedScenario,
+    session: Session,
+    named: Sequence[PodToSchedule],
+    looking: ExplainOptions,
+    *,
+    state: str = "",
+    but: Sequence[PodToSchedule] = (),
+) -> Iterator[PendingResult[ExplainResult]]:
+    """Pods that are named, each by itself; members of a group that is named as a whole, together.
+
+    Groups of which others are placed, whom to do without (``but``), are explained there.
+    """
+    groups, _ = split_groups(session, [item for item in named if item.owner])
+    placed_elsewhere, _ = split_groups(session, but)
+    members = {item.pod.key for items in groups.values() for item in items}
+    running = {key: items for key, items in groups.items() if key not in placed_elsewhere}
+    if running:
+        yield explain_running_groups(session, running, with_fixes=looking.fixes, others=case.unknown_kinds)
+    alone = [item for item in named if item.pod.key not in members]
+    if alone:
+        yield explain_pods(session, alone, looking, state=state, others=case.unknown_kinds)
+
+
 @dataclass
 class _LaterManifests:
     """Files whose pods come after the run."""
@@ -245,9 +288,10 @@ def _in_one(parts: Sequence[PendingResult[ExplainResult]]) -> PendingResult[Expl
 
     def result(*fidelities: Fidelity) -> ExplainResult:
         found = [part.result(*fidelities[end - len(part.runs) : end]) for part, end in zip(parts, ends, strict=True)]
-        first = next((each for each in found if each.workloads), found[0])
+        first = next((each for each in found if isinstance(each.outcome, Outcome)), found[0])
         return replace(
             first,
+            groups=tuple(report for each in found for report in each.group_reports) or msgspec.UNSET,
             pods=tuple(report for each in found for report in each.pods),
             fidelity=reduce(_both, (each.fidelity for each in found)),
         )

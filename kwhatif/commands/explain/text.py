@@ -18,10 +18,19 @@ from kwhatif.render.explain_nodes import (
     score_table,
 )
 from kwhatif.render.page_spec import PageSpec, PodOutcomes
+from kwhatif.render.pod_groups import group_report_blocks
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.render.tie_choice import choice_of
 from kwhatif.results.amounts import format_count, format_ordinal, format_some
-from kwhatif.results.explain import Comparison, Eviction, ExplainResult, NodeReport, PodReport, WorkloadReport
+from kwhatif.results.explain import (
+    Comparison,
+    Eviction,
+    ExplainResult,
+    GroupReport,
+    NodeReport,
+    PodReport,
+    WorkloadReport,
+)
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement
 
@@ -33,7 +42,8 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
     """The report; ``everything`` shows each node by itself, however many there are."""
     blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code), *_summary(result)]
     workloads = {each.explained: each for each in result.workloads}
-    several = len(result.pods) > 1
+    blocks += group_report_blocks(result.group_reports)
+    several = len(result.pods) + len(result.group_reports) > 1
     for number, report in enumerate(result.pods, 1):
         # What a workload's sentence or row says of its pods is said again where everything is to be seen.
         with_alike = everything or report.pod not in workloads
@@ -56,7 +66,7 @@ def _verdict(result: ExplainResult) -> str:
     if isinstance(result.outcome, Outcome):
         return result.outcome.verdict
     if not result.pods:
-        return "No pods to explain."
+        return _describe_groups(result.group_reports) or "No pods to explain."
     if all(report.runs_on for report in result.pods) and (len(result.pods) > 1 or result.pods[0].alike):
         return _describe_running(result.pods)
     if len(result.pods) > 1 or result.pods[0].alike:
@@ -67,6 +77,14 @@ def _verdict(result: ExplainResult) -> str:
         return f"{format_part(fit, len(every), 'pod')} {'finds' if fit == 1 else 'find'} a node{more}."
     (report,) = result.pods
     return f"{report.pod} {_describe_report(report)}."
+
+
+def _describe_groups(groups: Sequence[GroupReport]) -> str:
+    """``gang ml/train: 6 of 8 find a node, needs 8: nobody runs.``, or how many groups run."""
+    if len(groups) == 1:
+        return f"{groups[0].outcome.text}."
+    running = sum(report.outcome.good for report in groups)
+    return f"{format_part(running, len(groups), 'group')} {'runs' if running == 1 else 'run'}." if groups else ""
 
 
 def _describe_running(reports: Sequence[PodReport]) -> str:
@@ -361,11 +379,17 @@ def _fixes(report: PodReport) -> Iterator[Block]:
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
 
 
+def _page_verdict(result: ExplainResult) -> str:
+    told = [format_count(len(result.pods), "pod")] if result.pods or not result.group_reports else []
+    told += [format_count(len(result.group_reports), "group")] if result.group_reports else []
+    return f"{' and '.join(told)} explained, {format_count(result.nodes, 'node')}"
+
+
 PAGE = PageSpec(
     "explain",
     lambda result: ("good" if result.good else "bad", _verdict(result)),
-    lambda result: refusal_blocks(result.refusals, result.failed),
+    lambda result: [*group_report_blocks(result.group_reports), *refusal_blocks(result.refusals, result.failed)],
     "Refused",
-    lambda result: f"{format_count(len(result.pods), 'pod')} explained, {format_count(result.nodes, 'node')}",
+    _page_verdict,
     lambda result: PodOutcomes([report.placement for report in result.pods]),
 )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.selectors import Selector, SelectorError
@@ -25,13 +26,19 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.outage.failures import BOUND_TO_NODES, FailingCluster, NodeFailure, PodRecreator
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
+from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Victim
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import victims_of
+from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
 from kwhatif.scheduling.preemption_candidates import Budgets
+from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.group_disruptions import GroupMembers, disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import placement_of
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -159,6 +166,10 @@ class FailureEffects:
         return Baseline(self.session.snapshot, self.session.cluster)
 
     @cached_property
+    def _members(self) -> GroupMembers:
+        return running_members(self.session.cluster)
+
+    @cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(info.key for info, _ in self.session.cluster.pods())
 
@@ -175,7 +186,7 @@ class FailureEffects:
         rows = self._failing.rows(gone.nodes)
         names = self.session.cluster.columns.names
         home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
-        run = _Run(self.standing, home)
+        run, members = _Run(self.standing, home), self._members
         again = [info for info in self._failing.pods_on(gone.nodes) if self._try_to_recreate(info, run)]
         with pods_to_make(), self._failing.without(gone.nodes) as driver:
             queue = []
@@ -187,7 +198,8 @@ class FailureEffects:
                     queue.append((old, info))
             run.place(self.session.driven_by(driver), queue, self._budgets)
             headroom = tuple(_headroom(driver.cluster))
-        return run.failure(gone, headroom)
+            groups = tuple(disrupted_groups(members, driver.cluster))
+        return run.failure(gone, headroom, groups)
 
     def _try_to_recreate(self, info: PodInfo, run: _Run) -> bool:
         """Whether the pod is made again; what else becomes of it is recorded."""
@@ -228,13 +240,11 @@ class _Run:
     def place(self, session: Session, queue: Sequence[tuple[PodInfo, PodInfo]], budgets: Budgets) -> None:
         """Schedule the pods that are made again, and go on until nobody would move."""
         driver, tried = session.driver, []
-        for old, info in driver.in_order(queue, lambda entry: entry[1]):
-            failing = driver.futile_attempt(info)
-            attempts = driver.schedule_with_preemption(info) if failing is None else [failing]
-            driver.wait()
-            self.evicted += [victim for each in attempts if each.nominated for victim in each.victims]
+        before = {info.uid: old for old, info in queue}
+        for info, attempts, evicted in _attempts(driver, [info for _, info in queue]):
+            self.evicted += evicted
             victims = tuple(v for each in attempts if each.nominated for v in victims_of(each, budgets))
-            tried.append((old, info, attempts[-1], victims))
+            tried.append((before[info.uid], info, attempts[-1], victims))
         book = self.standing.book
         by = {victim.pod: info.key for _, info, _, victims in tried for victim in victims}
         emptied = book.victims((old, None) for old, _ in queue)
@@ -284,11 +294,14 @@ class _Run:
             counts["evicted"] += 1
             counts["homeless"] += bool(victim.replacement and not victim.lands_on)
 
-    def failure(self, gone: NodeFailure, headroom: tuple[Headroom, ...]) -> Failure:
+    def failure(
+        self, gone: NodeFailure, headroom: tuple[Headroom, ...], groups: tuple[GroupDisruption, ...]
+    ) -> Failure:
         totals: Counter[str] = sum(self.counts.values(), Counter())
         pods = sorted(self.pods, key=lambda pod: (pod.node, pod.pod))
         counts = {name: totals[name] for name in ("back", "pending", "waiting", "lost", "bound", "evicted", "homeless")}
         words = [f"{counts[name]} {name}" for name in ("back", "pending", "waiting", "lost", "evicted") if counts[name]]
+        words += words_of_disruptions(groups)
         verdict = f"{gone.kind} {gone.name}: {', '.join(words) or 'nobody has to be made again'}"
         stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
         return Failure(
@@ -302,6 +315,7 @@ class _Run:
             budgets=self.standing.broken_floors(self.gone),
             headroom=headroom,
             lost_pods=tuple(pods),
+            groups=groups or msgspec.UNSET,
         )
 
     def _hits(self) -> Iterator[Hit]:
@@ -324,6 +338,41 @@ class _Run:
                 down=lost == replicas,
                 quorum_lost=self.standing.loses_quorum(workload, replicas - lost),
             )
+
+
+def _attempts(
+    driver: Driver, infos: Sequence[PodInfo]
+) -> Iterator[tuple[PodInfo, Sequence[Attempt], Sequence[PodInfo]]]:
+    """Each pod with its attempts and whom they evicted, in the scheduler's order; members of a group come together.
+
+    Whom a group evicted as a whole stands beside its first member.
+    """
+    if not takes_groups(driver):
+        for info in driver.in_order(infos, lambda info: info):
+            yield _try_alone(driver, info)
+        return
+    left = {info.uid: info for info in infos}
+    for entity in scheduled_entities(driver, infos):
+        if entity.key is None:
+            tried = _try_alone(driver, left.pop(entity.pods[0].uid))
+            entity.came_to(tried[1][-1].is_placed)
+            yield tried
+            continue
+        cycles = entity.run()
+        evicted = [pod for cycle in cycles for pod in cycle.evicted]
+        for info, attempts in attempts_of(cycles):
+            left.pop(info.uid, None)
+            yield info, attempts, evicted
+            evicted = []
+    for info in left.values():
+        yield _try_alone(driver, info)
+
+
+def _try_alone(driver: Driver, info: PodInfo) -> tuple[PodInfo, Sequence[Attempt], Sequence[PodInfo]]:
+    failing = driver.futile_attempt(info)
+    attempts = driver.schedule_with_preemption(info) if failing is None else [failing]
+    driver.wait()
+    return info, attempts, [victim for each in attempts if each.nominated for victim in each.victims]
 
 
 def _headroom(cluster: Cluster) -> Iterator[Headroom]:

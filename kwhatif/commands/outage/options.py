@@ -82,6 +82,6 @@ class OutageOptions(FailureOptions):
             parse=split_words,
             metavar="back,replicas,...",
             help="What surviving takes: all pods come back (back; the default), no workload loses all replicas even "
-            "for a while (replicas), no StatefulSet its quorum (quorum), no budget too many pods (budgets).",
+            "for a while (replicas), no StatefulSet or gang its quorum (quorum), no budget too many pods (budgets).",
         ),
     ] = ("back",)

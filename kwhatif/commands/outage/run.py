@@ -138,8 +138,9 @@ class Outage(OutageOptions, Question[OutageResult]):
         for each in examples:
             # Workers had schedulers of their own: this one is asked what it would have read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
-        end = RunEnd(session, case.snapshot)
-        return merge_placed(before, PendingResult([RunRecord(session, examples)], result, ends=[end]))
+        by_group = not any(each.evicted for each in failures)
+        record, end = RunRecord(session, examples, by_group=by_group), RunEnd(session, case.snapshot)
+        return merge_placed(before, PendingResult([record], result, ends=[end]))
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
         asked: Counter[str] = Counter()

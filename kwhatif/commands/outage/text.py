@@ -9,6 +9,7 @@ from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table, format_part
 from kwhatif.render.html.drawings import front_coded, packed_column
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.pod_groups import disruption_table
 from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount, format_count
 from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
@@ -48,6 +49,8 @@ def outage_blocks(result: OutageResult) -> list[Block]:
         None,
         _grouping("budget", (1, 2, 3, 4)),
     )
+    groups = [(f.title, group) for f in harmful for group in (f.groups if isinstance(f.groups, tuple) else ())]
+    blocks += disruption_table("GROUPS THAT LOSE MEMBERS", groups, "failure")
     errors = [(f"{each.kind} {each.name}", each.error) for each in result.errors]
     blocks += build_table("NOT WORKED OUT", ("failure", "error"), errors, None, _grouping("failure", (1,)))
     blocks.append(verdict_of(result.outcome))

@@ -91,7 +91,7 @@ class Place(PlaceOptions, Question[PlaceResult]):
             return run.result(fidelity, NeverMade(**case.refusal_fields))
 
         placements = [*run.replacements, *run.placements]
-        return PendingResult([run.basis], result, placements, ends=[RunEnd(run.end.session)])
+        return PendingResult([run.basis], result, placements, run.groups, ends=[RunEnd(run.end.session)])
 
     def _write(self, case: PreparedScenario, run: Placed, notes: Notes) -> None:
         """Write the cluster afterwards."""

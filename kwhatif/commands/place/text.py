@@ -102,9 +102,11 @@ def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
     shown = pending if everything else list({skeleton(each.reason): each for each in reversed(pending)}.values())[::-1]
     shown = shown if everything else shown[:MOST_COMMANDS]
     more = [f"{len(pending) - len(shown)} more pods likewise, by their names."] if len(shown) < len(pending) else []
+    groups = result.groups if isinstance(result.groups, tuple) else ()
+    names = [f"podgroup/{group.group}" for group in groups if not group.good] + [each.pod for each in shown]
     return [
         Heading("WHY A POD HAS NO NODE"),
-        Commands(tuple(result.explain_command_of(each.pod) for each in shown)),
+        Commands(tuple(map(result.explain_command_of, names))),
         *([Lines(tuple(more))] if more else []),
     ]
 

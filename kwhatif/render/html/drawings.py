@@ -11,13 +11,12 @@ import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from kwhatif.render.escape import clean
 from kwhatif.render.explain_nodes import describe_victims_of_fix, distance
 from kwhatif.render.page_spec import PodOutcomes
 from kwhatif.results.base import ClusterMap, Result
 from kwhatif.results.explain import ExplainResult, NodeReport, PodReport
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import PlaceResult, Score
 
 _LENGTHS = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -128,7 +127,11 @@ def pods_data(outcomes: PodOutcomes, nodes: Mapping[str, int]) -> dict[str, Any]
 
 def groups_data(result: Result) -> list[dict[str, Any]]:
     """Groups of pods with the domain that each runs in, or how many of it fit in each of those that were tried."""
-    groups = result.groups if isinstance(result, PlaceResult) else msgspec.UNSET
+    groups: Sequence[GroupOutcome] = ()
+    if isinstance(result, PlaceResult) and isinstance(result.groups, tuple):
+        groups = result.groups
+    elif isinstance(result, ExplainResult):
+        groups = [report.outcome for report in result.group_reports]
     return [
         {
             "text": group.text,
@@ -139,7 +142,7 @@ def groups_data(result: Result) -> list[dict[str, Any]]:
                 if domain.chosen or not group.good
             ],
         }
-        for group in (groups if isinstance(groups, tuple) else ())
+        for group in groups
     ]
 
 

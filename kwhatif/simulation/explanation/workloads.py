@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
-from kwhatif.results.explain import ExplainResult, PodReport, WorkloadReport
+from kwhatif.results.explain import ExplainResult, GroupReport, PodReport, WorkloadReport
 from kwhatif.results.place import Placement
 from kwhatif.simulation.expansion.expand import Rollout
 from kwhatif.simulation.explanation.explain import decide_pod, report_of
 from kwhatif.simulation.explanation.fixes import TrialCluster
+from kwhatif.simulation.explanation.groups import explain_groups_of, group_of
 from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder, report_of_attempt
 from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.placement.afterwards import cause
@@ -35,11 +37,12 @@ BEFORE_ALL = "before anything is placed"
 
 @dataclass(frozen=True)
 class WorkloadExplanation:
-    """Workloads as a ``run`` placed them, and the report of one pod of each."""
+    """Workloads as a ``run`` placed them, and the report of one pod of each; groups of pods stand for their members."""
 
     run: Placed
     workloads: tuple[WorkloadReport, ...]
     pods: tuple[PodReport, ...]
+    groups: tuple[GroupReport, ...] = ()
 
     def pending(self, never_made: NeverMade) -> PendingResult[ExplainResult]:
         """The answer, whose outcome is that of the run, with what never came to be."""
@@ -50,6 +53,7 @@ class WorkloadExplanation:
                 outcome=self.run.outcome(fidelity, never_made),
                 nodes=len(session.cluster),
                 workloads=self.workloads,
+                groups=self.groups or msgspec.UNSET,
                 pods=self.pods,
                 fidelity=fidelity,
                 warnings=session.setup.configuration.warnings,
@@ -76,10 +80,10 @@ def explain_workloads(
     recorder = WorkloadRecorder(book.owner_of)
     recorder.session = placing = session.fork(detailed=True, imagined=True, observer=recorder)
     run = place_pods(placing, asked, rollouts=rollouts, others=others)
-    items = {item.pod.key: item for item in run.basis.pods_to_schedule}
+    items = {item.pod.key: item for item in run.basis.pods_to_schedule if group_of(session, item) is None}
     by_owner: dict[str, list[Placement]] = {book.owner_of(item.pod): [] for item in items.values()}
     for each in run.placements:
-        if each.pod not in run.end.removed:
+        if each.pod in items and each.pod not in run.end.removed:
             by_owner[book.owner_of(items[each.pod].pod)].append(each)
     tried_in = TrialCluster(run.end.session.sandbox(), book, by_owner.keys())
     alone = session.sandbox()
@@ -97,7 +101,8 @@ def explain_workloads(
             )
             rest = (each for each in placements if each is not placement and _end_of(each) == _end_of(placement))
             reports.append(replace(report, alike=tuple(rest)))
-    return WorkloadExplanation(run, tuple(workloads), tuple(reports))
+    groups = explain_groups_of(run, with_fixes=looking.fixes)
+    return WorkloadExplanation(run, tuple(workloads), tuple(reports), groups)
 
 
 def _end_of(placement: Placement) -> tuple[str, str]:

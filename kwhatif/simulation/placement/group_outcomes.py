@@ -13,7 +13,8 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.interface import Quorum
 from kwhatif.framework.status import Code
-from kwhatif.results.amounts import format_in_one_unit
+from kwhatif.plugins.node_resources_fit import NodeResourcesFit
+from kwhatif.results.amounts import format_count, format_in_one_unit
 from kwhatif.results.group_outcome import DomainOutcome, GroupOutcome, SiblingWait
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
@@ -40,7 +41,10 @@ def outcome_of(cluster: Cluster, cycles: Sequence[PodGroupCycle], running: int) 
         needs=(group.min_count or 0) if group is not None else 0,
         outcome=outcome,
         message=status.message if status is not None else "",
-        domains=tuple(_domain(cluster, attempt, attempt is last.chosen and status is None) for attempt in tried),
+        domains=tuple(
+            _domain(cluster, attempt, last.scores, is_chosen=attempt is last.chosen and status is None)
+            for attempt in tried
+        ),
         evicted=tuple(sorted({pod.key for cycle in cycles for pod in cycle.evicted})),
     )
 
@@ -123,34 +127,70 @@ def _fitting(attempt: PlacementAttempt) -> int:
     return sum(member.found_node for member in attempt.members)
 
 
-def _domain(cluster: Cluster, attempt: PlacementAttempt, is_chosen: bool) -> DomainOutcome:
+def _domain(
+    cluster: Cluster, attempt: PlacementAttempt, scores: Mapping[str, Mapping[str, int]], *, is_chosen: bool
+) -> DomainOutcome:
     without = [member for member in attempt.members if not member.found_node]
+    name = attempt.placement.name
     return DomainOutcome(
-        name=attempt.placement.name,
+        name=name,
         nodes=len(attempt.placement.rows),
         fit=_fitting(attempt),
         chosen=is_chosen,
         lacks=tuple(_shortages(cluster, attempt)) if without and not is_chosen else (),
         reason=without[0].attempt.message if without else "",
+        scores=dict(scores.get(name, {})),
     )
 
 
 def _shortages(cluster: Cluster, attempt: PlacementAttempt) -> Iterator[str]:
-    """What is short in the domain as a whole, were its members spread over its nodes in any way."""
-    rows = attempt.placement.rows
+    """What is short in the domain as a whole, were its members spread over its nodes in any way.
+
+    Nodes that are closed to the members, whatever room they have, have no room for them.
+    """
     without = [member.pod for member in attempt.members if not member.found_node]
     inside = [member.pod for member in attempt.members if member.found_node]
+    part = f"{len(without)} of {len(attempt.members)} members"
+    rows, reasons = _open_rows(attempt)
+    closed = len(attempt.placement.rows) - len(rows)
     names = sorted({name for pod in without for name, amount in pod.shape.requests.items() if amount})
     is_short = False
     for name in names:
         free = _free(cluster, rows, name) - sum(pod.shape.requests.get(name, 0) for pod in inside)
         wanted = sum(pod.shape.requests.get(name, 0) for pod in without)
-        if wanted > free:
+        if wanted > free and len(rows):
             is_short = True
             (short,) = format_in_one_unit(name, wanted - free)
-            yield f"{short} {name} short for {len(without)} of {len(attempt.members)} members"
-    if not is_short:
-        yield f"enough in all, but on no one node for {len(without)} of {len(attempt.members)} members"
+            yield f"{short} {name} short for {part}"
+    if not is_short and len(rows):
+        yield f"enough in all, but on no one node for {part}"
+    if closed:
+        number = (
+            f"all {format_count(closed, 'node')}"
+            if not len(rows)
+            else f"{closed} of {len(attempt.placement.rows)} nodes"
+        )
+        yield f"{number} closed to them{': ' if reasons else ''}{', '.join(reasons)}"
+
+
+def _open_rows(attempt: PlacementAttempt) -> tuple[IntpArray, list[str]]:
+    """The nodes of a domain that the first member without a node may use if they have room, and why not the others."""
+    rows = attempt.placement.rows
+    failed = next(member for member in attempt.members if not member.found_node)
+    diagnosis = failed.attempt.diagnosis
+    if diagnosis is None or diagnosis.verdicts is None:
+        return rows, []
+    verdicts = diagnosis.verdicts
+    others = [number for number, plugin in enumerate(verdicts.plugins) if plugin != NodeResourcesFit.name]
+    closed = np.isin(verdicts.first[rows], others)
+    if diagnosis.considered is not None:
+        closed |= ~np.isin(rows, diagnosis.considered)
+    reasons = {
+        blocker.rejection.reason
+        for blocker in verdicts.blockers
+        if blocker.plugin != NodeResourcesFit.name and blocker.counted[rows].any()
+    }
+    return rows[~closed], sorted(reasons)
 
 
 def _free(cluster: Cluster, rows: IntpArray, name: str) -> int:

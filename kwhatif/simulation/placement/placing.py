@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
+from kwhatif.cluster.pod_group_states import group_key
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.progress import track
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import choice_of, devices_of, scores_at, victims_of
-from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
+from kwhatif.scheduling.group_rounds import ScheduledEntity, attempts_of, scheduled_entities
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.placement.afterwards import pending_pod_of as as_left
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of, sibling_wait_of
@@ -120,17 +121,23 @@ class PlacementRun:
                 (info,) = entity.pods
                 entity.came_to(self.schedule(items[info.uid], info).placement.good)
                 continue
-            cluster = self._session.cluster
-            running = len(cluster.pod_groups.scheduled_pods(entity.key, cluster.find))
-            cycles = entity.run()
-            self.groups.append(outcome_of(cluster, cycles, running))
-            self.evicted += [pod for cycle in cycles for pod in cycle.evicted]
-            for info, attempts in attempts_of(cycles):
+            for info, attempts in self._run_group(entity):
                 if info.uid in items:
                     self._came_to(items[info.uid], info, attempts, evicts=False)
         self.groups += gated_groups(self._session.cluster, left.values())
         for info in left.values():
             self.schedule(items[info.uid], info)
+
+    def _run_group(self, entity: ScheduledEntity) -> Iterator[tuple[PodInfo, list[Attempt]]]:
+        """The attempts of a group's members. What the group came to takes the place of what it came to before."""
+        assert entity.key is not None
+        cluster = self._session.cluster
+        running = len(cluster.pod_groups.scheduled_pods(entity.key, cluster.find))
+        cycles = entity.run()
+        outcome = outcome_of(cluster, cycles, running)
+        self.groups = [*(each for each in self.groups if each.group != outcome.group), outcome]
+        self.evicted += [pod for cycle in cycles for pod in cycle.evicted]
+        return attempts_of(cycles)
 
     def help(self) -> None:
         """While the helper adds nodes for pods that have none, these pods are tried again, in the scheduler's order.
@@ -146,10 +153,13 @@ class PlacementRun:
             self._asked_at = self.left, waiting
             if not helper.provide_nodes(session, [as_left(self.taken[key]) for key in waiting]):
                 return
-            queue = [(taken, taken.info) for taken in self._without.values() if taken.info is not None]
+            members = [taken for taken in self._without.values() if self._is_member(taken)]
+            self._retry_members(members)
+            queue = [(t, t.info) for t in self._without.values() if t.info is not None and not self._is_member(t)]
             in_order = driver.in_order(queue, lambda entry: entry[1])
             for taken, _ in track(in_order, "Placing", "pods on new nodes"):
                 self._try_again(taken)
+            for taken in (*members, *(taken for taken, _ in queue)):
                 if taken.placement.outcome == "placed":
                     taken.placement = replace(taken.placement, outcome="autoscaled")
                     self.placements[taken.index] = taken.placement
@@ -157,12 +167,14 @@ class PlacementRun:
     def take(self, asked: PodToSchedule, *, told_later: bool = False) -> AttemptedPod:
         """What becomes of one more pod, by itself; permits are waited for.
 
-        Why it fails where it cannot but fail may be ``told_later``, by ``tell``.
+        Why it fails where it cannot but fail may be ``told_later``, by ``explain_futile``; members of groups are tried
+        later then, with the others of their group, by ``retry_all``.
         """
         info = self.take_up(asked)
         if info is None:
             return AttemptedPod(asked, info, len(self.placements) - 1, self.placements[-1], self.left)
-        if told_later and self._session.driver.is_futile(info):
+        is_member = takes_groups(self._session.driver) and group_key(info) is not None
+        if told_later and (is_member or self._session.driver.is_futile(info)):
             return self._came_to(asked, info, [Attempt(info)])
         taken = self.schedule(asked, info)
         self.wait()
@@ -176,11 +188,16 @@ class PlacementRun:
             self._try_again(taken)
 
     def retry_all(self, waiting: Iterable[AttemptedPod]) -> None:
-        """Try these pods once more, in this order, but for those for which that is in vain: ``tell`` says why."""
+        """Try these pods once more, in this order; members of groups come first, and together.
+
+        Of those for which that is in vain ``explain_futile`` says why.
+        """
+        waiting = list(waiting)
+        self._retry_members([taken for taken in waiting if self._is_member(taken)])
         journal, changes, in_vain = self._session.cluster.journal, -1, set[int]()
         for taken in waiting:
             info = taken.info
-            if info is None:
+            if info is None or self._is_member(taken):
                 continue
             if len(journal) != changes:
                 changes, in_vain = len(journal), set()
@@ -191,9 +208,31 @@ class PlacementRun:
             else:
                 self.retry(taken)
 
+    def _is_member(self, taken: AttemptedPod) -> bool:
+        """Whether a pod is taken up with the others of its group."""
+        info = taken.info
+        return info is not None and takes_groups(self._session.driver) and group_key(info) is not None
+
+    def _retry_members(self, members: Iterable[AttemptedPod]) -> None:
+        """Try members of groups once more that have no node, group by group."""
+        left = {taken.info.uid: taken for taken in members if taken.info is not None and not taken.placement.good}
+        if not left:
+            return
+        gated = dict(left)
+        for entity in scheduled_entities(self._session.driver, [t.info for t in left.values() if t.info is not None]):
+            for info in entity.pods:
+                gated.pop(info.uid, None)
+            for info, attempts in self._run_group(entity):
+                taken = left[info.uid]
+                self._put_back(taken, self._came_to(taken.asked, info, attempts, evicts=False))
+        for taken in gated.values():
+            self._try_again(taken)
+
     def explain_futile(self) -> None:
         """Why pods find no node that were not tried since that was in vain, as things are now."""
         for taken in self._without.values():
+            if self._is_member(taken):
+                continue
             info = taken.info
             attempt = None if info is None else self._session.driver.futile_attempt(info)
             if info is not None and attempt is not None:
@@ -205,6 +244,10 @@ class PlacementRun:
         assert taken.info is not None
         again = self.schedule(taken.asked, taken.info)
         self.wait()
+        self._put_back(taken, again)
+
+    def _put_back(self, taken: AttemptedPod, again: AttemptedPod) -> None:
+        """What a pod came to when it was tried again takes the place of what it came to before."""
         self._without.pop(again.index, None)
         taken.placement = self.placements[taken.index] = self.placements.pop()
         self._places[taken.info.uid] = taken.index

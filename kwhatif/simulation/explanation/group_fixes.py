@@ -1,0 +1,168 @@
+"""What would let a group run: changes of the group, of one of its domains or of others, each found by trying it.
+
+What is offered has been scheduled by the same engine in a copy of the cluster, cycles of the group and all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from kwhatif.plugins.shared.pod_changes import with_priority
+from kwhatif.results.amounts import format_some
+from kwhatif.results.explain import GroupFix
+from kwhatif.results.group_outcome import DomainOutcome, GroupOutcome
+from kwhatif.results.place import Victim
+from kwhatif.scheduling.pod_group_preemption import units_of
+from kwhatif.simulation.edits.cordon import uncordon_node
+from kwhatif.simulation.explanation.group_room import Departure, find_departure, rows_of_domain
+from kwhatif.simulation.explanation.group_trials import (
+    GroupTrials,
+    TriedGroup,
+    with_group_priority,
+    with_min_count,
+    without_constraints,
+)
+from kwhatif.simulation.session import PodToSchedule, Session
+
+MOST_DOMAINS = 3
+"""In so many domains, those that lack the least, it is asked who would have to leave."""
+
+MOST_LEVELS = 3
+"""So many priorities are tried."""
+
+MOST_PRIORITY = 1_000_000_000
+"""No PriorityClass but those of the system may have a higher value."""
+
+_INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
+
+_Candidate = tuple[str, TriedGroup | Departure | None]
+"""What the change is, and what came of it; None if nothing did."""
+
+
+def group_fixes(trials: GroupTrials, outcome: GroupOutcome) -> tuple[tuple[GroupFix, ...], int]:
+    """Changes that let a group run, and how many were tried. ``outcome`` is what became of it without them."""
+    fixes: list[GroupFix] = []
+    tried = 0
+    for change, found in _Changes(trials, outcome).candidates():
+        tried += 1
+        group = found.tried if isinstance(found, Departure) else found
+        if group is None or not group.works:
+            continue
+        leaving = found.leaving if isinstance(found, Departure) else ()
+        domain, evicted = group.domain, format_some(group.outcome.evicted)
+        told = change + (f", which evicts {evicted}" if evicted else "")
+        fixes.append(GroupFix(change=told, domain=domain, bound=group.outcome.bound, leaving=leaving))
+    return tuple(fixes), tried
+
+
+@dataclasses.dataclass
+class _Changes:
+    trials: GroupTrials
+    outcome: GroupOutcome
+
+    def candidates(self) -> Iterator[_Candidate]:
+        if self.trials.group is None:
+            return
+        yield from self._min_counts()
+        if self.outcome.outcome == "gated":
+            return
+        nearest = sorted(self.outcome.domains, key=lambda domain: (-domain.fit, domain.name))
+        yield from self._departures(nearest[:MOST_DOMAINS])
+        yield from self._cordons(nearest)
+        if self._key:
+            yield "without its topology constraint it runs", self.trials.with_group(without_constraints)
+        else:
+            yield from self._priorities()
+
+    @property
+    def _key(self) -> str:
+        group = self.trials.group
+        return (group.topology_key if group is not None else "") or ""
+
+    def _min_counts(self) -> Iterator[_Candidate]:
+        """The largest quorum that is met: the members that fit, as the group fails, or as it does with the pods there.
+
+        Where members are missing the first try tells how many of those that are there would fit.
+        """
+        found = self.outcome
+        least = found.members if found.outcome == "gated" else found.fit + found.running
+        while 0 < least < found.needs:
+            tried = self.trials.with_group(partial(with_min_count, least=least))
+            yield f"minCount {least} in place of {found.needs} would run today", tried
+            fits = tried.outcome.fit + tried.outcome.running
+            if tried.works or fits >= least:
+                return
+            least = fits
+
+    def _departures(self, domains: Sequence[DomainOutcome]) -> Iterator[_Candidate]:
+        for domain in domains:
+            rows = rows_of_domain(self.trials.session, self._key, domain.name)
+            found = find_departure(self.trials, rows, _scarce(domain))
+            # The engine has the last word on where it runs.
+            held = "" if found is None else found.tried.domain
+            change = "" if found is None else _describe_departure(found)
+            yield f"{change} and {f'{held} holds it' if held else 'it runs'}", found
+
+    def _cordons(self, domains: Sequence[DomainOutcome]) -> Iterator[_Candidate]:
+        """The cordoned nodes of a domain uncordoned together."""
+        columns = self.trials.session.cluster.columns
+        for domain in domains:
+            rows = rows_of_domain(self.trials.session, self._key, domain.name).tolist()
+            names = sorted(columns.names[row] for row in rows if columns.nodes[row].spec.unschedulable)
+            if names:
+                what = f"uncordon {format_some(names)} and {f'{domain.name} holds it' if domain.name else 'it runs'}"
+                yield what, self.trials.attempt(partial(_uncordon, names=frozenset(names)))
+
+    def _priorities(self) -> Iterator[_Candidate]:
+        """Priorities just high enough to be allowed to evict somebody: the group's, or those of its members where
+        they preempt one by one.
+        """
+        trials, cluster = self.trials, self.trials.session.cluster
+        if any(item.pod.spec.preemption_policy == "Never" for item in trials.members):
+            return
+        as_whole = trials.session.setup.features.workload_aware_preemption
+        group = trials.group
+        own = (group.priority if group is not None else 0) if as_whole else trials.priority
+        whose = "its" if as_whole else "its members'"
+        levels = {unit.priority for unit in units_of(cluster) if own <= unit.priority < MOST_PRIORITY}
+        for level in sorted(levels)[:MOST_LEVELS]:
+            raised = level + 1
+            if as_whole:
+                tried = trials.with_group(partial(with_group_priority, priority=raised))
+            else:
+                tried = trials.with_members(partial(_raise, priority=raised))
+            yield f"raise {whose} priority from {own} to {raised}", tried
+            if tried.works:
+                return
+
+
+def _raise(item: PodToSchedule, priority: int) -> PodToSchedule:
+    return dataclasses.replace(item, pod=with_priority(item.pod, max(priority, item.pod.spec.priority or 0)))
+
+
+def _uncordon(session: Session, names: frozenset[str]) -> None:
+    given = session.cluster.columns.given
+    session.cluster.replace_nodes([uncordon_node(node) if node.name in names else node for node in given])
+
+
+def _scarce(domain: DomainOutcome) -> list[str]:
+    """The resources of which the next member finds too little, by what it was told."""
+    return sorted(set(_INSUFFICIENT.findall(domain.reason)))
+
+
+def _describe_departure(found: Departure) -> str:
+    """``move ml/batch-7 (priority -10)``; of pods that would find no other node, that they are drained."""
+    names = format_some([_name(each) for each in found.leaving])
+    if found.all_land:
+        return f"drain or move {names}"
+    homeless = [each for each in found.leaving if not each.lands_on]
+    if len(homeless) == len(found.leaving):
+        return f"drain {names}, which {'finds' if len(homeless) == 1 else 'find'} no other node,"
+    return f"drain {names}, {len(homeless)} of which find no other node,"
+
+
+def _name(pod: Victim) -> str:
+    return f"{pod.pod} (priority {pod.priority})"
