@@ -13,6 +13,7 @@ from kwhatif.admission.custom.definition import (
     SchemaTypes,
     definition_of,
     is_defined,
+    is_of_scheduler_plugins,
     may_be_aggregated,
     read_custom,
 )
@@ -79,12 +80,16 @@ class ApiServer:
         group, kind = group_of(obj), str(obj.get("kind") or "")
         if group in self._types.groups:
             return True
-        if kind in GROUPS:
+        if kind in GROUPS and not self._is_told_apart(group, kind):
             # Objects are looked up by their kinds: what is called as one of Kubernetes' own would be taken for that.
             return False
         if self._definition(str(obj.get("apiVersion") or ""), kind) is not None or is_defined(self.world, group, kind):
             return True
         return self.world.knows("CustomResourceDefinition") and not may_be_aggregated(group, self.world)
+
+    def _is_told_apart(self, group: str, kind: str) -> bool:
+        """Whether a kind is one of scheduler-plugins, and there is no object of another group's kind of that name."""
+        return is_of_scheduler_plugins(group, kind) and all(group_of(obj) == group for obj in self.world.all(kind))
 
     def _definition(self, api_version: str, kind: str) -> Definition | None:
         if api_version.rpartition("/")[0] in self._types.groups:

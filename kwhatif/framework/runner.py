@@ -374,7 +374,7 @@ def _name_plugin(status: Status, plugin: AnyPlugin, point: str = "") -> Status:
     reasons = status.reasons
     if point and not status.is_rejected:
         reasons = (f'running {point} plugin "{plugin.name}": {status.message}',)
-    return Status(status.code, reasons, plugin.name, status.detail)
+    return replace(status, reasons=reasons, plugin=plugin.name)
 
 
 def _call(plugin: AnyPlugin, hook: str, pod: PodInfo, *arguments: object) -> Any:

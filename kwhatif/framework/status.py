@@ -18,6 +18,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.results.place import QuotaShortage
 
 S = TypeVar("S")
 
@@ -46,13 +47,15 @@ SKIP: Final = Skip()
 class Status:
     """A refusal (or an error) with its reasons and, once the runner has filled it in, the plugin.
 
-    ``detail`` is the arithmetic behind it, for people, and takes no part in comparisons.
+    ``detail`` is the arithmetic behind it, for people, and ``quota`` the one that leaves no room; these take no part in
+    comparisons.
     """
 
     code: Code
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     detail: str = field(default="", compare=False)
+    quota: QuotaShortage | None = field(default=None, compare=False)
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
@@ -68,9 +71,9 @@ class Status:
     def error(cls, *reasons: str) -> Status:
         return cls(Code.ERROR, reasons)
 
-    def with_detail(self, detail: str) -> Status:
-        """The same with the arithmetic behind it."""
-        return replace(self, detail=detail)
+    def with_detail(self, detail: str, quota: QuotaShortage | None = None) -> Status:
+        """The same with the arithmetic behind it, and the quota that it is about."""
+        return replace(self, detail=detail, quota=quota)
 
     @property
     def is_rejected(self) -> bool:

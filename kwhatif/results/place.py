@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
+from kwhatif.results.amounts import format_amount
 from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.group_outcome import GroupOutcome, SiblingWait
 from kwhatif.results.outcome import Concluded
@@ -153,6 +154,30 @@ class Score(ResultStruct, frozen=True, kw_only=True):
     detail: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class QuotaShortage(ResultStruct, frozen=True, kw_only=True):
+    """Why quotas that a scheduler keeps (ElasticQuota) have no room for a pod: cpu in millicores, all else in bytes or
+    pieces.
+
+    It ``asks`` for so much of a ``resource`` where ``used`` is of at most ``limit``: by its ``bound`` the ``max`` of
+    the ``quota`` (``namespace/name``), or the sum of every quota's ``min``, which all may use together (``quota`` is
+    empty).
+    """
+
+    quota: str
+    bound: str
+    resource: str
+    asks: int
+    used: int
+    limit: int
+
+    @property
+    def text(self) -> str:
+        """``ElasticQuota team-a/quota: cpu: asks 3, used 6 of max 8``."""
+        whose = f"ElasticQuota {self.quota}" if self.quota else "all ElasticQuotas together"
+        asks, used, limit = (format_amount(self.resource, each) for each in (self.asks, self.used, self.limit))
+        return f"{whose}: {self.resource}: asks {asks}, used {used} of {self.bound} {limit}"
+
+
 class Placement(ResultStruct, frozen=True, kw_only=True):
     """What became of one pod.
 
@@ -163,7 +188,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
     reason. ``feasible`` of ``evaluated`` nodes passed; ``ties`` of them shared the top ``score``. ``choice`` is what
     decided between those: ``heap`` if it follows from the order in which nodes were found, ``draw`` if it is chance,
     ``wish`` if the question prefers a node; ``hint`` where the node was the next one for the pod before, which looked
-    alike, and the others were not looked at. ``devices`` are those of its claims.
+    alike, and the others were not looked at. ``devices`` are those of its claims. ``quota`` is the one without room.
     """
 
     pod: str
@@ -185,6 +210,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
     defaults: tuple[str, ...] = ()
     devices: tuple[ClaimDevices, ...] = ()
     waits: SiblingWait | msgspec.UnsetType = msgspec.UNSET
+    quota: QuotaShortage | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def good(self) -> bool:

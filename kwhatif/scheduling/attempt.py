@@ -17,6 +17,7 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.runner import States
 from kwhatif.framework.status import EXTENDER, Diagnosis, Status
+from kwhatif.results.place import QuotaShortage
 from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.opportunistic_batch import Batching
 
@@ -100,6 +101,12 @@ class Attempt(msgspec.Struct, eq=False):
     def is_hinted(self) -> bool:
         """Whether the pod got the node that batching hinted at, without a look at the others."""
         return self.batching is not None and self.batching.used
+
+
+def quota_shortage_of(attempt: Attempt) -> QuotaShortage | None:
+    """The quota that has no room for the pod, if that is why no node was looked at."""
+    refusal = None if attempt.diagnosis is None else attempt.diagnosis.refusal
+    return None if refusal is None else refusal.quota
 
 
 def rejectors_of(attempt: Attempt) -> frozenset[str]:

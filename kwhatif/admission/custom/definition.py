@@ -25,6 +25,9 @@ _METADATA = "meta.v1.ObjectMeta"
 _AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com", "projectcalico.org")
 """Suffixes of API groups that aggregated API servers often serve, so that no definition mentions them."""
 
+_OF_SCHEDULER_PLUGINS = (".x-k8s.io", "topology.node.k8s.io")
+"""Ends of groups of which kinds are known without their definitions."""
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -73,7 +76,27 @@ def definition_of(world: ObjectStore, api_version: str, kind: str) -> Definition
         for version in spec.get("versions") or ():
             if version.get("name") == wanted and version.get("served"):
                 return Definition(spec, version)
-    return None
+    if world.knows("CustomResourceDefinition") or is_defined(world, group, kind):
+        return None
+    return _definition_by_heart(group, wanted, kind)
+
+
+def _definition_by_heart(group: str, version: str, kind: str) -> Definition | None:
+    if not group.endswith(_OF_SCHEDULER_PLUGINS):
+        return None
+    from kwhatif.admission.custom.scheduler_plugins import definition_by_heart
+
+    found = definition_by_heart(group, version, kind)
+    return None if found is None else Definition(*found)
+
+
+def is_of_scheduler_plugins(group: str, kind: str) -> bool:
+    """Whether plugins of scheduler-plugins read a kind."""
+    if not group.endswith(_OF_SCHEDULER_PLUGINS):
+        return False
+    from kwhatif.admission.custom.scheduler_plugins import is_known
+
+    return is_known(group, kind)
 
 
 def is_defined(world: ObjectStore, group: str, kind: str) -> bool:

@@ -31,7 +31,7 @@ from kwhatif.framework.status import Diagnosis
 from kwhatif.progress import report_progress
 from kwhatif.results.base import Fidelity
 from kwhatif.results.place import ScaleUp
-from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
 from kwhatif.scheduling.describe import feasible_rows
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expand import ExpandedManifests
@@ -96,6 +96,10 @@ def measure_capacity(
     ended = "nodes" if filling.refused is not None else counted if asked else ""
     if never_made and release:
         ended = ""
+    shortage = None if filling.refused is None else quota_shortage_of(filling.refused)
+    if shortage is not None:
+        ended = "quota"
+        quota = QuotaRoom(quota=shortage.quota, resource=shortage.resource, fits=fits, shortage=shortage)
     outcome = filling.outcome()
     scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
     if unclaimed is not None:

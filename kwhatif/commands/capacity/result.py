@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.outcome import Concluded
-from kwhatif.results.place import FailedCreate, Refusal, ScaleUp
+from kwhatif.results.place import FailedCreate, QuotaShortage, Refusal, ScaleUp
 
 
 class LeftOver(ResultStruct, frozen=True, kw_only=True):
@@ -40,11 +42,16 @@ class NodeCapacity(ResultStruct, frozen=True, kw_only=True):
 
 
 class QuotaRoom(ResultStruct, frozen=True, kw_only=True):
-    """How many times a quota leaves room, by the resource it is shortest of."""
+    """How many times a quota leaves room, by the resource it is shortest of.
+
+    ``shortage`` is of an ElasticQuota, to which the scheduler holds pods: its max, or, without a ``quota``, what all of
+    them together are entitled to.
+    """
 
     quota: str
     resource: str
     fits: int
+    shortage: QuotaShortage | msgspec.UnsetType = msgspec.UNSET
 
 
 class CapacityResult(Concluded, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from kwhatif.render.blocks import Block, Facts, Grouping, build_table, join_text
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count, format_some
+from kwhatif.results.place import QuotaShortage
 
 
 def capacity_blocks(result: CapacityResult) -> list[Block]:
@@ -43,6 +44,9 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
     match result.ended:
         case "limit" | "max-pods":
             yield "Ended by", f"--{result.ended}: more may fit"
+        case "quota" if result.quota is not None and isinstance(result.quota.shortage, QuotaShortage):
+            yield "Ended by", result.quota.shortage.text
+            yield "Message", result.message
         case "quota" if result.quota is not None:
             yield "Ended by", f"quota {result.quota.quota}: {result.quota.resource}"
         case "scheduler":

@@ -18,7 +18,7 @@ from kwhatif.bounds import pods_to_make
 from kwhatif.commands.capacity.capacity import room_for
 from kwhatif.commands.sweep.measures import measure_cluster
 from kwhatif.commands.sweep.result import Level, Measures
-from kwhatif.commands.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, WEIGHT, Space
+from kwhatif.commands.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, WEIGHT, Space, argument_of
 from kwhatif.errors import InputError, KwhatifError, UsageError
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.render import as_document
@@ -38,7 +38,10 @@ def build_variant(setup: Setup, space: Space, settings: Mapping[str, Level]) -> 
     document = copy.deepcopy(as_document(setup.configuration))
     profile = _profile(document, space)
     for setting, level in settings.items():
-        if setting == PERCENTAGE:
+        argument = argument_of(setting)
+        if argument is not None:
+            _argument(profile, *argument, level)
+        elif setting == PERCENTAGE:
             profile[PERCENTAGE] = level
         elif setting == STRATEGY:
             _strategy(profile, space.strategies[str(level)])
@@ -92,6 +95,10 @@ def describe_differences(setup: Setup, space: Space) -> Callable[[Mapping[str, L
 
 
 def _describe_level(setting: str, level: Level) -> str:
+    argument = argument_of(setting)
+    if argument is not None:
+        plugin, field = argument
+        return f"{plugin} {field} {str(level).lower() if isinstance(level, bool) else level}"
     if setting == PERCENTAGE:
         return f"{level}% of nodes scored" if level else "nodes scored by cluster size"
     if setting == STRATEGY:
@@ -123,6 +130,19 @@ def _strategy(profile: dict[str, Any], strategy: Mapping[str, Any]) -> None:
     if entry is None:
         raise UsageError("no plugin of the profile has scoring strategies")
     entry["args"]["scoringStrategy"] = copy.deepcopy(dict(strategy))
+
+
+def _argument(profile: dict[str, Any], plugin: str, field: str, level: Level) -> None:
+    """An argument, by the names on the way to it."""
+    entry = next((each for each in profile.get("pluginConfig", ()) if each["name"] == plugin), None)
+    if entry is None:
+        raise UsageError(f"the profile has no arguments of {plugin}")
+    found, (*way, last) = entry["args"], field.split(".")
+    for name in way:
+        found = found.setdefault(name, {})
+        if not isinstance(found, dict):
+            raise UsageError(f"{plugin}: {name} of {field} is no object")
+    found[last] = level
 
 
 def _weight(profile: dict[str, Any], plugin: str, weight: int) -> None:

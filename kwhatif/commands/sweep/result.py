@@ -9,8 +9,8 @@ from kwhatif.results.diff import Use
 from kwhatif.results.outcome import Concluded
 from kwhatif.results.place import FailedCreate, Refusal
 
-Level = int | str | bool
-"""What a setting is at one point: a number, the name of a strategy, or whether a plugin is on."""
+Level = int | float | str | bool
+"""What a setting is at one point: a number, the name of a strategy, whether a plugin is on, or what an argument is."""
 
 
 class PriorityCount(ResultStruct, frozen=True, kw_only=True):

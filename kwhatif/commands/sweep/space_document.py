@@ -10,6 +10,9 @@
       pack: {type: MostAllocated}
       spread: {type: LeastAllocated}
     percentageOfNodesToScore: [0, 30, 100]
+    arguments:
+      TargetLoadPacking: {targetUtilization: {min: 30, max: 80, step: 10}}
+      NodeResourceTopologyMatch: {scoringStrategy.type: [LeastAllocated, LeastNUMANodes]}
     plugins: [InterPodAffinity]
 
 The schema of the format is ``schemas/sweep-space.schema.json``.
@@ -26,7 +29,7 @@ import msgspec
 from msgspec import Meta
 
 from kwhatif.api.decode import step
-from kwhatif.api.document_numbers import Count, PositiveCount
+from kwhatif.api.document_numbers import Count, Measure, Number, PositiveCount
 from kwhatif.commands.sweep.result import Level
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.documents import own_document, read_only
@@ -35,6 +38,7 @@ from kwhatif.snapshot.read.objects import Document, Origin
 KIND = "SweepSpace"
 
 WEIGHT, STRATEGY, PERCENTAGE, PLUGIN = ".weight", "scoringStrategy", "percentageOfNodesToScore", ".enabled"
+ARGUMENT = ".args."
 """What settings are called: those of a plugin begin with its name."""
 
 MOST_POINTS = 100_000
@@ -53,6 +57,7 @@ class Range(_Part, frozen=True, kw_only=True):
 
 
 Numbers = Range | Annotated[list[Count], Meta(min_length=1)]
+Values = Range | Annotated[list[Number | Measure | str | bool], Meta(min_length=1)]
 
 
 class Sample(_Part, frozen=True, kw_only=True):
@@ -81,6 +86,10 @@ class SweepSpace(_Part, frozen=True, kw_only=True):
     percentage_of_nodes_to_score: Annotated[
         Numbers | None, Meta(description="Percentages; 0 is by the size of the cluster.")
     ] = None
+    arguments: Annotated[
+        dict[str, dict[str, Values]],
+        Meta(description="Arguments of plugins by field, such as scoringStrategy.type: numbers, words or booleans."),
+    ] = {}
     plugins: Annotated[list[str], Meta(description="Plugins that are tried on and off.")] = []
 
 
@@ -122,10 +131,24 @@ class Space:
             yield self.point(levels)
 
     def point(self, levels: Sequence[Level]) -> Point:
-        """The point with these levels, one for each axis. A plugin that is off has no weight."""
+        """The point with these levels, one for each axis. A plugin that is off has no weight and no arguments."""
         found = {axis.setting: level for axis, level in zip(self.axes, levels, strict=True)}
-        off = {name.removesuffix(PLUGIN) + WEIGHT for name, level in found.items() if level is False}
-        return {name: level for name, level in found.items() if name not in off}
+        off = [
+            name.removesuffix(PLUGIN)
+            for name, level in found.items()
+            if level is False and name.endswith(PLUGIN) and argument_of(name) is None
+        ]
+        if not off:
+            return found
+        weights = {plugin + WEIGHT for plugin in off}
+        arguments = tuple(plugin + ARGUMENT for plugin in off)
+        return {name: level for name, level in found.items() if name not in weights and not name.startswith(arguments)}
+
+
+def argument_of(setting: str) -> tuple[str, str] | None:
+    """The plugin and the field of an argument, ``scoringStrategy.type``; None of any other setting."""
+    plugin, separator, field = setting.partition(ARGUMENT)
+    return (plugin, field) if separator else None
 
 
 def read_space(given: str | Mapping[str, Any]) -> Space:
@@ -151,6 +174,9 @@ def _axes(file: SweepSpace) -> Iterator[Axis]:
         yield Axis(STRATEGY, tuple(file.scoring_strategies), "$.scoringStrategies")
     if file.percentage_of_nodes_to_score is not None:
         yield _numbers(PERCENTAGE, file.percentage_of_nodes_to_score, "$.percentageOfNodesToScore")
+    for plugin, fields in file.arguments.items():
+        for field, values in fields.items():
+            yield _values(plugin + ARGUMENT + field, values, f"$.arguments{step(plugin)}{step(field)}")
     for number, plugin in enumerate(file.plugins):
         yield Axis(plugin + PLUGIN, (True, False), f"$.plugins[{number}]")
 
@@ -167,9 +193,20 @@ def _numbers(setting: str, numbers: Numbers, place: str) -> Axis:
     return Axis(setting, tuple(sorted(numbers)), place, ordered=True)
 
 
+def _values(setting: str, values: Values, place: str) -> Axis:
+    """Numbers are in order, and come as they do for weights; words and booleans as they are listed."""
+    if isinstance(values, Range):
+        return _numbers(setting, values, place)
+    if len(set(map(repr, values))) < len(values):
+        raise InputError("a value comes twice", place=place)
+    if any(isinstance(each, bool | str) for each in values):
+        return Axis(setting, tuple(values), place)
+    return Axis(setting, tuple(sorted(values)), place, ordered=True)  # type: ignore[type-var]
+
+
 def _check(space: Space) -> None:
     if not space.axes:
-        choices = "weights, scoringStrategies, percentageOfNodesToScore or plugins"
+        choices = "weights, scoringStrategies, percentageOfNodesToScore, arguments or plugins"
         raise InputError(f"expected {choices}, found none", place="$")
     names = [axis.setting for axis in space.axes]
     for axis in space.axes:

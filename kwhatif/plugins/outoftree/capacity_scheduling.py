@@ -16,6 +16,7 @@ from kwhatif.framework.status import SKIP, Code, Diagnosis, Skip, Status
 from kwhatif.framework.victim_rules import Account
 from kwhatif.plugins.shared.elastic_quotas import Amounts, Quota, Quotas, add, beyond, quotas_of
 from kwhatif.results.amounts import format_amount
+from kwhatif.results.place import QuotaShortage
 
 _UNREAD = "not eligible due to failed to read from cycleState"
 _EXCEEDED = "global quota max exceeded"
@@ -54,7 +55,7 @@ class _QuotaAccount(Account):
                 add(self._of_own, self.quotas.requests_of(info), sign)
 
     def _is_beyond(self, in_quota: Amounts, overall: Amounts) -> bool:
-        own = Quota(self.own.namespace, self.own.min, self.own.max, dict(self.own.used))
+        own = Quota(self.own.name, self.own.namespace, self.own.min, self.own.max, dict(self.own.used))
         add(own.used, self._of_own)
         everybody = dict(overall)
         add(everybody, self._moved)
@@ -88,11 +89,12 @@ class CapacityScheduling(Plugin[Claims, None]):
         if too_much := quota.beyond_max(claims.in_quota):
             return Status.unschedulable(
                 f"Pod {pod.key} is rejected in PreFilter because ElasticQuota {quota.namespace} is more than Max"
-            ).with_detail(_describe_max(too_much, claims.in_quota, quota))
+            ).with_detail(_describe_max(too_much, claims.in_quota, quota), _beyond_max(too_much[0], claims, quota))
         if too_much := quotas.beyond_all(claims.overall):
+            told = _describe_borrowers(too_much, claims.overall, quotas)
             return Status.unschedulable(
                 f"Pod {pod.key} is rejected in PreFilter because total ElasticQuota used is more than min"
-            ).with_detail(_describe_borrowers(too_much, claims.overall, quotas))
+            ).with_detail(told, _beyond_all(too_much[0], claims, quotas))
         return claims
 
     def _claims(self, pod: PodInfo, cluster: Cluster, quotas: Quotas) -> Claims:
@@ -173,6 +175,29 @@ class CapacityScheduling(Plugin[Claims, None]):
         if quota is None:
             return Account()
         return _QuotaAccount(quotas, self._claims(pod, self.handle.cluster, quotas), quota)
+
+
+def _beyond_max(resource: str, claims: Claims, quota: Quota) -> QuotaShortage:
+    return QuotaShortage(
+        quota=f"{quota.namespace}/{quota.name}",
+        bound="max",
+        resource=resource,
+        asks=claims.in_quota.get(resource, 0),
+        used=quota.used.get(resource, 0),
+        limit=quota.max.get(resource, 0),
+    )
+
+
+def _beyond_all(resource: str, claims: Claims, quotas: Quotas) -> QuotaShortage:
+    used, least = quotas.sums()
+    return QuotaShortage(
+        quota="",
+        bound="min",
+        resource=resource,
+        asks=claims.overall.get(resource, 0),
+        used=used.get(resource, 0),
+        limit=least.get(resource, 0),
+    )
 
 
 def _describe_max(names: Sequence[str], asked: Amounts, quota: Quota) -> str:

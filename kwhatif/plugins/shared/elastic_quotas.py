@@ -65,6 +65,7 @@ def beyond(asked: Mapping[str, int], used: Mapping[str, int], limit: Mapping[str
 class Quota:
     """The quota of one namespace."""
 
+    name: str
     namespace: str
     min: Amounts
     max: Amounts
@@ -92,7 +93,7 @@ class Quotas:
             namespace = each.namespace or "default"
             least = {} if each.spec.min is None else amounts_of(each.spec.min)
             most = dict.fromkeys(_ALWAYS[:3], _MOST) if each.spec.max is None else amounts_of(each.spec.max)
-            self._by_namespace.setdefault(namespace, Quota(namespace, least, most))
+            self._by_namespace.setdefault(namespace, Quota(each.name, namespace, least, most))
         self._asked: dict[int, Amounts] = {}
         self._following = Following(cluster, self)
 
@@ -124,13 +125,19 @@ class Quotas:
         if quota is not None:
             add(quota.used, self.requests_of(info), -1)
 
-    def beyond_all(self, asked: Mapping[str, int]) -> list[str]:
-        """The resources of which all quotas together use more than all are entitled to, with what is asked for."""
-        used: Amounts = dict(asked)
+    def sums(self) -> tuple[Amounts, Amounts]:
+        """What all of them use, and what all are entitled to."""
+        used: Amounts = {}
         least: Amounts = {}
         for quota in self._by_namespace.values():
             add(used, quota.used)
             add(least, quota.min)
+        return used, least
+
+    def beyond_all(self, asked: Mapping[str, int]) -> list[str]:
+        """The resources of which all quotas together use more than all are entitled to, with what is asked for."""
+        used, least = self.sums()
+        add(used, asked)
         return beyond(used, {}, least, 0)
 
 

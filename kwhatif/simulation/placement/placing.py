@@ -18,7 +18,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.progress import track
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
-from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
 from kwhatif.scheduling.describe import choice_of, devices_of, scores_at, victims_of
 from kwhatif.scheduling.group_rounds import ScheduledEntity, attempts_of, scheduled_entities
 from kwhatif.scheduling.round_queue import takes_groups
@@ -248,6 +248,7 @@ class PlacementRun:
 
     def _put_back(self, taken: AttemptedPod, again: AttemptedPod) -> None:
         """What a pod came to when it was tried again takes the place of what it came to before."""
+        assert taken.info is not None
         self._without.pop(again.index, None)
         taken.placement = self.placements[taken.index] = self.placements.pop()
         self._places[taken.info.uid] = taken.index
@@ -393,4 +394,5 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
         defaults=asked.defaults,
         devices=devices_of(session.cluster, attempt.pod) if attempt.is_placed or attempt.waiting else (),
         waits=waits or msgspec.UNSET,
+        quota=quota_shortage_of(attempt) or msgspec.UNSET,
     )

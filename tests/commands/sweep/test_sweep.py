@@ -275,7 +275,10 @@ def test_a_random_sample_is_that_of_its_seed() -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({}, r"space: \$: expected weights, scoringStrategies, percentageOfNodesToScore or plugins, found none"),
+        (
+            {},
+            r"space: \$: expected weights, .*, arguments or plugins, found none",
+        ),
         ({"weigths": {}}, r'space: \$: unknown field "weigths"; did you mean weights\?'),
         ({"weights": {"ImageLocality": []}}, r"space: \$\.weights\.ImageLocality"),
         (
@@ -283,6 +286,14 @@ def test_a_random_sample_is_that_of_its_seed() -> None:
             r"space: \$\.weights\.ImageLocality\.max: expected no less",
         ),
         ({"weights": {"ImageLocality": [1, 1]}}, r"space: \$\.weights\.ImageLocality: a number comes twice"),
+        (
+            {"arguments": {"TargetLoadPacking": {"targetUtilization": [40, 40]}}},
+            r"space: \$\.arguments\.TargetLoadPacking\.targetUtilization: a value comes twice",
+        ),
+        (
+            {"arguments": {"TargetLoadPacking": {"targetUtilization": [[1]]}}},
+            r"space: \$\.arguments\.TargetLoadPacking\.targetUtilization",
+        ),
         ({"plugins": ["ImageLocality", "ImageLocality"]}, r"space: \$\.plugins\[0\]: ImageLocality comes twice"),
         ({"plugins": ["A"], "sample": {"method": "monteCarlo"}}, r"space: \$\.sample\.method: .*found \"monteCarlo\""),
         (
@@ -304,6 +315,22 @@ def test_a_space_that_makes_no_sense(settings: dict[str, Any], told: str) -> Non
         ({"plugins": ["Nonesuch"]}, r"space: \$\.plugins\[0\]: .*Nonesuch"),
         ({"percentageOfNodesToScore": [0, 101]}, r"space: \$\.percentageOfNodesToScore: .*101"),
         ({"scoringStrategies": {"odd": {"type": "Odd"}}}, r"space: \$\.scoringStrategies\.odd: .*Odd"),
+        (
+            {"arguments": {"NodeAffinity": {"nonesuch": [3]}}},
+            r'space: \$\.arguments\.NodeAffinity\.nonesuch: .*unknown field "nonesuch"',
+        ),
+        (
+            {"arguments": {"InterPodAffinity": {"hardPodAffinityWeight": [3, 300]}}},
+            r"space: \$\.arguments\.InterPodAffinity\.hardPodAffinityWeight: .*300",
+        ),
+        (
+            {"arguments": {"NodePorts": {"any": [3]}}},
+            r"space: \$\.arguments\.NodePorts\.any: the profile has no arguments of NodePorts",
+        ),
+        (
+            {"arguments": {"PodTopologySpread": {"defaultingType.deep": [3]}}},
+            r"defaultingType of defaultingType\.deep is no object",
+        ),
         ({"plugins": ["DefaultBinder"]}, r"space: \$\.plugins\[0\]: .*bind"),
     ],
 )

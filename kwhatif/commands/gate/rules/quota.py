@@ -7,15 +7,36 @@ from collections.abc import Iterator
 from kwhatif.commands.gate.change import find_refusals, is_quota_refusal
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Parameters, Rule
+from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
+from kwhatif.results.place import QuotaShortage
+
+_HINT = "raise the quota first, or ask for less"
 
 
 class Quota(Rule[Parameters]):
     name = "quota"
-    purpose = "Every object and every pod stays within the ResourceQuotas of its namespace."
+    purpose = "Every object and every pod stays within the ResourceQuotas of its namespace, and within ElasticQuotas."
 
     def threshold(self) -> str:
-        return "no refusal by a ResourceQuota"
+        return "no refusal by a ResourceQuota, and no pod beyond an ElasticQuota"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        yield from find_refusals(self, context, is_quota_refusal, "raise the quota first, or ask for less")
+        yield from find_refusals(self, context, is_quota_refusal, _HINT)
+        for unit in context.units:
+            out = [each for each in unit.pending if isinstance(each.quota, QuotaShortage)]
+            if not out or not self.given.selects(unit):
+                continue
+            first, short = out[0], out[0].quota
+            assert isinstance(short, QuotaShortage)
+            yield self.finding_about(
+                unit,
+                f"{format_count(len(out), 'pod')} of {len(unit.placements)} beyond an ElasticQuota",
+                f"{first.pod}: {short.text}",
+                about="elastic",
+                numbers={"pods": len(out), "asks": short.asks, "used": short.used, "limit": short.limit},
+                hint=_HINT
+                if short.quota
+                else "raise a min, ask for less, or wait until others give back what they borrow",
+                pod=first.pod,
+            )

@@ -113,14 +113,19 @@ def decide(
     """
     verdicts = _Verdicts()
     session = session.with_snapshot(snapshot, detailed=True, shapes=shapes, observer=verdicts)
-    found = []
+    tried = []
     for info in session.driver.in_order(map(session.info, asked), lambda info: info):
-        verdicts.found.clear()
-        attempts = session.driver.schedule_with_preemption(info)
-        names = session.cluster.columns.names
-        cycles = tuple(_cycle(names, *each) for each in zip(attempts, verdicts.found, strict=True))
-        found.append((info.key, cycles))
-    return Decision(tuple(found))
+        verdicts.found = []
+        tried.append((info.key, session.driver.schedule_with_preemption(info), verdicts.found))
+        session.driver.settle()
+    session.driver.wait()
+    names = session.cluster.columns.names
+    return Decision(
+        tuple(
+            (key, tuple(_cycle(names, *each) for each in zip(attempts, of_nodes, strict=True)))
+            for key, attempts, of_nodes in tried
+        )
+    )
 
 
 class _Verdicts(Observer):
@@ -135,6 +140,8 @@ class _Verdicts(Observer):
 
 def _cycle(names: Sequence[str], attempt: Attempt, verdicts: Mapping[str, Verdict]) -> Cycle:
     outcome = "placed" if attempt.is_placed else "gated" if attempt.gated else "unschedulable"
+    if attempt.lost and isinstance(attempt.permit, Mapping):
+        outcome = "waiting"
     return Cycle(
         outcome=outcome,
         node="" if attempt.row is None else names[attempt.row],
