@@ -33,7 +33,7 @@ from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
 from kwhatif.commands.backtest.states import Replay, SearchTracker, ask_again
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.node_sampling import BEGINS_AFTER, ParallelSearch
-from kwhatif.scheduling.node_score_heap import top_among
+from kwhatif.scheduling.node_score_heap import top_of
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_recording
@@ -65,8 +65,7 @@ class Case:
         counts: dict[int, int] = {}
         for _ in range(runs):
             rows, _ = search(ok, self.start, self.nodes)
-            best = np.flatnonzero(np.isin(rows, list(self.best)))
-            row = int(rows[best[top_among(best)]])
+            row = int(rows[top_of(np.isin(rows, list(self.best)).astype(np.int64))])
             counts[row] = counts.get(row, 0) + 1
         return {row: count / runs for row, count in counts.items()}
 

@@ -90,6 +90,7 @@ class Cluster(NodeInfos):
                     cluster.nominate(info, info.nominated)
             except ValueError as error:
                 raise ValueError(f"pod {pod.namespace or 'default'}/{pod.name}: {error}") from None
+        cluster.columns.encode()
         return cluster
 
     # --- pods

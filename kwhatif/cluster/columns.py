@@ -23,13 +23,17 @@ from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
 
 class ResourceAxis:
-    """Axis 1 of the matrices. It only ever grows, when a node or a pod comes that names a new resource."""
+    """Axis 1 of the matrices. It only ever grows, when a node or a pod comes that names a new resource.
+
+    ``size`` is its length.
+    """
 
     def __init__(self) -> None:
         self._index = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
+        self.size = len(self._index)
 
     def __len__(self) -> int:
-        return len(self._index)
+        return self.size
 
     @property
     def names(self) -> list[str]:
@@ -40,6 +44,7 @@ class ResourceAxis:
         """See to it that these resources have columns."""
         for name in names:
             self._index.setdefault(name, len(self._index))
+        self.size = len(self._index)
 
     def find(self, name: str) -> int | None:
         """The column of a resource, None for one that neither nodes nor pods have named."""
@@ -85,7 +90,7 @@ def scheduler_order(nodes: Sequence[Node]) -> list[int]:
 _MEMO_LIMIT = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class EncodedColumn:
     """A dictionary-encoded column: ``codes`` intp[N], -1 where a node has no value; ``values`` the distinct ones."""
 
@@ -96,6 +101,11 @@ class EncodedColumn:
     def present(self) -> BoolArray:
         """bool[N]: which nodes have a value at all."""
         return self.codes >= 0
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether all nodes have a value."""
+        return bool(self.present.all())
 
     def broadcast(self, answers: Sequence[bool], missing: bool) -> BoolArray:
         """bool[N] from one answer per distinct value and one for nodes without a value."""
@@ -178,6 +188,10 @@ class NodeColumns:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def encode(self) -> None:
+        """Encode what the first cycle would have to, as upstream does when nodes are added to its cache."""
+        _ = self.taints, self.images, self.capacity_codes
+
     def row(self, name: str) -> int | None:
         """The row of the node called ``name``."""
         return self._rows.get(name)
@@ -227,9 +241,10 @@ class NodeColumns:
     @cached_property
     def capacity_codes(self) -> list[int]:
         """N long: the same number for nodes with the same ``allocatable`` and ``allowed_pods``."""
-        numbers: dict[bytes, int] = {}
         capacities = np.column_stack([self.allowed_pods, self._allocatable_matrix])
-        return [numbers.setdefault(row.tobytes(), len(numbers)) for row in capacities]
+        look = np.dtype((np.void, capacities.dtype.itemsize * capacities.shape[1]))
+        numbers: dict[bytes, int] = {}
+        return [numbers.setdefault(row, len(numbers)) for row in capacities.view(look)[:, 0].tolist()]
 
     def _matrix(self) -> Int64Array:
         """int64[N, R]: the amounts of all nodes, most of which name the same resources."""
@@ -296,12 +311,12 @@ class NodeColumns:
     @cached_property
     def taints(self) -> tuple[IntpArray, list[tuple[Taint, ...]]]:
         """intp[N] codes and the distinct lists of taints they stand for."""
+        tainted = [(row, taints) for row, node in enumerate(self.nodes) if (taints := node.spec.taints)]
+        lists: list[tuple[Taint, ...]] = [()] if len(tainted) < len(self) else []
         distinct: dict[tuple[tuple[str, str | None, str], ...], int] = {}
-        lists: list[tuple[Taint, ...]] = []
-        codes = np.empty(len(self), np.intp)
-        for row, taints in enumerate([node.spec.taints or () for node in self.nodes]):
-            key = tuple([(t.key, t.value, t.effect) for t in taints]) if taints else ()
-            code = distinct.setdefault(key, len(lists))
+        codes = np.zeros(len(self), np.intp)
+        for row, taints in tainted:
+            code = distinct.setdefault(tuple([(t.key, t.value, t.effect) for t in taints]), len(lists))
             if code == len(lists):
                 lists.append(tuple(taints))
             codes[row] = code
@@ -321,17 +336,19 @@ class NodeColumns:
     @cached_property
     def images(self) -> dict[str, ImageState]:
         """Image name -> its state. As upstream, the size is the one the first node reported."""
-        found: dict[str, tuple[int, list[int]]] = {}
-        for row, node in enumerate(self.given):
-            for image in node.status.images or ():
+        sizes: dict[str, int] = {}
+        rows_of: dict[str, list[int]] = {}
+        for row, images in enumerate([node.status.images or () for node in self.given]):
+            for image in images:
                 for name in image.names or ():
-                    known = found.get(name)
-                    if known is None:
-                        found[name] = image.size_bytes or 0, [row]
-                    elif known[1][-1] != row:
-                        known[1].append(row)
+                    rows = rows_of.get(name)
+                    if rows is None:
+                        sizes[name], rows_of[name] = image.size_bytes or 0, [row]
+                    else:
+                        rows.append(row)
         place = self._rows_as_given
-        return {name: ImageState(size, place[rows]) for name, (size, rows) in found.items()}
+        # A node may name an image twice.
+        return {name: ImageState(sizes[name], place[list(dict.fromkeys(rows))]) for name, rows in rows_of.items()}
 
     @cached_property
     def declared_features(self) -> list[frozenset[str]]:

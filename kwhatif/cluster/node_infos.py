@@ -63,7 +63,7 @@ class NodeInfos:
     @property
     def sums(self) -> Int64Array:
         """int64[N, 3 + R]: in one row all that the pods of a node come to, as ``ShapeTable.sums`` has it of a pod."""
-        width = FIRST_REQUEST + len(self.shapes.resources)
+        width = FIRST_REQUEST + self.shapes.resources.size
         if self._sums.shape[1] < width:
             self._sums = widen_columns(self._sums, width)
         return self._sums
@@ -83,11 +83,13 @@ class NodeInfos:
     # --- sums over pods
 
     def _count(self, shape: PodShape, row: int, sign: int) -> None:
-        added = self.shapes.added_by(shape)
+        added, sums = self.shapes.added_by(shape), self._sums[row]
+        if len(sums) < len(added):
+            sums = self.sums[row]
         if sign > 0:
-            self.sums[row] += added
+            sums += added
         else:
-            self.sums[row] -= added
+            sums -= added
         self._tallies.count(shape, row, sign)
         self.journal.append(row)
 
@@ -175,6 +177,13 @@ class NodeInfos:
         if self._searched is None:
             self._searched = self.columns.order_of(self.active)
         return self._searched
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all nodes that have a row are there."""
+        if self._searched is None:
+            self._searched = self.columns.order_of(self.active)
+        return len(self._searched) == len(self)
 
     def assume_placement(self, rows: IntpArray | None) -> None:
         """Search only these nodes, until it is undone by None; plugins that look at the whole cluster still see all

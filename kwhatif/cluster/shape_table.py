@@ -65,7 +65,7 @@ class ShapeTable:
     @property
     def sums(self) -> Int64Array:
         """int64[T, 3 + R]: all that a pod of each shape adds to its node: ``non_zero``, 1 pod, ``requests``."""
-        width = FIRST_REQUEST + len(self.resources)
+        width = FIRST_REQUEST + self.resources.size
         if width > self._sums.shape[1]:
             self._sums = widen_columns(self._sums, 2 * width)
         return self._sums[: len(self.shapes), :width]
@@ -81,9 +81,9 @@ class ShapeTable:
     def added_by(self, shape: PodShape) -> Int64Array:
         """int64[3 + R]: the row of ``sums`` of one shape."""
         last, width, row = self._last_added
-        if last is not shape or width != len(self.resources):
+        if last is not shape or width != self.resources.size:
             row = self.sums[shape.index]
-            self._last_added = shape, len(self.resources), row
+            self._last_added = shape, self.resources.size, row
         return row
 
     @property

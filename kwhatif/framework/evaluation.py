@@ -62,10 +62,7 @@ class PluginScore:
 class Evaluation:
     """Filters and scores of one shape.
 
-    After ``totals``: ``score_error`` if PreScore failed, in which case the totals mean nothing. After ``begin``:
-    ``refusal`` if PreFilter refuses the pod, ``narrowed`` intp[] rows if it narrowed the choice, to nodes of
-    ``narrowed_names``, some of which may not exist; ``reached`` are the plugins whose PreFilter ran. After ``passing``:
-    ``troubled`` if a plugin of scope CLUSTER met an error on some node.
+    return state, raw, self._framework.run_normalize(plugin, pod, view, state, raw)
     """
 
     def __init__(self, framework: Framework, cluster: Cluster, pod: PodInfo) -> None:
@@ -93,6 +90,7 @@ class Evaluation:
         speak = any(isinstance(o, Status | PreFilterResult) for o in self._outcomes.values())
         self._settled = not speak and framework.unprepared is None
         self._prepare(pod)
+        self.reach = 0
         self._none_passed = -1  # how long the journal was when no node passed; -1 while one does
 
     # --- filters
@@ -351,12 +349,15 @@ class Evaluation:
                 scores = self._framework.run_normalize(held.plugin, pod, view, held.state, held.raw[rows])
                 total += held.weight * scores
             for plugin, weight in self._cluster_scorers:
-                found = self._score_one(plugin, weight, pod, view)
+                found = self._score_one(plugin, pod, view)
                 if found is not None:
-                    total += found.weighted_score
+                    total += weight * found[2]
         return total
 
-    def _score_one(self, plugin: AnyPlugin, weight: int, pod: PodInfo, view: NodeView) -> PluginScore | None:
+    def _score_one(
+        self, plugin: AnyPlugin, pod: PodInfo, view: NodeView
+    ) -> tuple[object, Int64Array, Int64Array] | None:
+        """The state of PreScore, and int64[n] each: raw and normalised scores; None where the plugin skips or fails."""
         state = self._framework.run_pre_score(plugin, pod, view, self.pre_filter_state_of(plugin))
         if isinstance(state, Status):
             self.score_error = self.score_error or state
@@ -364,9 +365,7 @@ class Evaluation:
         if isinstance(state, Skip):
             return None
         raw = self._framework.run_score(plugin, pod, view, state)
-        normalized = self._framework.run_normalize(plugin, pod, view, state, raw)
-        describe = partial(self._framework.describe_score, plugin, pod, view, state)
-        return PluginScore(plugin.name, weight, raw, normalized, describe)
+        return state, raw, self._framework.run_normalize(plugin, pod, view, state, raw)
 
     def scores(self, pod: PodInfo, rows: IntpArray, apart: NodeView | None = None) -> list[PluginScore]:
         """Every plugin's own scores among ``rows``, in the profile's order; plugins that skip or fail are left out.
@@ -374,13 +373,16 @@ class Evaluation:
         Plugins that look at nodes one by one find them as they are ``apart``, if that is given.
         """
         view = NodeView(self.cluster, rows)
-        found = (
-            self._score_one(
-                plugin, weight, pod, view if apart is None or self._scopes[plugin.name][1] is Scope.CLUSTER else apart
-            )
-            for plugin, weight in self._framework.scorers
-        )
-        return [scores for scores in found if scores is not None]
+        found = []
+        for plugin, weight in self._framework.scorers:
+            looks_around = self._scopes[plugin.name][1] is Scope.CLUSTER
+            seen = view if apart is None or looks_around else apart
+            scores = self._score_one(plugin, pod, seen)
+            if scores is not None:
+                state, raw, normalized = scores
+                describe = partial(self._framework.describe_score, plugin, pod, seen, state)
+                found.append(PluginScore(plugin.name, weight, raw, normalized, describe))
+        return found
 
 
 def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, list[PodInfo]]:

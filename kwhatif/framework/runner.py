@@ -6,11 +6,11 @@ Upstream: pkg/scheduler/framework/runtime/framework.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
@@ -212,7 +212,7 @@ class Framework:
     def check_scores(plugin: AnyPlugin, scores: Int64Array) -> Int64Array:
         """The scores, if they are in range."""
         # Without their sign, negative ones are too large as well, so that one look is enough.
-        if len(scores) and scores.view(np.uint64).max() > MAX_SCORE:
+        if len(scores) and scores.view(np.uint64).item(scores.view(np.uint64).argmax()) > MAX_SCORE:
             worst = scores.min() if scores.min() < 0 else scores.max()
             raise PluginError(
                 plugin.name,
@@ -295,6 +295,8 @@ class Framework:
 
     def permit(self, pod: PodInfo, node: str, states: States) -> Status | Waits | None:
         """None to go on, a refusal, or the plugins that want to wait and for how many seconds at most."""
+        if not self._at["permit"]:
+            return None
         waits = Waits()
         for plugin in self._at["permit"]:
             answer = _call(plugin, "permit", pod, pod, node, states.get(plugin.name))

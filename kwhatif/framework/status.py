@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -100,8 +101,7 @@ class PreFilterResult:
     state: object = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rejection:
+class Rejection(msgspec.Struct, frozen=True, eq=False):
     """One reason, and the nodes of the view it holds for.
 
     where          bool[n]

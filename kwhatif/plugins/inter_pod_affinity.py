@@ -241,21 +241,20 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         return state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Neighbours) -> Iterator[Rejection]:
-        alive = np.ones(nodes.size, np.bool_)
+        alive: BoolArray | None = None
         if state.near:
-            lonely = ~_near_enough(state, nodes)
-            yield Rejection(lonely, AFFINITY, unresolvable=True, detail=_NoNearbyPodDetail(state, nodes))
-            alive &= ~lonely
+            alive = _near_enough(state, nodes)
+            yield Rejection(~alive, AFFINITY, unresolvable=True, detail=_NoNearbyPodDetail(state, nodes))
         for tallies, reason in ((state.far, ANTI_AFFINITY), (state.unwelcoming, EXISTING_ANTI_AFFINITY)):
+            if not tallies:
+                continue
             crowded = np.zeros(nodes.size, np.bool_)
             for key, tally in tallies.items():
-                here = _here(tally, key, nodes)
-                if tallies is state.unwelcoming and key in state.unseen:
-                    here = here - state.unseen[key][nodes.label(key)]
-                crowded |= here > 0
-            crowded &= alive
+                crowded |= _has_some(tally, key, nodes, state.unseen.get(key) if tallies is state.unwelcoming else None)
+            if alive is not None:
+                crowded &= alive
             yield Rejection(crowded, reason, detail=_RepellingPodDetail(tallies, nodes))
-            alive &= ~crowded
+            alive = ~crowded if alive is None else alive & ~crowded
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
         return suggest_pod_affinity(pod.pod)
@@ -290,21 +289,21 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         return state
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Preferences) -> Int64Array:
-        total = np.zeros(nodes.size, np.int64)
         unlisted = nodes.cluster.unlisted.every
         # A pod with preferences of its own looks at all pods, listed or not.
         looks_at_all = not unlisted or bool(pod.shape.preferred_affinity or pod.shape.preferred_anti_affinity)
         unseen = {} if looks_at_all else _unseen(state.tallies, unlisted)
+        total: Int64Array | None = None
         for key, tally in state.tallies.items():
-            total += tally.by_domain[nodes.label(key)]
-            if key in unseen:
-                total -= unseen[key][nodes.label(key)]
-        return total
+            counts = tally.by_domain - unseen[key] if key in unseen else tally.by_domain
+            here = counts[nodes.label(key)]
+            total = here if total is None else total + here
+        return np.zeros(nodes.size, np.int64) if total is None else total
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: Preferences, scores: Int64Array) -> Int64Array:
         if not len(scores):
             return scores
-        least, most = int(scores.min()), int(scores.max())
+        least, most = scores.item(scores.argmin()), scores.item(scores.argmax())
         if most == least:
             return np.zeros(len(scores), np.int64)
         return (float(MAX_SCORE) * ((scores - least) / float(most - least))).astype(np.int64)
@@ -353,6 +352,19 @@ def _here(tally: Tally, key: str, nodes: NodeView) -> Int64Array:
     return here if shift is None else here + shift
 
 
+def _has_some(tally: Tally, key: str, nodes: NodeView, unseen: Int64Array | None = None) -> BoolArray:
+    """bool[n]: whether more is counted in each node's own domain than is ``unseen`` int64[D + 1], after the view's
+    change.
+    """
+    if nodes.is_unchanged:
+        # The same for all nodes of a domain.
+        by_domain = tally.by_domain if unseen is None else tally.by_domain - unseen
+        some: BoolArray = (by_domain > 0)[nodes.label(key)]
+        return some
+    here = _here(tally, key, nodes)
+    return here > 0 if unseen is None else here > unseen[nodes.label(key)]
+
+
 def _near_enough(state: Neighbours, nodes: NodeView) -> BoolArray:
     """bool[n]: nodes with all topology labels and, in each domain, a pod to be near to.
 
@@ -360,14 +372,13 @@ def _near_enough(state: Neighbours, nodes: NodeView) -> BoolArray:
     """
     labelled = np.ones(nodes.size, np.bool_)
     exist = np.ones(nodes.size, np.bool_)
-    nobody = np.ones(nodes.size, np.bool_)
+    nobody: bool | BoolArray = state.itself
     for key, tally in state.near.items():
-        labelled &= nodes.label(key) >= 0
-        exist &= _here(tally, key, nodes) > 0
+        if not nodes.columns.label(key).is_complete:
+            labelled &= nodes.label(key) >= 0
+        exist &= _has_some(tally, key, nodes)
         shift = nodes.shift(tally)
         nobody &= (tally.total if shift is None else tally.total + shift) == 0
-    if not state.itself:
-        nobody[:] = False
     return labelled & (exist | nobody)
 
 

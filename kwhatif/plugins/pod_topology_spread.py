@@ -48,6 +48,7 @@ from kwhatif.versions import Features
 MISSING_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 TOO_MANY = "node(s) didn't match pod topology spread constraints"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+_ZERO = np.zeros((), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +159,24 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         return spread if spread.constraints else SKIP
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Spread) -> Iterator[Rejection]:
-        alive = np.ones(nodes.size, np.bool_)
+        alive: BoolArray | None = None
         for counted in state.constraints:
             key = counted.constraint.topology_key
             codes = nodes.label(key)
-            missing = alive & (codes < 0)
-            yield Rejection(missing, MISSING_LABEL, unresolvable=True, detail=_MissingLabelDetail(key))
             have, least = _counts(counted, nodes)
-            skew = have + counted.itself - least
-            crowded = alive & (codes >= 0) & (skew > counted.constraint.max_skew)
+            crowded = have + counted.itself - least > counted.constraint.max_skew
+            if nodes.is_unchanged:
+                crowded = crowded[codes]
+            missing = None if nodes.columns.label(key).is_complete else codes < 0
+            if missing is not None:
+                crowded &= ~missing
+                missing = missing if alive is None else missing & alive
+                yield Rejection(missing, MISSING_LABEL, unresolvable=True, detail=_MissingLabelDetail(key))
+            if alive is not None:
+                crowded &= alive
             yield Rejection(crowded, TOO_MANY, detail=_SkewDetail(counted, nodes, have, least))
-            alive &= ~(missing | crowded)
+            rejected = crowded if missing is None else missing | crowded
+            alive = ~rejected if alive is None else alive & ~rejected
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
         return suggest_spread(pod.pod)
@@ -223,27 +231,30 @@ class PodTopologySpread(Plugin[Spread, Scores]):
 
 
 def _counts(counted: CountedConstraint, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
-    """int64[n] pods in each node's domain, and int64[n] in the emptiest domain, both after the view's change."""
-    tally = counted.tally
-    codes = nodes.label(counted.constraint.topology_key)
-    have = tally.by_domain[codes]
-    shift = nodes.shift(tally)
-    if shift is not None:
-        have = have + shift
-    there = nodes.cluster.active
-    open_domains = tally.open_domains(there, nodes.cluster.membership_version)
-    if not there.all():
-        # The pods of a domain whose founding nodes have left are not counted.
-        have = np.where(open_domains[codes], have, 0)
-    if np.count_nonzero(open_domains) < counted.constraint.min_domains:
-        return have, np.zeros(len(have), np.int64)
-    places = np.flatnonzero(open_domains)
+    """Pods in each node's domain, and in the emptiest domain: int64[n] each, both after the view's change.
+
+    Where it changes nothing, they are int64[D + 1] by domain, the last place for nodes without the label, and int64[].
+    """
+    tally, cluster = counted.tally, nodes.cluster
+    open_domains = tally.open_domains(cluster.active, cluster.membership_version)
+    places = open_domains.nonzero()[0]
     counts = tally.by_domain[places]
+    too_few = len(places) < counted.constraint.min_domains
+    shift = nodes.shift(tally)
+    # The pods of a domain whose founding nodes have left are not counted.
+    uncounted = None if cluster.is_complete else ~open_domains
+    if shift is None:
+        have = tally.by_domain.copy() if uncounted is None else np.where(uncounted, 0, tally.by_domain)
+        return have, _ZERO if too_few else counts[counts.argmin()]
+    codes = nodes.label(counted.constraint.topology_key)
+    have = tally.by_domain[codes] + shift
+    if uncounted is not None:
+        have = np.where(uncounted[codes], 0, have)
+    if too_few:
+        return have, np.zeros(len(have), np.int64)
+    # Each row imagines a change in its own domain only: the least of the others is the first or the second.
     order = np.argsort(counts, kind="stable")
     least_at, least = places[order[0]], counts[order[0]]
-    if shift is None:
-        return have, np.full(len(have), least, np.int64)
-    # Each row imagines a change in its own domain only: the least of the others is the first or the second.
     runner_up = counts[order[1]] if len(order) > 1 else np.iinfo(np.int64).max
     of_others = np.where(codes == least_at, runner_up, least)
     own = np.where(open_domains[codes], have, np.iinfo(np.int64).max)
@@ -270,10 +281,13 @@ class _SkewDetail:
     def __call__(self, place: int) -> str:
         constraint = self.counted.constraint
         column = self.nodes.columns.label(constraint.topology_key)
-        domain = column.values[self.nodes.label(constraint.topology_key)[place]]
-        least, allowed = int(self.least[place]), int(self.least[place]) + constraint.max_skew
+        code = self.nodes.label(constraint.topology_key)[place]
+        domain = column.values[code]
+        at = code if self.nodes.is_unchanged else place
+        have, least = int(self.have[at]), int(self.least if self.least.ndim == 0 else self.least[at])
+        allowed = least + constraint.max_skew
         return (
-            f"{constraint.topology_key} {domain} would have {int(self.have[place]) + self.counted.itself} "
+            f"{constraint.topology_key} {domain} would have {have + self.counted.itself} "
             f"of {constraint.selector}, allowed at most {allowed} "
             f"(the emptiest has {least}, maxSkew {constraint.max_skew})"
         )

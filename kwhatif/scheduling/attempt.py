@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import IntpArray
+from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.runner import States
 from kwhatif.framework.status import EXTENDER, Diagnosis, Status
@@ -34,8 +34,8 @@ class Attempt(msgspec.Struct, eq=False):
     row          the chosen node's row, or None
     score        its total; None where a single feasible node won unscored
     sampled      rows of the feasible nodes found, in that order; ``evaluated`` counts rejected ones, too
-    best         rows that share the top score, the chosen one among them
-    choice       what decided between them
+    totals       int64[n] of ``sampled``, if several nodes were compared
+    choice       what decided between those that share the top score
     batching     what became of a hint at a node; None where the profile gets none
     scores       every plugin's scores over ``sampled``, if asked for
     message      the FailedScheduling event's text when no node was found
@@ -57,7 +57,7 @@ class Attempt(msgspec.Struct, eq=False):
     score: int | None = None
     sampled: IntpArray = NO_ROWS
     evaluated: int = 0
-    best: IntpArray = NO_ROWS
+    totals: Int64Array | None = None
     choice: Choice = Choice.ONLY
     batching: Batching | None = None
     message: str = ""
@@ -83,8 +83,15 @@ class Attempt(msgspec.Struct, eq=False):
         """Let go of what is known node by node. A run keeps the last attempt of each of its pods, of which there may be
         as many as there are nodes, and more.
         """
-        self.sampled = self.best = NO_ROWS
+        self.sampled, self.totals = NO_ROWS, None
         self.scores = []
+
+    @property
+    def best(self) -> IntpArray:
+        """intp[]: rows that share the top score, the chosen one among them."""
+        if self.totals is None:
+            return self.sampled if len(self.sampled) == 1 else NO_ROWS
+        return self.sampled[self.totals == self.totals.max()]
 
     @property
     def victims_to_evict(self) -> tuple[PodInfo, ...]:

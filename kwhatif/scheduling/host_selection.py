@@ -13,15 +13,16 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.scheduling.node_score_heap import top_among
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.scheduling.node_score_heap import top_of
 
 
 class Choice(Enum):
     """What decides between nodes that are equally good.
 
-    ONLY: there was one best node. HEAP: the rule that follows from the order in which nodes were found. DRAW: chance,
-    in whose place the first by name stands unless there is a seed. WISH: the caller's own preference.
+    ONLY: nothing, there is one. HEAP: the rule that follows from the order in which nodes were found, whether or not
+    there are several. DRAW: chance, in whose place the first by name stands unless there is a seed. WISH: the caller's
+    own preference.
     """
 
     ONLY = "only"
@@ -44,31 +45,36 @@ class HostSelection:
         self,
         pod: PodInfo,
         rows: IntpArray,
-        best: IntpArray,
+        totals: Int64Array,
         prefers: Mapping[str, str],
         randomized: BoolArray | None = None,
         *,
         in_any_order: bool = False,
     ) -> tuple[int, Choice]:
-        """One of the ``best`` places intp[k], ascending, among the ``rows`` intp[n] in the order found.
+        """The place of one of the best among the ``rows`` intp[n] in the order found, by their ``totals`` int64[n].
 
         ``prefers`` has for pods, by uid or key, the node to take if it is among the best. ``randomized`` bool[n] are
         the nodes with a random number as second key, since extenders scored them. ``in_any_order``: upstream finds the
         nodes in an order that is another one in each run.
         """
-        if len(best) == 1:
-            return int(rows[best[0]]), Choice.ONLY
+        by_heap = self._cluster.shapes.features.best_node_is_top_of_a_heap and not (self._by_name or in_any_order)
+        if by_heap and not prefers and randomized is None:
+            return top_of(totals), Choice.HEAP
         columns = self._cluster.columns
+        best = (totals == totals.max()).nonzero()[0]
+        if len(best) == 1:
+            return int(best[0]), Choice.ONLY
         if prefers:
             preferred = columns.row(prefers.get(pod.uid) or prefers.get(pod.key, ""))
-            if preferred is not None and preferred in rows[best]:
-                return preferred, Choice.WISH
-        if not self._by_name and self._cluster.shapes.features.best_node_is_top_of_a_heap and not in_any_order:
+            wished = best[rows[best] == preferred] if preferred is not None else best[:0]
+            if len(wished):
+                return int(wished[0]), Choice.WISH
+        if by_heap:
             drawn = best[:0] if randomized is None else best[randomized[best]]
             if not len(drawn):
-                return int(rows[best[top_among(best)]]), Choice.HEAP
+                return top_of(totals), Choice.HEAP
             best = drawn
         ranks = columns.name_rank[rows[best]]
         if self.random is not None:
-            return int(rows[best[np.argsort(ranks)[self.random.randrange(len(best))]]]), Choice.DRAW
-        return int(rows[best[ranks.argmin()]]), Choice.DRAW
+            return int(best[np.argsort(ranks)[self.random.randrange(len(best))]]), Choice.DRAW
+        return int(best[ranks.argmin()]), Choice.DRAW

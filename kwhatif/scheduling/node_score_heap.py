@@ -9,42 +9,33 @@ Upstream: newSortedNodeScores and nodeScoreHeap in pkg/scheduler/schedule_one.go
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.scheduling.binary_heap import BinaryHeap
 
-_DEPTH = 48
-"""Heaps are less deep than this."""
 
+def top_of(totals: Int64Array) -> int:
+    """The place of the node that comes to the top, of totals int64[n] in the order found, of which there are some.
 
-def _preorder_keys(size: int) -> Int64Array:
-    """int64[size]: for each place of a heap a number that grows as a walk comes by it, a parent before its children and
-    the left subtree before the right one; a parent's number is also that of the leftmost places below it.
+    A place keeps its node unless a child is strictly better, and of two equal children the left one moves up; so it is
+    the first of the best that a walk through the heap from its top comes by.
     """
+    walk = _walk(len(totals))
+    return walk.item(totals.take(walk).argmax())
+
+
+@lru_cache(maxsize=64)
+def _walk(size: int) -> IntpArray:
+    """intp[size]: the places of a heap, a parent before its children and the left subtree before the right one."""
     numbers = np.arange(1, size + 1, dtype=np.int64)
     depths = np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
-    keys: Int64Array = numbers << (_DEPTH - depths)
-    return keys
-
-
-_keys = _preorder_keys(1024)
-
-
-def top_among(best: IntpArray) -> int:
-    """Which of the places of the best totals, in the order found, comes to the top: an index into ``best``.
-
-    ``best`` intp[k] is ascending. A place keeps its node unless a child is strictly better, and of two equal children
-    the left one moves up; so it is the first of them that a walk through the heap from its top comes by.
-    """
-    global _keys
-    if best[0] == 0:
-        return 0
-    if best[-1] >= len(_keys):
-        _keys = _preorder_keys(2 * int(best[-1]) + 1)
-    # A parent comes before the places below it that have the same number.
-    return int(_keys[best].argmin())
+    # Moved to one depth, a parent has the number of the leftmost places below it, before which it stands.
+    order: IntpArray = np.argsort(numbers << (int(depths.max(initial=0)) - depths), kind="stable")
+    order.flags.writeable = False
+    return order
 
 
 class NodeScoreHeap:

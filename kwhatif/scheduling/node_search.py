@@ -65,7 +65,7 @@ class NodeSearch:
             return sample(evaluation.passing(pod), start, enough)
         if not evaluation.depends_on_other_pods:
             return sample_found(evaluation.found, size, start, enough)
-        ahead = 2 * enough
+        ahead = max(2 * enough, evaluation.reach + enough // 2)
         if ahead >= size:
             return sample(evaluation.passing(pod), start, enough)
         rows = self._rows_from(start, ahead)
@@ -73,14 +73,17 @@ class NodeSearch:
         if len(found) <= enough:
             rows = self._rows_from(start + ahead, size - ahead)
             found = np.concatenate([found, rows[evaluation.passing_among(pod, rows)]])
-        if len(found) <= enough:
-            return found, size
-        return found[:enough], (found.item(enough) - start) % size
+        evaluation.reach = size if len(found) <= enough else (found.item(enough) - start) % size
+        return found[:enough], evaluation.reach
 
     def _rows_from(self, start: int, count: int) -> IntpArray:
         """intp[count]: the rows from ``start`` on, round the end."""
-        rows: IntpArray = np.arange(start, start + count) % len(self._cluster)
-        return rows
+        size, end = len(self._cluster), start + count
+        if end <= size:
+            return np.arange(start, end)
+        if start >= size:
+            return np.arange(start - size, end - size)
+        return np.concatenate([np.arange(start, size), np.arange(end - size)])
 
     @property
     def is_whole(self) -> bool:

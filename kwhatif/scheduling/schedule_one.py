@@ -13,7 +13,7 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
-from kwhatif.cluster.types import Int64Array, IntpArray
+from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.node_results import result_cache_of
 from kwhatif.framework.runner import States
@@ -310,7 +310,7 @@ class Scheduler:
                     failed_first = row
                 elif asking is None:
                     only = np.array([row], np.intp)
-                    return self._store_for_batching(Attempt(pod, row, None, only, 1, only, batching=batching))
+                    return self._store_for_batching(Attempt(pod, row, None, only, 1, batching=batching))
                 elif len(only := asking.evaluate_nominated_node(row)):
                     return self._choose(
                         Attempt(pod, None, None, only, asking.evaluated_count, extender_cycle=asking), evaluation
@@ -335,11 +335,11 @@ class Scheduler:
 
     def _choose(self, attempt: Attempt, evaluation: Evaluation) -> Attempt:
         """The best of the feasible nodes."""
-        pod, rows, asking, scored = attempt.pod, attempt.sampled, attempt.extender_cycle, None
+        pod, rows, asking = attempt.pod, attempt.sampled, attempt.extender_cycle
         if self.detailed and len(rows):
             attempt.scores = evaluation.scores(pod, rows)
         if len(rows) == 1:
-            attempt.row, attempt.best = int(rows[0]), rows
+            attempt.row = int(rows[0])
         elif len(rows):
             totals = evaluation.totals(pod, rows)
             if evaluation.score_error is not None:
@@ -347,27 +347,23 @@ class Scheduler:
             if asking is not None:
                 totals = asking.score(evaluation, totals)
                 attempt.scores = asking.all_scores(attempt.scores, rows) if self.detailed else []
-            top = totals.item(totals.argmax())
-            best = (totals == top).nonzero()[0]
-            attempt.best, attempt.score, scored = rows[best], top, (rows, totals)
-            if len(best) == 1:
-                attempt.row = attempt.best.item(0)
-            else:
-                attempt.row, attempt.choice = self._hosts.select(
-                    pod,
-                    rows,
-                    best,
-                    self.shared.prefers,
-                    None if asking is None else asking.is_randomized,
-                    in_any_order=evaluation.narrowed is not None,
-                )
-        return attempt if attempt.batching is None else self._store_for_batching(attempt, scored)
+            place, attempt.choice = self._hosts.select(
+                pod,
+                rows,
+                totals,
+                self.shared.prefers,
+                None if asking is None else asking.is_randomized,
+                in_any_order=evaluation.narrowed is not None,
+            )
+            attempt.row, attempt.score, attempt.totals = rows.item(place), totals.item(place), totals
+        return attempt if attempt.batching is None else self._store_for_batching(attempt)
 
-    def _store_for_batching(self, attempt: Attempt, scored: tuple[IntpArray, Int64Array] | None = None) -> Attempt:
-        """The attempt, and batching knows of it: by which totals int64[n] of which rows intp[n], if by any."""
+    def _store_for_batching(self, attempt: Attempt) -> Attempt:
+        """The attempt, and batching knows of it."""
         if attempt.batching is not None and attempt.row is not None:
             assert self.batch is not None
             node, shared = self.cluster.columns.names[attempt.row], self.shared
+            scored = None if attempt.totals is None else (attempt.sampled, attempt.totals)
             self.batch.store(
                 attempt.pod, attempt.batching, node, scored, self.cluster, cycle=shared.cycle, now=shared.now
             )

@@ -101,8 +101,8 @@ def test_taints_are_codes_and_distinct_lists() -> None:
         node("d", taints=["x=1:NoSchedule"]),
     )
     codes, lists = columns.taints
-    assert codes.tolist() == [0, 1, 0, 2]
-    assert [[t.value for t in taints] for taints in lists] == [[None], [], ["1"]]
+    assert codes.tolist() == [1, 0, 1, 2]
+    assert [[t.value for t in taints] for taints in lists] == [[], [None], ["1"]]
 
 
 def test_images_know_their_nodes_and_their_first_size() -> None:

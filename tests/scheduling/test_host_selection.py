@@ -31,10 +31,11 @@ def select(
     """The name of the node taken of these places of the list, of which extenders ``scored`` some."""
     randomized = None if scored is None else np.isin(np.arange(len(NAMES)), scored)
     info = cluster.shapes.info(pod("p"))
-    row, choice = HostSelection(cluster, random=random).select(
-        info, np.arange(len(NAMES)), np.array(best), {}, randomized, in_any_order=in_any_order
+    rows = np.arange(len(NAMES))
+    place, choice = HostSelection(cluster, random=random).select(
+        info, rows, np.isin(rows, best).astype(np.int64), {}, randomized, in_any_order=in_any_order
     )
-    return cluster.columns.names[row], choice
+    return cluster.columns.names[place], choice
 
 
 @pytest.mark.parametrize(
