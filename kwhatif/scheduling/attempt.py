@@ -1,7 +1,4 @@
-"""What one try to schedule a pod came to.
-
-When to leave a pod alone: some misfortunes repeat for ever in a real scheduler, but a run has to end.
-"""
+"""The outcome of one scheduling cycle, and the limit of retries for failures that would repeat for ever."""
 
 from __future__ import annotations
 
@@ -79,8 +76,8 @@ class Attempt(msgspec.Struct, eq=False):
     at_once: bool = False
 
     def forget_nodes(self) -> None:
-        """Let go of what is known node by node. A run keeps the last attempt of each of its pods, of which there may be
-        as many as there are nodes, and more.
+        """Drop the per-node data. A run keeps the last attempt of each pod, and each may have as many entries as there
+        are nodes.
         """
         self.sampled = self.best = NO_ROWS
         self.scores = []
@@ -103,7 +100,7 @@ class Attempt(msgspec.Struct, eq=False):
 
 
 def rejectors_of(attempt: Attempt) -> frozenset[str]:
-    """The plugins that turned a pod down, on whatever node (upstream: Diagnosis.UnschedulablePlugins)."""
+    """The plugins that rejected a pod, on whatever node (upstream: Diagnosis.UnschedulablePlugins)."""
     diagnosis = attempt.diagnosis
     if diagnosis is None:
         refused = attempt.refused
@@ -129,16 +126,16 @@ that met so many errors."""
 
 
 class RetryLimit:
-    """Counts, pod by pod, the failures that change the cluster, or that come back by themselves.
+    """Counts, pod by pod, the failures that change the cluster, or that repeat by themselves.
 
-    All others happen but once for each change of the cluster, and so come to an end.
+    All others happen once for each change of the cluster, and so come to an end.
     """
 
     def __init__(self) -> None:
         self._losses: Counter[str] = Counter()
 
     def count_failure(self, attempt: Attempt) -> bool:
-        """Count one failure; whether it was one too many."""
+        """Count one failure; returns whether the limit is exceeded."""
         refused = attempt.refused
         had_node_or_error = refused is not None and (attempt.diagnosis is None or not refused.is_rejected)
         if not (had_node_or_error or attempt.victims_to_evict or attempt.gated is not None):

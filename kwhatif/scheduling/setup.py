@@ -1,4 +1,4 @@
-"""From a profile's value to one that runs: plugins are found, checked, and given their arguments.
+"""From a profile's value to a running one: plugins are looked up, checked, and instantiated with their arguments.
 
 Upstream: NewFramework in pkg/scheduler/framework/runtime/framework.go.
 """
@@ -56,7 +56,7 @@ class Setup:
         return in_tree(self.features)
 
     def queues(self, pod: Pod) -> bool:
-        """Whether a pod without a node is in the queue: of one of the profiles, and not held back by gates."""
+        """Whether a pod without a node is in the queue: of one of the profiles, and not gated."""
         known = self.configuration.profile_for(pod.spec.scheduler_name or "default-scheduler")
         return known is not None and not pod.spec.scheduling_gates
 
@@ -97,7 +97,7 @@ class Setup:
         return Profile(framework, percentage, waiting, self.extenders, preempt)
 
     def reads(self, kind: str) -> bool:
-        """Whether a plugin of any profile answers by objects of a kind besides Node and Pod."""
+        """Whether a plugin of any profile depends on objects of a kind besides Node and Pod."""
         enabled = {
             ref.name
             for profile in self.configuration.profiles
@@ -118,7 +118,7 @@ class Setup:
         return self._facts.points.get(name) if known is None else extension_points(known)
 
     def _strangers(self, profile: PolicyProfile) -> set[str]:
-        """The enabled plugins that nobody provides, if one may go on without them. Raises PolicyError."""
+        """The enabled plugins that are not available, if the run may go on without them. Raises PolicyError."""
         enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
         strangers = {name for name in enabled if self._class(name) is None}
         # What kube-scheduler itself has and nobody models is for groups of pods as 1.35 had them.
