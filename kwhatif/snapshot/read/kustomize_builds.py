@@ -1,8 +1,8 @@
-"""Kustomizations of directories, built by ``kustomize`` or ``kubectl kustomize`` where one is installed.
+"""Builds kustomizations of directories with ``kustomize`` or ``kubectl kustomize``, where one is installed.
 
-Only what needs no network is built: each resource, base and component of a kustomization, and of those it leads to, has
-to be a file or directory that is there. The program runs with an environment of its own, without plugins, and to a time
-limit; kustomize itself reads no files outside of a kustomization's directory.
+Only kustomizations without remote references are built: each resource, base and component, recursively, has to be an
+existing file or directory. The program runs with an environment of its own, without plugins, and with a time limit;
+kustomize itself reads no files outside of a kustomization's directory.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NEEDS_MORE = ("helmCharts", "helmChartInflationGenerator", "transformers", "gen
 
 @dataclass
 class KustomizeBuilds:
-    """Which directories to build: ``roots``, that no other kustomization leads to.
+    """What to build: ``roots``, which no other kustomization refers to.
 
-    ``covered`` are the files that builds read, and ``not_built`` says why of others.
+    ``covered`` are the files that builds read, and ``not_built`` says why others are not built.
     """
 
     roots: list[str] = field(default_factory=list)
@@ -48,14 +48,14 @@ class _Kustomization:
 
 
 def program_of_kustomize() -> list[str]:
-    """The program that builds kustomizations, with its first words; nothing if there is none."""
+    """The command that builds kustomizations; empty if there is none."""
     if shutil.which("kustomize"):
         return ["kustomize", "build"]
     return ["kubectl", "kustomize"] if shutil.which("kubectl") else []
 
 
 def plan_builds(folders: Sequence[str]) -> KustomizeBuilds:
-    """What to build of directories that may have kustomizations. Raises InputError for one that cannot be read."""
+    """The builds of directories that may have kustomizations. Raises InputError for one that cannot be read."""
     known: dict[str, _Kustomization] = {}
     here = [os.path.normpath(folder) for folder in folders if _file_of(folder)]
     for folder in here:
@@ -81,7 +81,7 @@ def _file_of(folder: str) -> str:
 
 
 def _follow(folder: str, known: dict[str, _Kustomization], depth: int) -> None:
-    """Read a kustomization and those that it leads to, each once."""
+    """Read a kustomization and those that it refers to, each once."""
     if folder in known:
         return
     file = _file_of(folder)
@@ -127,7 +127,7 @@ def _reachable_builds(folder: str, known: dict[str, _Kustomization]) -> Iterator
 
 
 def build_kustomization(folder: str) -> Text:
-    """What kustomize makes of a directory. Raises InputError with its words if it fails, or takes too long."""
+    """The output of kustomize for a directory. Raises InputError with its error if it fails, or takes too long."""
     source = display_path(folder)
     with tempfile.TemporaryDirectory(prefix="kwhatif-") as home:
         path = os.environ.get("PATH", "")

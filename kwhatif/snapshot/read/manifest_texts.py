@@ -1,7 +1,7 @@
-"""Documents of manifests, and what was passed over on the way to them.
+"""Reads manifests of files, directories and git revisions, and reports what was skipped.
 
-A file that was named itself has to be one of manifests. Of a directory, what is no object of a cluster is passed
-over and counted by sort, so that a repository can be read as it is.
+A file that was named itself has to be one of manifests. In a directory, documents that are no objects of a cluster are
+skipped and counted, so that a repository can be read as it is.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ReadingReport:
         self.passed_over.setdefault(sort, []).append(place)
 
     def notes(self) -> Iterator[str]:
-        """Each thing worth knowing, in one line."""
+        """The notes, one line each."""
         if self.passed_over:
             sorts = sorted(self.passed_over.items(), key=lambda entry: (-len(entry[1]), entry[0].name))
             counts = ", ".join(sort.count(len(places)) for sort, places in sorts)
@@ -110,7 +110,7 @@ class ReadingReport:
             yield f"{number} {what} by SOPS: what {'it holds' if number == 1 else 'they hold'} is not known"
 
     def gaps(self) -> Iterator[tuple[str, str]]:
-        """What is not known of the manifests, by file, and what follows."""
+        """What is unknown about the manifests, by file, and its consequence."""
         for file, missing in self.missing.items():
             names = sorted({*missing.named, *missing.unknown})
             options = " ".join(f"--var {name}=..." for name in names)
@@ -251,7 +251,7 @@ def _items_of(document: Document, given: GivenText, report: ReadingReport) -> It
 
 
 def _complete_item(item: Item, text: Text, options: ReadingOptions, report: ReadingReport) -> Item | None:
-    """The object with what Flux substitutes and without what SOPS has encrypted; None if it cannot be known."""
+    """The object with Flux's substitutions and without SOPS's encrypted data; None if it cannot be known."""
     if b"${" not in text.data and b"sops" not in text.data:
         return item
     whole = plain_of(item)
@@ -273,7 +273,7 @@ def _complete_item(item: Item, text: Text, options: ReadingOptions, report: Read
 
 
 def _sort_of_found(document: Document) -> DocumentSort | None:
-    """What a document of a directory is instead of objects; None if it is some, or meant to be."""
+    """The sort of a document of a directory that is no object; None if it is one, or meant to be."""
     try:
         value = decode(document.value, dict[str, Any])
     except InputError:
