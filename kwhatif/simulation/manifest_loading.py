@@ -1,4 +1,4 @@
-"""Manifests of a question, read as it was asked to: what of directories is left out."""
+"""Reads the manifests of a question by its options: excluded files, variables, kustomizations."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def read_manifests(
     may_be_empty: bool = False,
     recursive: bool = True,
 ) -> list[Manifest]:
-    """The objects of ``files``; what is worth knowing of them is added to ``notes``. Raises InputError.
+    """The objects of ``files``; notes about them are added to ``notes``. Raises InputError.
 
-    What names no namespace gets ``namespace``, unsaid that of the inputs.
+    Objects without a namespace get ``namespace``, by default that of the inputs.
     """
     report = ReadingReport()
     told = inputs.manifest_options

@@ -1,7 +1,7 @@
-"""The files that a rules file names, which may have come with a pull request: regular ones, below the checkout.
+"""Checks the files that a rules file names, which may come with a pull request: regular ones, below the checkout.
 
-Whoever may change the rules must not have the gate read what it alone may read, nor wait for a pipe, nor read a device
-without end. Options and variables are not held to this: whoever sets those runs the gate.
+The author of a change must not have the gate read files that only the gate may read, nor wait for a pipe, nor read a
+device without end. Options and variables are not checked: their author runs the gate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one question differs in from the others, and what is known of a cluster it is asked about."""
+"""The interface of a question, the scenario that the stages fill in, and an answer before its fidelity is assessed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,14 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A cluster, what comes to it, and who schedules there, as it is asked about."""
+    """A cluster, its scheduler, and the manifests of a question. Every stage adds the fields it is named after.
+
+    ``supporting_manifests`` are created beside those that the question is about. ``unknown_kinds`` are those of the
+    manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where that places
+    pods. ``initial_state`` is the map before the answer, if one is wanted. ``make_scaler`` makes autoscalers for
+    another run. ``reading_notes`` are notes about the manifests. ``named_pods`` are explained by themselves, each on
+    the cluster as it is. ``expand_anew`` expands manifests with updates once more, as the cluster was before any of it.
+    """
 
     inputs: Inputs
     scheduler_options: SchedulerOptions = field(default_factory=SchedulerOptions)
@@ -146,12 +153,10 @@ class RunEnd:
 
 @dataclass(frozen=True)
 class PendingResult(Generic[R_co]):
-    """What the scheduler did, before anybody knows what that stands on.
+    """What the scheduler did, before its fidelity is assessed.
 
-    ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
-    file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
-    explain one of them. ``ends`` are the clusters afterwards, of each scenario that is not as its only session leaves
-    it; ``beginning`` is where a map begins, unless with the cluster of the scenario.
+    ``result`` makes the result, given the fidelity of each of the ``runs``. Steps that depend on it are done there: a
+    file is written, rules judge, autoscalers continue. ``placements`` are those of pods, to explain one of them.
     """
 
     runs: Sequence[RunRecord]
@@ -162,7 +167,7 @@ class PendingResult(Generic[R_co]):
 
 
 class Question(ABC, Generic[R_co]):
-    """A question, as a value: its own options. What all have in common is in the stages, which call these methods."""
+    """A question, as a value: its own options. What all share is in the stages, which call these methods."""
 
     schedules: ClassVar[bool] = True
     """Whether a scheduler is asked; if not, the stages that are about one have nothing to do."""
@@ -181,7 +186,7 @@ class Question(ABC, Generic[R_co]):
     """Whether pods that wait in the snapshot are asked about, too."""
 
     def needs_pods(self, case: LoadedScenario) -> bool:
-        """Whether manifests without any pod must not pass for a good answer: there is nothing else to ask about."""
+        """Whether manifests without any pod are an error, since there is nothing else to ask about."""
         return True
 
     def is_answered_by(self, expanded: ExpandedManifests) -> bool:
@@ -189,10 +194,10 @@ class Question(ABC, Generic[R_co]):
         return bool(expanded.refusals)
 
     def check(self, case: Scenario) -> None:
-        """Raise UsageError for what makes no sense, before anything is read."""
+        """Raise UsageError for options that make no sense, before anything is read."""
 
     def check_edited(self, case: LoadedScenario) -> None:
-        """Raise UsageError for edits that this question cannot be asked with."""
+        """Raise UsageError for edits that this question does not allow."""
 
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests."""
@@ -201,7 +206,7 @@ class Question(ABC, Generic[R_co]):
         return ReadManifests(read_manifests(case.inputs, case.inputs.manifests, notes))
 
     def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
-        """Find out what becomes of the manifests of one of the ``cases``."""
+        """Expand the manifests."""
         from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 
         reading, version = case.inputs.manifest_options, case.scheduler_options.kubernetes_version
@@ -220,7 +225,7 @@ class Question(ABC, Generic[R_co]):
         return PreparedScenario.from_loaded(case, expanded, expand_again=again)
 
     def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
-        """The pods asked about, in the order in which they came."""
+        """The pods of the question, in the order in which they came."""
         asked = [*case.edited.waiting_pods, *case.expanded.pods]
         if self.with_pending:
             from kwhatif.simulation.session import is_unattempted, pending_pods
@@ -233,9 +238,9 @@ class Question(ABC, Generic[R_co]):
         return asked
 
     def options(self, case: PreparedScenario) -> DriverOptions:
-        """How the scheduler process goes about it."""
+        """Options of the scheduler process."""
         return {}
 
     @abstractmethod
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[R_co]:
-        """Put the question to the scheduler."""
+        """Answer the question with the scheduler."""

@@ -44,7 +44,9 @@ class NodeTemplate:
 
     def fresh(self, name: str) -> tuple[Node, list[PodInfo]]:
         """A copy of the node with this name, and with copies of its pods."""
-        return _rename_node(self.node, name), [msgspec.structs.replace(pod, uid=f"{name}/{pod.uid}") for pod in self.pods]
+        return _rename_node(self.node, name), [
+            msgspec.structs.replace(pod, uid=f"{name}/{pod.uid}") for pod in self.pods
+        ]
 
     @property
     def free(self) -> dict[str, int]:

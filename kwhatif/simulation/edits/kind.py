@@ -1,6 +1,6 @@
-"""What an edit is: a field of a ClusterEdits document, its type and check, its option, and what it does.
+"""The declaration of a kind of edit: its field of a ClusterEdits document, type, check, option, and application.
 
-Each kind of edit is one ``EditKind`` in a file of its own; ``document.py`` lists them.
+Each kind of edit is one ``EditKind`` in a file of its own; ``edits/document.py`` lists them.
 """
 
 from __future__ import annotations

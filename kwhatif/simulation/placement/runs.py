@@ -1,6 +1,5 @@
-"""Where would these pods go? One scheduling cycle a pod, and then whatever follows until nobody would move.
-
-Pods of manifests and edits are placed before another question is asked of the cluster.
+"""The run of a question: one scheduling cycle for each pod, updates step by step, and whatever follows until no pod
+would move.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def place_pods(
     """
     prepare()
     if rollouts or session.setup.extenders is not None:
-        # Who is asked over the network is not asked twice.
+        # Extenders are not called twice for the same run.
         return _step_by_step(session, asked, rollouts, others, scaler)
     begin, run = StartingPoint(session, asked), PlacementRun(session)
     run.schedule_all(asked)
@@ -136,7 +135,7 @@ R = TypeVar("R", DrainResult, OutageResult)
 
 
 def place_scenario(case: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Placed | None]:
-    """Place the pods of a case, if there are any: it is returned with the cluster as it is afterwards."""
+    """Place the pods of a scenario, if there are any, and leave its cluster in the final state."""
     if not case.pods_to_schedule and not case.expanded.rollouts:
         return case, None
     session, rollouts = case.new_session(), case.expanded.rollouts

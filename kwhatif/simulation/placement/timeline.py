@@ -1,4 +1,4 @@
-"""The same question as ``place``, over time: backoffs, permits, grace periods, replacements of victims, new nodes."""
+"""``place`` over simulated time: backoffs, permits, grace periods, replacements of victims, new nodes."""
 
 from __future__ import annotations
 
