@@ -1,4 +1,6 @@
-"""The interface of a question, the scenario that the stages fill in, and an answer before its fidelity is assessed."""
+"""The interface of a question; its scenario, which the stages load and prepare; and an answer before its fidelity is
+assessed.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,7 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A cluster, its scheduler, and the manifests of a question. Every stage adds the fields it is named after.
-
-    ``supporting_manifests`` are created beside those that the question is about. ``unknown_kinds`` are those of the
-    manifests that may or may not make pods. ``session_after`` is the cluster as the answer leaves it, where that places
-    pods. ``initial_state`` is the map before the answer, if one is wanted. ``make_scaler`` makes autoscalers for
-    another run. ``reading_notes`` are notes about the manifests. ``named_pods`` are explained by themselves, each on
-    the cluster as it is. ``expand_anew`` expands manifests with updates once more, as the cluster was before any of it.
-    """
+    """The inputs of a question, and its scheduler options."""
 
     inputs: Inputs
     scheduler_options: SchedulerOptions = field(default_factory=SchedulerOptions)
@@ -46,8 +41,8 @@ class Scenario:
 class ReadManifests:
     """The objects of a question's files.
 
-    ``supporting`` are not asked about by themselves, but beside the others; ``base`` are those that a change is
-    compared with, None where there is nothing to compare.
+    ``supporting`` are created beside those that the question is about; ``base`` are those that a change is compared
+    with, None where there is nothing to compare.
     """
 
     manifests: Sequence[Manifest] = ()
@@ -57,9 +52,9 @@ class ReadManifests:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LoadedScenario(Scenario):
-    """A scenario whose files are objects: the manifests, and the cluster with its edits.
+    """A scenario whose files have become objects: the manifests, and the cluster with its edits.
 
-    ``scheduler`` is known from the stage on that is about it, where one is asked at all.
+    ``scheduler`` is None before its stage, and for questions without a scheduler.
     """
 
     read: ReadManifests
@@ -81,7 +76,7 @@ class LoadedScenario(Scenario):
 
     @property
     def gates(self) -> Mapping[str, bool]:
-        """The feature gates that are set by hand; none where no scheduler is asked."""
+        """The feature gates set explicitly; none where no scheduler is involved."""
         return {} if self.scheduler is None else dict(self.scheduler.features.gates)
 
     def with_snapshot(self, snapshot: Snapshot) -> Self:
@@ -91,12 +86,12 @@ class LoadedScenario(Scenario):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PreparedScenario(LoadedScenario):
-    """A scenario whose manifests are pods, and whose cluster is ready to be scheduled on.
+    """A scenario whose manifests have become pods, and whose cluster is ready to be scheduled on.
 
-    ``expand_again`` expands manifests with updates once more, as the cluster was before any of it.
-    ``pods_to_schedule`` are the pods asked about; ``named_pods`` are asked about by themselves, each on the cluster as
-    it is. ``unknown_kinds`` are those of the manifests that may or may not make pods. ``make_scaler`` makes
-    autoscalers for another run. ``only_session`` is that of a question whose answer takes one run.
+    ``expand_again`` expands manifests with updates once more, as the cluster was before any of it. ``pods_to_schedule``
+    are the pods of the question; ``named_pods`` are explained by themselves, each on the cluster as it is.
+    ``unknown_kinds`` are those of the manifests that may or may not make pods. ``make_scaler`` makes autoscalers for
+    another run. ``only_session`` is that of a question whose answer takes one run.
     """
 
     expanded: ExpandedManifests
@@ -109,7 +104,7 @@ class PreparedScenario(LoadedScenario):
 
     @classmethod
     def from_loaded(cls, loaded: LoadedScenario, expanded: ExpandedManifests, **more: Any) -> Self:
-        """What a loaded scenario becomes once its manifests are expanded."""
+        """A loaded scenario with its expanded manifests."""
         known = {each.name: getattr(loaded, each.name) for each in dataclasses.fields(LoadedScenario)}
         return cls(**known, expanded=expanded, **more)
 
@@ -120,11 +115,11 @@ class PreparedScenario(LoadedScenario):
 
     @property
     def scaler(self) -> Scaler | None:
-        """Autoscalers as they are before anything has happened, if any are to help."""
+        """Autoscalers in their initial state, if there are any."""
         return None if self.make_scaler is None else self.make_scaler()
 
     def new_rollouts(self) -> Sequence[Rollout]:
-        """The updates for one more run: each is begun but once."""
+        """The updates for one more run, since each can begin only once."""
         return () if self.expand_again is None else self.expand_again().rollouts
 
     def new_session(self, **options: Unpack[DriverOptions]) -> Session:
@@ -136,7 +131,7 @@ class PreparedScenario(LoadedScenario):
 
     @property
     def refusal_fields(self) -> dict[str, Any]:
-        """The parts of a result that are about pods which never came to be."""
+        """The fields of a result about pods that were never created."""
         return {
             "refusals": tuple(self.expanded.refusals),
             "failed": (*self.edited.failed, *self.expanded.failed),
