@@ -1,4 +1,4 @@
-"""What the autoscaler would do, in words: the plan, what each group could do, pod by pod, and node by node."""
+"""cluster-autoscaler's plan as blocks: the plan, the options of each group, pods and nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the descheduler would do, and what follows."""
+"""Results of ``deschedule``."""
 
 from __future__ import annotations
 

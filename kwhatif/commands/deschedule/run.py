@@ -1,4 +1,4 @@
-"""``deschedule`` as a question."""
+"""The question of ``deschedule``, and its Python function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would change if requests were what pods really use."""
+"""Results of ``rightsize``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The gate's report for a terminal: the verdict, the findings with their reasons, what changed, and what the rules say.
+"""The gate's report for a terminal: the verdict, the findings with their reasons, the change, and the rules.
 
-Lines are broken to fit the width; colour is for those who look at a terminal, and whoever asks for it knows whether
-somebody does.
+Lines are wrapped to the width; whether there is colour is up to the caller.
 """
 
 from __future__ import annotations

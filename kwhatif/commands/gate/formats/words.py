@@ -1,4 +1,4 @@
-"""What all reports of the gate say in the same words, whatever they look like."""
+"""Words that all formats of the gate's report share."""
 
 from __future__ import annotations
 

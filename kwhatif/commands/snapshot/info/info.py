@@ -1,6 +1,5 @@
-"""What is in a snapshot: nodes by pool and zone, what is asked for and free, who waits, and what is missing.
-
-The devices of a snapshot by driver and class: how many there are, where, and how many are allocated.
+"""Summarizes a snapshot: nodes by pool and zone, requested and free resources, pending pods, devices, and what is
+missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is in a snapshot, in numbers."""
+"""Results of ``snapshot info``."""
 
 from __future__ import annotations
 
