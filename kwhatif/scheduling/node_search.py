@@ -64,7 +64,7 @@ class NodeSearch:
         if self._cluster.nominated:
             return sample(evaluation.passing(pod), start, enough)
         if not evaluation.depends_on_other_pods:
-            return sample_found(evaluation.found, size, start, enough)
+            return sample_found(evaluation.passing_rows, size, start, enough)
         ahead = 2 * enough
         if ahead >= size:
             return sample(evaluation.passing(pod), start, enough)
