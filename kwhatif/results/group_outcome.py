@@ -10,7 +10,7 @@ from kwhatif.results.base import ResultStruct
 class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
     """A group tried in one domain (``name`` is empty for the whole cluster): of its members ``fit`` so many.
 
-    ``lacks`` is what the whole group lacks there, ``reason`` what the first member without a node was told.
+    ``lacks`` is what the whole group lacks there, ``reason`` is that of the first member without a node.
     """
 
     name: str

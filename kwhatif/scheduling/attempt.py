@@ -121,7 +121,7 @@ def rejectors_of(attempt: Attempt) -> frozenset[str]:
 
 
 MAX_FAILURES = 10
-"""A pod that had a node, or had pods evicted for it, so many times and lost it every time, is left alone; so is one
+"""A pod that had a node, or had pods evicted for it, so many times and lost it every time, is given up; so is one
 that met so many errors."""
 
 

@@ -16,7 +16,7 @@ from kwhatif.scheduling.node_sampling import nodes_to_find, sample, sample_found
 from kwhatif.scheduling.profile import Profile, SharedState
 
 _MOST_STALE = 64
-"""With so many rows out of date nobody looks at each of them any more."""
+"""With more rows out of date they are not checked one by one."""
 
 
 class NodeSearch:

@@ -35,10 +35,9 @@ PluginClass = type[Plugin[Any, Any]]
 class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
-    ``skipped`` collects plugins that are enabled but that nobody provides: with ``skip_unknown`` anybody's, without it
-    kube-scheduler's own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used``
-    are the plugins of the profiles that were asked for. ``extenders`` are called, if there are any: they are those of
-    the configuration.
+    ``skipped`` collects enabled plugins that are not available: with ``skip_unknown`` all, without it kube-scheduler's
+    own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used`` are the plugins of
+    the profiles that were asked for. ``extenders`` are called, if there are any: they are those of the configuration.
     """
 
     configuration: SchedulerConfiguration
@@ -121,7 +120,7 @@ class Setup:
         """The enabled plugins that are not available, if the run may go on without them. Raises PolicyError."""
         enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
         strangers = {name for name in enabled if self._class(name) is None}
-        # What kube-scheduler itself has and nobody models is for groups of pods as 1.35 had them.
+        # kube-scheduler's own plugins that are not modelled here are those for pod groups of 1.35.
         missing = sorted(strangers - self._facts.points.keys())
         if missing and not self.skip_unknown:
             one = len(missing) == 1

@@ -42,7 +42,7 @@ class Edits(Protocol):
 
 
 PROVISION_SECONDS = 120.0
-"""Seconds that a new node takes to come up, unless somebody says otherwise."""
+"""Seconds that a new node takes to come up, by default."""
 
 
 class Verb(StrEnum):

@@ -37,8 +37,8 @@ def checkout_of(rules_file: str) -> str:
 def check_named_files(paths: Iterable[tuple[str, str]], checkout: str, source: str) -> None:
     """Raises InputError for the first of these paths, each with its place in ``source``, that must not be read.
 
-    A directory is looked into as it is read: its own files, without those below. What is not there is for whoever
-    reads it to say.
+    A directory is checked as it is read: its own files, without those below. Missing files are reported by their
+    reader.
     """
     for path, place in paths:
         for file in _files_of(path):

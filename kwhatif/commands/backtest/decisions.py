@@ -241,10 +241,10 @@ def is_equally_good(decision: Decision, attempt: Attempt) -> bool:
 
 
 def _are_victims(decision: Decision, victims: Sequence[PodInfo]) -> bool:
-    """Whether these are the victims told of, and such as no Event would tell of.
+    """Whether these are the recorded victims, plus such as no Event would report.
 
-    There is none about a pod that is on its way out already, and a second one about the same pod names the first
-    preemptor only. Upstream: prepareCandidateAsync of pkg/scheduler/framework/preemption/executor.go, recordToSink of
+    There is none about a pod that is terminating already, and a second one about the same pod names the first preemptor
+    only. Upstream: prepareCandidateAsync of pkg/scheduler/framework/preemption/executor.go, recordToSink of
     client-go/tools/events/event_broadcaster.go.
     """
     told = {pod.key for pod in victims if not (pod.shape.terminating or pod.key in decision.perhaps)}

@@ -276,7 +276,7 @@ class _Filling:
                 self._count_requests(info)
         placed, without = self._attempt_unit(number)
         if without:
-            # What a pod lacks is told rather than that others wait for it.
+            # The reason that a pod lacks something is reported rather than that others wait for it.
             self.refused = min(without, key=lambda attempt: attempt.waiting or attempt.lost)
             # Half a release is none.
             self._take_back(placed)

@@ -195,7 +195,7 @@ def _defined_in(module: Any) -> Iterator[RuleClass]:
 
 
 def register(found: dict[str, RuleClass], known: object, where: str) -> None:
-    """Add a rule to those ``found``. Raises UsageError if it cannot be told what it is, PluginError if it is wrong."""
+    """Add a rule to those ``found``. Raises UsageError if it is no rule, PluginError if it is invalid."""
     if not isinstance(known, type):
         raise UsageError(f"{where}: expected a class, found {known!r}")
     name = getattr(known, "name", None)

@@ -30,9 +30,8 @@ _MANY = Quantity.from_units(10**6)
 
 @dataclass(frozen=True)
 class Bound:
-    """The resource that keeps the nodes of a ``pool``: with no end of it ``nodes_freed`` more nodes would go.
-
-    If none does that, it is the one that is shortest, and ``nodes_freed`` is 0; None if nobody was asked.
+    """The resource that keeps the nodes of a ``pool``: with an unlimited amount ``nodes_freed`` more nodes would be
+    removed. If there is none, it is the one that is shortest, and ``nodes_freed`` is 0; None if that was not simulated.
     """
 
     pool: str

@@ -126,7 +126,7 @@ def _gpu_allocation(cluster: Cluster) -> float | None:
 
 
 DEFAULT_WEIGHTS = {"pending": 100.0, "evictions": 10.0, "cost": 1.0, "nodesInUse": 1.0}
-"""What is best unless somebody says otherwise: above all pods have nodes. Nodes count where prices are not known."""
+"""The default objectives: above all few pending pods; then cost, or nodes in use where prices are unknown."""
 
 Values = Mapping[str, float]
 """Measure -> value."""

@@ -251,7 +251,7 @@ class Replacement:
         if self.ended is None and self._deleted == self.size and self._ready == self.size:
             self.ended = self.clock.now
 
-    # --- what is told
+    # --- reports
 
     @property
     def end(self) -> float:

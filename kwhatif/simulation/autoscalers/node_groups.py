@@ -119,7 +119,7 @@ class GroupAutoscaler:
                 yield GroupSize(group.name, size, group.target, group.most, full=group.target >= group.most)
 
     def unknown(self, *, unhelped: bool) -> Iterator[str]:
-        """Nothing: what groups lack is told when they are read."""
+        """Nothing: missing properties of groups are reported when they are read."""
         yield from ()
 
 

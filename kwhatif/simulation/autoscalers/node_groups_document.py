@@ -216,9 +216,8 @@ class NodesByLabel:
 def members_of(
     group: Group, named: Mapping[str, Node], place: str = "$", labelled: NodesByLabel | None = None
 ) -> Iterator[str]:
-    """The nodes of a group, each once, in the cluster's order. Raises InputError for one that is not there.
-
-    ``labelled`` are the same nodes, for whoever asks about many groups.
+    """The nodes of a group, each once, in the cluster's order. Raises InputError for one that does not exist.
+    ``labelled`` are the same nodes, for callers with many groups.
     """
     which = group.nodes
     if which is None:

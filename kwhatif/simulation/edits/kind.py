@@ -111,8 +111,8 @@ def build_usage_error(form: str, found: str) -> UsageError:
 
 
 def split_nodes(text: str, form: str) -> tuple[str, str]:
-    """``NODES=REST`` as nodes and rest. A selector stands in brackets, so that it can be told from what follows:
-    ``[pool=batch]=dedicated=infra:NoSchedule``, ``worker-1=dedicated=infra:NoSchedule``.
+    """``NODES=REST`` as nodes and rest. A selector stands in brackets, so that it can be distinguished from what
+    follows: ``[pool=batch]=dedicated=infra:NoSchedule``, ``worker-1=dedicated=infra:NoSchedule``.
     """
     if text.startswith("["):
         nodes, bracket, rest = text.partition("]")

@@ -63,7 +63,7 @@ def build_object_store(
                 world.put(whole)
     for account in snapshot.whole.get("ServiceAccount", ()):
         if account["metadata"]["name"] == "default":
-            # Every namespace has this one: whoever lists it has listed the others beside it.
+            # Every namespace has this one: a list of its kind that has it is complete.
             world.cover_namespace("ServiceAccount", account["metadata"].get("namespace", ""))
     _put_as_read(world, snapshot, namespaces, named)
     return world

@@ -200,7 +200,7 @@ def _land(driver: Driver, pod: Pod) -> _Landing | None:
     info = driver.cluster.shapes.info(pod)
     evaluation = driver.scheduler_for(info).evaluate_all_nodes(info)
     if evaluation is None or not evaluation.passing(info).any():
-        return None  # why not, and who would have to go, nobody asks
+        return None  # the failure message and victims are not needed
     row = driver.decide(info).row
     return None if row is None else _Landing(driver.cluster.columns.names[row])
 

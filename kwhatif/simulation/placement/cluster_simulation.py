@@ -2,7 +2,7 @@
 
 Pods enter the queue and are tried with preemption; victims leave after their grace period and are made again by their
 controllers, and their replacements are tried as well; autoscalers are asked when the scheduler rests. A pod that
-evicted others ``scheduling.attempt.MOST_LOSSES`` times and never kept a node is given up, and reported as unsettled.
+evicted others ``scheduling.attempt.MAX_FAILURES`` times and never kept a node is given up, and reported as unsettled.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class ClusterSimulation:
         """Run until no pod would move."""
         for info, _ in self.session.cluster.pods():
             if info.shape.terminating:
-                # When it was told to go is not known; it has its whole grace period at most.
+                # The time of its deletion is unknown; at most its whole grace period is left.
                 self.simulator.delete(info.uid, grace_of(info))
         self.simulator.run()
         while controllers():

@@ -73,7 +73,7 @@ class RecreatedPods:
                 yield victim
 
     def retry(self, waiting: Callable[[], Sequence[AttemptedPod]], replace_victims: Callable[[], None]) -> None:
-        """Try those ``waiting`` for a node once more, and have victims made again, until nobody would move.
+        """Try those ``waiting`` for a node once more, and have victims made again, until no pod would move.
 
         Nodes that autoscalers add are there at once. Where that does not end, it is left at ``MAX_FAILURES`` rounds.
         """

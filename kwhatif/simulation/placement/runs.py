@@ -40,13 +40,11 @@ def place_pods(
     scaler: Scaler | None = None,
     prepare: Callable[[], None] = lambda: None,
 ) -> Placed:
-    """Schedule the pods in the scheduler's order, by priority, then as given, and go on until nobody would move.
-
-    Where the first attempts evict nobody and nobody would move after them, they are all there is to it. Otherwise it is
-    simulated from the beginning, after ``prepare``, what follows from them. Updates are rolled out one by one
-    thereafter. Groups of pods are scheduled in one round, and who found no node in it is not tried again. ``others``
-    names objects of the input that no pods were made of, for the fidelity report. With autoscalers, nodes come for pods
-    that find none.
+    """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
+    the first attempts evict no pod and no pod would move after them, they are the whole run. Otherwise the run is
+    simulated from the beginning, after ``prepare``. Updates are rolled out one by one thereafter. Groups of pods are
+    scheduled in one round, and who found no node in it is not tried again. ``others`` names objects of the input that
+    no pods were made of, for the fidelity report. With autoscalers, nodes come for pods that find none.
     """
     prepare()
     if rollouts or session.setup.extenders is not None:

@@ -140,9 +140,9 @@ def make_directory(path: str) -> None:
 def draft_of(path: str, *, private: bool = False, private_directory: bool = False) -> Iterator[IO[bytes]]:
     """A file that takes its name when all is written, and leaves nothing behind if that fails. Raises OSError.
 
-    Nobody but its owner can read a ``private`` one; any other is for those who could read the file that it replaces.
-    With ``private_directory`` nobody but its owner may write to its directory, either. What is no regular file, such as
-    a pipe or ``/dev/null``, cannot be replaced and is written directly.
+    Only its owner can read a ``private`` one; any other keeps the mode of the file that it replaces. With
+    ``private_directory`` only the owner may write to its directory, either. What is no regular file, such as a pipe or
+    ``/dev/null``, cannot be replaced and is written directly.
     """
     report_start(f"Writing {path}")
     head, name = os.path.split(path)
@@ -242,10 +242,10 @@ def _kept_mode(before: os.stat_result | None) -> int | None:
 
 @contextmanager
 def lock_directory(path: str) -> Iterator[None]:
-    """Other runs that want to be alone with a file of this directory wait until this one is done. Raises OSError.
+    """An exclusive lock on a directory, for which other runs wait. Raises OSError.
 
     For a file that is read, added to and replaced: what replaces it cannot carry the lock, but its directory can. Where
-    directories cannot be locked, as on Windows, nobody waits.
+    directories cannot be locked, as on Windows, there is no lock.
     """
     if fcntl is None:
         yield

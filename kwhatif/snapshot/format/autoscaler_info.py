@@ -226,7 +226,7 @@ candidates of a scale-down, which 1.36 does not read.
 """
 
 FORMER = {"max-empty-bulk-delete": "max-scale-down-parallelism"}
-"""Flags of older versions that are called otherwise now; whoever has both is told what the new one says."""
+"""Former names of flags; if both are set, the new one counts."""
 
 KEPT_FLAGS = READ_FLAGS | NOT_MODELLED | FORMER.keys()
 """The flags that a dump keeps."""

@@ -47,7 +47,7 @@ from kwhatif.snapshot.read.path_patterns import is_excluded
 from kwhatif.snapshot.read.substitutions import Substitution, is_encrypted, without_encryption
 
 _SNAPSHOT = ("kwhatif.dev/v1", "ClusterSnapshot")
-"""Whoever names one among manifests is told that by those who read them."""
+"""One among manifests is refused by the reader of manifests."""
 
 
 @dataclass(frozen=True)

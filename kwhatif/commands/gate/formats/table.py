@@ -39,7 +39,7 @@ def gate_table(result: GateResult, screen: Screen = PLAIN, *, everything: bool =
     """The report, no line of it wider than the screen unless a single name is.
 
     Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
-    findings take a line each. With ``gaps`` all of them are told.
+    findings take a line each. With ``gaps`` all of them are listed.
     """
     terminal = screen.width is not None
     report = _Report(screen if terminal else replace(screen, width=WIDTH), gaps, terminal=terminal)

@@ -72,7 +72,7 @@ def info(
 ) -> InfoResult:
     """The snapshot in numbers. ``by`` is the label that says the pool, ``nodes`` asks for each node by itself.
 
-    ``devices`` counts the devices of the snapshot's resource slices, if somebody can. ``mapped``: with a map besides.
+    ``devices`` counts the devices of the snapshot's resource slices, if given. ``mapped``: with a map.
     """
     pods = snapshot.objects.list_all(Pod)
     rows = _rows(snapshot.objects.list_all(Node), pods, features, by)
