@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
 
 LARGEST = 64 * 2**20
-"""Bytes of files that are read while somebody waits for a word."""
+"""Bytes of files that are read at most for a completion."""
 
 
 def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -102,7 +102,7 @@ def _run() -> int:
         return INTERRUPTED
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None:
-            # Help is written without asking here; everybody else says which file.
+            # Help is written by typer itself, without a file name in its errors.
             _complain(f"standard output cannot be written: {error.strerror or error}")
             return 2
         # A mistake of ours. It must not look like the answer "no", whose exit code is 1.

@@ -179,10 +179,10 @@ class Devices:
         return self.claims[key] if key else None
 
     def release(self, pod: Pod, *, deleted: bool = True) -> list[ResourceClaim]:
-        """A pod is gone: its claims are free for others, and deallocated where nobody else uses them.
+        """A pod has gone: its claims are released, and deallocated where no other pod uses them.
 
-        Claims that it owns go with it if it was ``deleted``. Returns the claims that lost their allocation.
-        Upstream: pkg/controller/resourceclaim/controller.go (syncClaim).
+        Claims that it owns go with it if it was ``deleted``. Returns the claims that lost their allocation. Upstream:
+        pkg/controller/resourceclaim/controller.go (syncClaim).
         """
         uid = pod.identity
         freed = []

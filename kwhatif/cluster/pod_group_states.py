@@ -20,9 +20,9 @@ Find = Callable[[str], tuple[PodInfo, int] | None]
 class PodGroupStates:
     """The PodGroup objects of a cluster, and the members that are known, in order of arrival.
 
-    A member counts while it has a node or is ``pending``: a pod that has left its node is gone, whoever removed it.
-    During the cycle of a group a snapshot says who has which node, to which the members that are assumed are added:
-    pods that are only imagined away, to see whether preemption would help, still count, as upstream.
+    A member counts while it has a node or is ``pending``: a pod that has left its node is gone. During the cycle of a
+    group a snapshot says who has which node, to which the members that are assumed are added: pods that are only
+    imagined away, to see whether preemption would help, still count, as upstream.
     """
 
     KINDS = frozenset({PodGroup.__name__})

@@ -1,1 +1,1 @@
-"""The commands, a folder each: what it is, how it runs, its result and its text."""
+"""The commands, a folder each: its spec, how it runs, its result and its text."""

@@ -1,4 +1,4 @@
-"""What programs give with a question, and the case that it makes: the options that many questions take, once."""
+"""The keyword arguments of the Python API, and how they become a scenario."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ ClusterSource: TypeAlias = "Path | Sequence[Path] | Snapshot | LiveSource"
 
 
 class EditKeywords(TypedDict, total=False):
-    """What if the cluster were another one?
+    """What-if edits of the cluster.
 
-    ``edits`` are ClusterEdits documents by their paths, and single edits as plain values, such as
-    ``{"cordon": "worker-3"}``. No more than ``max_pods`` pods are made of edits, manifests and evictions.
+    ``edits`` are ClusterEdits documents by their paths, and single edits as plain values, such as ``{"cordon":
+    "worker-3"}``. No more than ``max_pods`` pods are made of edits, manifests and evictions.
     """
 
     edits: Manifests
@@ -47,10 +47,10 @@ class EditKeywords(TypedDict, total=False):
 
 
 class AutoscalingKeywords(TypedDict, total=False):
-    """Which autoscalers help pods without a node?
+    """Autoscalers that add nodes for pods without one.
 
     ``autoscale`` are their documents, one or several: NodeGroups for cluster-autoscaler, a catalogue of InstanceTypes
-    for Karpenter (and NodePools, to stand in for those of the snapshot). New nodes come up after ``provision_seconds``.
+    for Karpenter (and NodePools, which replace those of the snapshot). New nodes come up after ``provision_seconds``.
     """
 
     autoscale: Path | Sequence[Path]
@@ -58,13 +58,13 @@ class AutoscalingKeywords(TypedDict, total=False):
 
 
 class ManifestKeywords(EditKeywords, total=False):
-    """How manifests are read and what the API server makes of them.
+    """How manifests are read and sent to the API server.
 
-    ``namespace`` is that of what names none. ``pod_template_paths`` say where custom resources have their pod template
-    (``example.com/Job=$.spec.template``), ``admission_plugins`` which are on besides those that are by default.
+    ``namespace`` is that of objects without one. ``pod_template_paths`` say where custom resources have their pod
+    template (``example.com/Job=$.spec.template``), ``admission_plugins`` are enabled besides the default ones.
     ``ignore_unknown`` kinds are no gap in the answer. ``api_resources`` is a file of what the API server serves.
-    ``exclude`` are patterns of files and directories that are left out of directories,
-    ``variables`` what Flux substitutes; ``render`` (``never``, ``auto``, ``always``) has kustomizations built.
+    ``exclude`` are patterns of files and directories that are left out of directories, ``variables`` are those that
+    Flux substitutes; ``render`` (``never``, ``auto``, ``always``) has kustomizations built.
     """
 
     namespace: str
@@ -78,13 +78,13 @@ class ManifestKeywords(EditKeywords, total=False):
 
 
 class SchedulerKeywords(EditKeywords, total=False):
-    """Which scheduler decides, and how.
+    """The scheduler.
 
     ``policy`` is a KubeSchedulerConfiguration by its path or as plain values, or ``default`` for kube-scheduler's own;
-    unsaid it is the cluster's, if the snapshot has it. ``kubernetes_version`` says whose rules apply, unsaid the
-    cluster's. ``plugins`` from outside the tree are classes, or spelt ``package.module:Class``. ``load`` says how busy
-    nodes are: a file of what load-watcher serves or of NodeMetrics, or the URL of a load-watcher. ``strict`` raises
-    FidelityError if the answer stands on something that is missing or not modelled.
+    by default the cluster's, if the snapshot has it. ``kubernetes_version`` selects the rules, by default the
+    cluster's. ``plugins`` from outside the tree are classes, or named ``package.module:Class``. ``load`` is the load of
+    nodes: a file of what load-watcher serves or of NodeMetrics, or the URL of a load-watcher. ``strict`` raises
+    FidelityError if the answer would depend on something that is missing or not modelled.
     """
 
     policy: Path | Mapping[str, Any]
@@ -99,11 +99,11 @@ class SchedulerKeywords(EditKeywords, total=False):
 
 
 class ScenarioKeywords(ManifestKeywords, SchedulerKeywords, total=False):
-    """Those of both."""
+    """Manifest and scheduler keywords."""
 
 
 class AutoscaledKeywords(ScenarioKeywords, AutoscalingKeywords, total=False):
-    """Those of questions that autoscalers have a part in."""
+    """The keywords of questions with autoscalers."""
 
 
 _KNOWN = frozenset(AutoscaledKeywords.__annotations__) | {"verb", "at"}
@@ -122,7 +122,7 @@ class _PlainEdits:
 
 
 def ask(question: Question[R], *scenarios: Scenario) -> R:
-    """The answer to a question, as on the command line; what is wrong with options is said by their names in Python.
+    """The answer to a question, as on the command line; errors about options use their names in Python.
 
     Raises KwhatifError.
     """
@@ -153,7 +153,7 @@ def build_scenario(
     options: Mapping[str, Any],
     now: datetime | None = None,
 ) -> Scenario:
-    """The scenario that a Python function is asked about. Raises TypeError for an option that no function has."""
+    """The scenario of a Python function's keywords. Raises TypeError for an option that no function has."""
     refuse_unknown(options)
     told = files_of(options.get("edits", ()))
     edits = _PlainEdits(
@@ -173,7 +173,7 @@ def build_scenario(
 
 
 def _fields_of(group: type[G], options: Mapping[str, Any]) -> G:
-    """The fields of a group of options as keyword arguments give them: those that are not given are as by default."""
+    """The fields of a group of options in keyword arguments; missing ones keep their defaults."""
     given = {name: options[name] for name, _, _ in flags_of(group) if options.get(name) is not None}
     return group(**{name: _PLAIN[name](value) if name in _PLAIN else value for name, value in given.items()})
 
@@ -189,7 +189,7 @@ _PLAIN: Mapping[str, Callable[[Any], Any]] = {
 
 
 def refuse_unknown(options: Mapping[str, Any]) -> None:
-    """Raise TypeError for an option that nobody reads: taken in silence it would seem to have been followed."""
+    """Raise TypeError for an unknown option, which must not be ignored silently."""
     for name in options:
         if name not in _KNOWN:
             raise TypeError(f"unexpected keyword argument {name!r}{suggest_spelling(name, _KNOWN)}")

@@ -1,4 +1,4 @@
-"""The live cluster, for programs: what ``--live`` is on the command line."""
+"""``live()``: the live cluster for the Python API, as ``--live`` on the command line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A result as one page of HTML. What it is made of is ours and always the same; all that a cluster brings into it
-stands in one JSON element, out of which the page's own script puts it into text nodes and onto a canvas.
+"""A result as one page of HTML. Its code is always the same; everything that a cluster brings into it is in one JSON
+element, from which the page's own script puts it into text nodes and onto a canvas.
 
-A Content-Security-Policy lets nothing run but the two scripts of the package, by their hashes, and nothing be loaded.
+A Content-Security-Policy allows only the two scripts of the package, by their hashes, and no loading.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def page_data(result: Result) -> dict[str, Any]:
 
 
 def page_of(result: Result) -> PageSpec:
-    """How a page tells this result: what the spec of its command names. Raises KeyError if it has no page."""
+    """The page of this result: the one that the spec of its command names. Raises KeyError if it has none."""
     return pages_by_result()[type(result)]
 
 
@@ -166,7 +166,9 @@ class Section:
 
 
 def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
-    """The report's blocks under their headings, but for the verdict and what it stands on, which have their places."""
+    """The report's blocks under their headings, without the verdict and the fidelity, which have places of
+    their own.
+    """
     elsewhere = Heading("A STANDS ON"), Heading("B STANDS ON")
     found: list[tuple[str, list[Block]]] = []
     for block in flatten_blocks(each for each in blocks if not isinstance(each, Gaps)):
@@ -223,5 +225,5 @@ def plain_blocks(blocks: Iterable[Block], first_table: int) -> Iterator[dict[str
 
 
 def _hash(text: str) -> str:
-    """How a Content-Security-Policy names a script."""
+    """The hash of a script in a Content-Security-Policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,4 +1,4 @@
-"""The JSON Schemas of all formats of our own, made from the Structs that decode and write them.
+"""The JSON Schemas of all formats of our own, made from the Structs that decode and encode them.
 
 ``python -m kwhatif.commands.schema_files schemas`` writes them to the files of the package ``kwhatif.schemas``.
 """

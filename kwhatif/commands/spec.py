@@ -1,9 +1,9 @@
-"""What a command is: a value, found by being there.
+"""The spec of a command, as a value.
 
 Every package of ``kwhatif.commands`` whose ``spec`` module has ``SPECS`` is a command, or a group of some. The command
 line, the examples of ``--help``, the Python API, the JSON schemas, the pages of ``--report html=`` and the reference in
-the documents are made of this one table. Modules are named and imported when they are needed, so that to list all
-commands costs next to nothing.
+the documents are made of this one table. Modules are named, and imported when they are needed, so that listing all
+commands is cheap.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MANIFESTS = "samples/manifests"
 
 @dataclass(frozen=True)
 class ResultSpec:
-    """What a command answers with.
+    """A result of a command.
 
-    ``type`` and ``page`` are ``module:name`` below the command's package: the Struct of the result and the
-    ``PageSpec`` of its page, if any. ``about`` is what the JSON schema, a file called ``schema``, says of it.
+    ``type`` and ``page`` are ``module:name`` below the command's package: the Struct of the result and the ``PageSpec``
+    of its page, if any. ``about`` is the description in the JSON schema, a file called ``schema``.
     """
 
     type: str
@@ -39,11 +39,11 @@ class ResultSpec:
 
 @dataclass(frozen=True)
 class CommandSpec:
-    """A command, by what is said behind the program: ``place``, ``snapshot info``.
+    """A command, by its words behind the program: ``place``, ``snapshot info``.
 
-    ``module`` is where the command line has it, ``purpose`` its line of help, ``position`` its place among the others.
+    ``module`` is its module of the command line, ``purpose`` its line of help, ``position`` its place among the others.
     ``examples`` are words behind the command, which a test runs beside the samples. ``may_be_no``: its answer may be
-    "no", exit code 1. ``has_gaps``: it says what its answer stands on. It ``takes`` manifests, other files, or neither.
+    "no", exit code 1. ``has_gaps``: its answer has a fidelity. It ``takes`` manifests, other files, or neither.
     ``functions`` are those of the Python API, as ``module:name``.
     """
 
@@ -83,7 +83,7 @@ def commands_of(group: str) -> dict[str, CommandSpec]:
 
 
 def load(package: str, path: str) -> Any:
-    """What ``module:name`` stands for; modules are those of the package unless they are named in full."""
+    """The object of ``module:name``; modules are those of the package unless they are named in full."""
     module, _, name = path.partition(":")
     return getattr(import_module(module if module.startswith("kwhatif.") else f"{package}.{module}"), name)
 

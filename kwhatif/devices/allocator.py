@@ -280,7 +280,7 @@ class Search:
             if not self._selectable(where, want, place) or not self._roomy(want, place):
                 continue
             number = units[place].number
-            # Whatever fails with a device fails with any other that cannot be told from it.
+            # A search that fails with a device fails with any equal one.
             kind = int(kinds[number]) if merge and plain[number] else -1
             if kind in failed:
                 continue

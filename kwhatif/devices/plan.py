@@ -79,7 +79,7 @@ class ClaimPlan:
 class Plan:
     """What some claims ask for together.
 
-    kinds     intp[D]: devices with one code cannot be told apart by anything the claims ask for
+    kinds     intp[D]: devices with one code are equal for everything the claims ask for
     marks     intp[P]: the same of the devices of each node, where values that constraints compare are told by which
               of the node's devices have them in common
     plain     bool[D]: devices whose allocation concerns no other device (no counters, no sharing)

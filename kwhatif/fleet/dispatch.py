@@ -117,7 +117,7 @@ class _Dispatcher:
         try:
             future = self._pool.submit(worlds, avoid)
         except Exception as error:
-            # As when nobody is left who could take it.
+            # As when no worker is left.
             future = Future()
             future.set_exception(error)
         self._under_way[future] = batch

@@ -72,10 +72,10 @@ _ALONE, _WORTH_IT = 1.0, 3.0
 
 
 _IDLE = 30
-"""Seconds after which a process ends that nobody asks anything."""
+"""Seconds after which an idle process ends."""
 
 _LOOKS_EVERY = 0.5
-"""Seconds after which a worker looks again whether whoever started it is still there."""
+"""Seconds between a worker's checks whether its parent still runs."""
 
 
 class LocalExecutor:

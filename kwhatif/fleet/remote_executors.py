@@ -116,7 +116,7 @@ class RayExecutor:
         ours = not ray.is_initialized()
         if ours:
             try:
-                # Ray has workers look for modules where it is started, which is not to be somebody's checkout.
+                # Ray's workers import from the directory where Ray is started, which must not be a checkout.
                 with chdir(sys.prefix):
                     ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
             except Exception as error:

@@ -137,7 +137,7 @@ class RowsFile:
         except OSError as error:
             raise self._unwritable(error) from None
         finally:
-            # Until now, so that nobody goes on with what is about to be replaced.
+            # The lock is held until now, so that no other run resumes a file that is about to be replaced.
             file.close()
 
     def _exists(self, path: str) -> UsageError:

@@ -135,10 +135,10 @@ class Evaluation:
         return self._one_by_one.ok
 
     @property
-    def found(self) -> IntpArray:
+    def passing_rows(self) -> IntpArray:
         """intp[k]: the rows of these nodes, in their order."""
         self._one_by_one.catch_up()
-        return self._one_by_one.found
+        return self._one_by_one.passing_rows
 
     def _state(self, plugin: AnyPlugin) -> object:
         """The state that PreFilter made for Filter; SKIP as well where it refused the pod."""

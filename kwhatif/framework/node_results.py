@@ -211,11 +211,11 @@ class RowScopeResults(NodeResults):
 
 
 class JoinedResults:
-    """What plugins that look at nodes one by one say in all, whatever their scope.
+    """The joint results of all plugins of scope NODE and ROW.
 
     ok       bool[N]: nodes that pass their filters
     local    int64[N]: the weighted sum of their scores that are not normalized
-    found    intp[k]: the rows that pass, in their order
+    passing_rows   intp[k]: the rows that pass, in their order
     """
 
     def __init__(self, static: NodeScopeResults, rows: RowScopeResults) -> None:
@@ -226,12 +226,12 @@ class JoinedResults:
         static, rows = self._static, self._rows
         self.ok: BoolArray = static.ok & rows.ok
         self.local: Int64Array = static.local + rows.local
-        self._found: IntpArray | None = None
+        self._passing_rows: IntpArray | None = None
         self._followed = static.local, rows.updates
         self._seen = len(rows.updates)
 
     def catch_up(self) -> None:
-        """Take over what the results say since this was last called."""
+        """Take over changes since the last call."""
         static, rows = self._static, self._rows
         local, updates = self._followed
         if local is not static.local or updates is not rows.updates:
@@ -241,14 +241,14 @@ class JoinedResults:
                 self.local[row] = static.local[row] + rows.local[row]
                 ok = static.ok[row] and rows.ok[row]
                 if ok != self.ok[row]:
-                    self.ok[row], self._found = ok, None
+                    self.ok[row], self._passing_rows = ok, None
             self._seen = len(updates)
 
     @property
-    def found(self) -> IntpArray:
-        if self._found is None:
-            self._found = np.flatnonzero(self.ok)
-        return self._found
+    def passing_rows(self) -> IntpArray:
+        if self._passing_rows is None:
+            self._passing_rows = np.flatnonzero(self.ok)
+        return self._passing_rows
 
 
 A = TypeVar("A", bound=NodeResults)

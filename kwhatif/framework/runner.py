@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -376,7 +377,7 @@ def _name_plugin(status: Status, plugin: AnyPlugin, point: str = "") -> Status:
     reasons = status.reasons
     if point and not status.is_rejected:
         reasons = (f'running {point} plugin "{plugin.name}": {status.message}',)
-    return replace(status, reasons=reasons, plugin=plugin.name)
+    return dataclasses.replace(status, reasons=reasons, plugin=plugin.name)
 
 
 def _call(plugin: AnyPlugin, hook: str, pod: PodInfo, *arguments: object) -> Any:

@@ -164,4 +164,4 @@ OLD_PRIORITIES: Mapping[str, PluginUse] = {"ResourceLimitsPriority": PluginUse("
 """Priorities that 1.22 refuses: the plugin that older schedulers had for them."""
 
 FOREIGN_PRIORITIES: Mapping[str, str] = {"GPUAllocationPriority": "an example of the documentation has it"}
-"""Priorities of no kube-scheduler, but of somebody's own build: left out."""
+"""Priorities of custom builds of kube-scheduler: left out."""

@@ -17,7 +17,7 @@ __all__ = ["PluginModules", "declared_in", "in_tree_plugins"]
 
 @cache
 def in_tree_plugins() -> Mapping[str, type[Declaration]]:
-    """Name -> class, sorted, of all files beside this one. They are imported when somebody asks."""
+    """Name -> class, sorted, of all files beside this one. They are imported on first use."""
     return declared_in(__name__, __path__)
 
 
@@ -28,9 +28,9 @@ def declared_in(package: str, path: list[str]) -> Mapping[str, type[Declaration]
 
 
 class PluginModules(Mapping[str, type[Declaration]]):
-    """The plugins of a package by name, each imported when it is looked up; whoever lists them imports all.
+    """The plugins of a package by name, each imported when it is looked up; iteration imports all.
 
-    A file is called as its plugin is, in lower case, with underscores anywhere: ``qos_sort`` is QOSSort's.
+    A file is named as its plugin, in lower case, with underscores anywhere: ``qos_sort`` is QOSSort's.
     """
 
     def __init__(self, package: str, path: list[str]) -> None:

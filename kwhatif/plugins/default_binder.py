@@ -1,4 +1,4 @@
-"""DefaultBinder: binds. Offline there is no API server to refuse. Upstream: plugins/defaultbinder."""
+"""DefaultBinder: binds the pod. Offline there is no API server that could refuse. Upstream: plugins/defaultbinder."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class DefaultPreemption(Plugin[None, None]):
         return preemption_problems(path, args)
 
     def may_make_room(self, pod: PodInfo) -> bool:
-        """Whether there may be anybody to evict: a pod of lower priority, of all that ever were in the cluster."""
+        """Whether there may be victims: a pod of lower priority, of all that ever were in the cluster."""
         cluster = self.handle.cluster
         never = pod.shape.spec.preemption_policy == "Never"
         return not never and (cluster is None or bool((cluster.shapes.priorities < pod.priority).any()))
@@ -61,7 +61,7 @@ class DefaultPreemption(Plugin[None, None]):
         return replace(result, status=spoken)
 
     def _leaves_it_to_others(self, pod: PodInfo, diagnosis: Diagnosis) -> str:
-        """Why no room is made for this member of a group by itself, or nothing."""
+        """Why there is no preemption for this member of a group by itself, or None."""
         features = self.handle.features
         if features.topology_aware_workload_scheduling:
             group = diagnosis.cluster.pod_groups.of(pod)

@@ -1,10 +1,7 @@
 """DynamicResources: devices for a pod's claims, and for extended resources that a device class serves.
 
-The search itself is in ``devices/``. Upstream: plugins/dynamicresources/dynamicresources.go.
-
-Whether a pod's claims can be used at all, before any device is looked at.
-
-Upstream: plugins/dynamicresources/dynamicresources.go and dynamic-resource-allocation/resourceclaim/resourceclaim.go.
+The allocator is in ``devices/``. Upstream: plugins/dynamicresources/dynamicresources.go and
+dynamic-resource-allocation/resourceclaim/resourceclaim.go.
 """
 
 from __future__ import annotations
@@ -76,7 +73,7 @@ def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
 
 
 def _unmade(pod: PodInfo, claim: PodResourceClaim) -> str:
-    """Why there is no claim yet behind one of the pod's."""
+    """Why one of the pod's claims does not exist yet."""
     if claim.resource_claim_name is not None:
         return ""
     if claim.resource_claim_template_name is None:
@@ -87,7 +84,7 @@ def _unmade(pod: PodInfo, claim: PodResourceClaim) -> str:
 
 
 def refusal_of(claim: ResourceClaim, devices: Devices) -> Status | None:
-    """Why a claim that has to be allocated cannot be, on any node."""
+    """Why a claim cannot be allocated on any node."""
     if devices.pending_allocation(claim) is not None:
         return None
     if claim.identity in devices.in_flight:
@@ -149,7 +146,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
 
     @classmethod
     def by_default(cls, features: Features) -> DefaultPlugin | None:
-        # Before DefaultPreemption: giving back an idle claim is gentler than evicting a pod.
+        # Before DefaultPreemption: deallocating an unused claim disturbs less than evicting a pod.
         weight = 2 if features.dynamic_resources_scores else 0
         return DefaultPlugin(180, weight) if features.dynamic_resource_allocation else None
 
@@ -312,7 +309,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         return PostFilterResult(Status.unschedulable("still not schedulable"))
 
     def _idle_claim(self, pod: PodInfo, state: ClaimsOfPod, diagnosis: Diagnosis) -> ResourceClaim | None:
-        """A claim that kept the pod from some node and that no other pod uses; upstream takes any, this the first."""
+        """A claim that made some node infeasible and that no other pod uses; upstream takes any, here the first."""
         if diagnosis.verdicts is None:
             return None
         where = np.zeros(len(state.cluster), np.bool_)
@@ -422,7 +419,7 @@ def _asks_for_devices(pod: PodInfo, cluster: Cluster | None) -> bool:
 
 
 def _usual_timeouts(features: Features) -> dict[str, Duration | None]:
-    """What is filled in; None where a feature gate says that there is no such timeout."""
+    """The default timeout; None where a feature gate turns it off."""
     binds = features.dra_device_binding_conditions and features.dra_resource_claim_device_status
     return {
         "filter_timeout": Duration.of_seconds(10) if features.dra_scheduler_filter_timeout else None,

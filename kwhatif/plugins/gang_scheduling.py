@@ -1,4 +1,4 @@
-"""GangScheduling: a gang enters the queue with its quorum, and is bound with its quorum.
+"""GangScheduling: a gang enters the queue once its quorum exists, and is bound once its quorum is assumed.
 
 Upstream: plugins/gangscheduling/gangscheduling.go.
 """

@@ -1,4 +1,4 @@
-"""ImageLocality: favours nodes that hold the pod's images already, the more widely spread ones counting more.
+"""ImageLocality: favours nodes that have the pod's images already, by size and by how many nodes have them.
 
 Upstream: plugins/imagelocality/image_locality.go.
 """

@@ -33,14 +33,14 @@ _EBS, _EBS_NITRO = 39, 25
 
 @dataclass(frozen=True, slots=True)
 class Disks:
-    """The pod's own disks of one kind, and what keeps them from being known at all."""
+    """The pod's own disks of one kind, and the error if they cannot be resolved."""
 
     ids: frozenset[str]
     problem: str
 
 
 class _InTreeVolumeLimits(Plugin[Disks, None]):
-    """One kind of disk: where its source is in a volume, its provisioner, its limit's resource, and its usual limit."""
+    """One kind of disk: its source in a volume, its provisioner, the resource of its limit, and the default limit."""
 
     source: ClassVar[str]
     identity: ClassVar[str]
@@ -92,13 +92,13 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
         yield Rejection(over, TOO_MANY, detail=lambda place: f"{self.name}: no room for {len(state.ids)} more")
 
     def _taken_over(self, cluster: Cluster) -> BoolArray:
-        """bool[N]: nodes on which a driver took over, for a long time of all four kinds."""
+        """bool[N]: nodes on which CSI migration is on; older minors checked it for all four kinds at once."""
         if self.handle.features.volume_limits_of_old:
             return migrates(cluster, self.provisioner)
         return np.array([name in cluster.storage.csi_nodes for name in cluster.columns.names], np.bool_)
 
     def usual_limit(self, node: Node) -> int:
-        """What a node can attach that does not say."""
+        """The default limit of a node."""
         return self.limit
 
     def _limit(self, node: Node) -> int:

@@ -1,11 +1,7 @@
-"""InterPodAffinity: pods that want to be near to, or far from, other pods.
+"""InterPodAffinity: required and preferred affinity and anti-affinity to other pods.
 
-Upstream: plugins/interpodaffinity (filtering.go, scoring.go).
-
-Which pods a pod's own affinity terms are about.
-
-Upstream: kube-scheduler/framework/types.go (AffinityTerm.Matches) and
-plugins/interpodaffinity/plugin.go (mergeAffinityTermNamespacesIfNotEmpty).
+Upstream: plugins/interpodaffinity (filtering.go, scoring.go; mergeAffinityTermNamespacesIfNotEmpty in plugin.go) and
+kube-scheduler/framework/types.go (AffinityTerm.Matches).
 """
 
 from __future__ import annotations
@@ -41,9 +37,9 @@ NamespaceLabels = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class OwnTerms:
-    """The terms of a template, by topology key: what a pod counts for them.
+    """The terms of a template, by topology key.
 
-    ``near`` are the pods that all required terms are about, None without such terms.
+    ``near`` are the pods that all required affinity terms match, None without such terms.
     """
 
     near: Selection | None
@@ -65,10 +61,10 @@ class OwnTerms:
 
 
 def selection_of_term(term: AffinityTerm, namespaces: NamespaceLabels) -> Selection:
-    """The pods that a pod's own term is about.
+    """The pods that a pod's own term matches.
 
-    Its namespace selector is resolved to names first. Upstream then still asks it of a namespace without labels, so a
-    selector such as ``env notin (prod)`` admits every namespace; so do we.
+    Its namespace selector is resolved to names first. Upstream then still matches it against a namespace without
+    labels, so a selector such as ``env notin (prod)`` admits every namespace; so does this.
     """
     if term.namespace_selector.matches({}):
         return Selection(term.selector, None)
@@ -77,7 +73,7 @@ def selection_of_term(term: AffinityTerm, namespaces: NamespaceLabels) -> Select
 
 
 def _all_at_once(selections: Sequence[Selection]) -> Selection | None:
-    """The pods that are in all of the selections; None for no selections."""
+    """The intersection of the selections; None for no selections."""
     if not selections:
         return None
     named = [selection.namespaces for selection in selections if selection.namespaces is not None]
@@ -106,10 +102,11 @@ Unseen = Mapping[str, Int64Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """Live counts by topology key: of pods the pod wants near, wants far, and of pods that want it far.
+    """Live counts by topology key: of pods that match the pod's affinity, its anti-affinity, and of pods whose
+    anti-affinity matches it.
 
-    ``required`` are the pod's own terms, ``itself`` says whether it is one that it wants to be near to, ``unseen`` is
-    what is to be taken off ``unwelcoming``.
+    ``required`` are the pod's own terms, ``itself`` says whether it matches its own affinity, ``unseen`` is subtracted
+    from ``unwelcoming``.
     """
 
     required: tuple[AffinityTerm, ...]
@@ -121,7 +118,7 @@ class Neighbours:
 
     @property
     def skips_filter(self) -> bool:
-        """Whether Filter is left out: no required terms, and no pod that runs wants the pod far.
+        """Whether Filter is skipped: no required terms, and no running pod's anti-affinity matches the pod.
 
         Pods that are only nominated do not count, so their anti-affinity alone rejects no pod, as upstream.
         """
@@ -131,7 +128,7 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preferences:
-    """Live sums of weights by topology key, of the pod's own preferred terms and of other pods' terms about it."""
+    """Live sums of weights by topology key, of the pod's own preferred terms and of other pods' terms that match it."""
 
     tallies: dict[str, Tally]
 
@@ -141,11 +138,10 @@ NO_PREFERENCES = Preferences({})
 
 @dataclass(slots=True, eq=False)
 class AffinityIndex:
-    """What is known of a cluster: the labels of namespaces, templates' own terms, and states.
+    """Per-cluster data: the labels of namespaces, templates' own terms, and states.
 
-    A state is found by the pod's template and the terms of others that are about it, which pods with a label of their
-    own share. It is found faster by the pod's shape, as long as there are no more templates, which may bring
-    terms, than when it was looked up.
+    A state is found by the pod's template and the terms of others that match it, which pods with labels of their own
+    share. It is found faster by the pod's shape, as long as no template was added since, which may bring new terms.
     """
 
     namespaces: dict[str, Mapping[str, str]]
@@ -162,7 +158,7 @@ class AffinityIndex:
         return own
 
     def about(self, shape: PodShape, terms: TermIndex) -> tuple[AffinityTerm, ...]:
-        """The terms of other pods that are about this one."""
+        """The terms of other pods that match this one."""
         return terms.about(shape.namespace, shape.labels, self.namespaces.get(shape.namespace, {}))
 
 
@@ -366,9 +362,9 @@ def _has_some(tally: Tally, key: str, nodes: NodeView, unseen: Int64Array | None
 
 
 def _near_enough(state: Neighbours, nodes: NodeView) -> BoolArray:
-    """bool[n]: nodes with all topology labels and, in each domain, a pod to be near to.
+    """bool[n]: nodes with all topology labels and, in each domain, a matching pod.
 
-    The first pod of a group that is to be near itself may go anywhere.
+    The first pod of a group with affinity to itself may go anywhere.
     """
     labelled = np.ones(nodes.size, np.bool_)
     exist = np.ones(nodes.size, np.bool_)
@@ -416,7 +412,7 @@ class _RepellingPodDetail:
 
 
 def _meets_all(terms: Sequence[AffinityTerm], shape: PodShape) -> bool:
-    """Whether a pod is one that all the terms are about, namespace selectors asked of no labels (as upstream)."""
+    """Whether the pod matches all the terms, with namespace selectors matched against no labels (as upstream)."""
     return bool(terms) and all(selection_of_term(term, {}).admits(shape) for term in terms)
 
 

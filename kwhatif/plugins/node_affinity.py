@@ -1,11 +1,7 @@
 """NodeAffinity: node selectors and node affinity, the pod's own and the profile's ``addedAffinity``.
 
-Upstream: plugins/nodeaffinity/node_affinity.go.
-
-What is refused in NodeAffinity's ``addedAffinity``.
-
-Upstream: component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go and
-apimachinery/pkg/labels/selector.go.
+Upstream: plugins/nodeaffinity/node_affinity.go; validation of ``addedAffinity``:
+component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go and apimachinery/pkg/labels/selector.go.
 """
 
 from __future__ import annotations
@@ -209,13 +205,13 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
 
 
 def _preferences(terms: Sequence[PreferredSchedulingTerm]) -> tuple[Preference, ...]:
-    """Raises SelectorError: unlike required terms, preferences have to make sense, or the pod stays where it is."""
+    """Raises SelectorError: other than a required term, an invalid preferred term makes the pod unschedulable."""
     compiled = ((t.weight, NodeTerm.parse(t.preference)) for t in terms if t.weight)
     return tuple((weight, term) for weight, term in compiled if term is not None)
 
 
 def _names(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
-    """The node names that the terms narrow the choice to; None when some term leaves it open."""
+    """The node names to which the terms narrow the choice; None when a term does not."""
     if not terms:
         return None
     names: frozenset[str] = frozenset()

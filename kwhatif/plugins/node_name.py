@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node. Upstream: plugins/nodename/node_name.go."""
+"""NodeName: ``spec.nodeName`` of the pod. Upstream: plugins/nodename/node_name.go."""
 
 from __future__ import annotations
 

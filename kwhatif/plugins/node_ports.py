@@ -1,4 +1,4 @@
-"""NodePorts: host ports are one to a node. Upstream: plugins/nodeports/node_ports.go and HostPortInfo."""
+"""NodePorts: a host port can be used once on a node. Upstream: plugins/nodeports/node_ports.go and HostPortInfo."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class NodePorts(Plugin[WantedPorts, None]):
 
 
 def _clashing(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> list[HostPort]:
-    """Those of the ports in use, in their order, that keep a pod from having the ports it wants."""
+    """The ports in use, in their order, that conflict with the pod's."""
     addresses: dict[tuple[str, int], set[str]] = {}
     for ip, protocol, port in wanted:
         addresses.setdefault((protocol, port), set()).add(ip)

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: favours nodes whose resources the pod brings, or leaves, in balance.
+"""NodeResourcesBalancedAllocation: favours nodes whose utilization the pod balances across resources.
 
 Upstream: plugins/noderesources/balanced_allocation.go.
 """

@@ -1,8 +1,6 @@
-"""NodeResourcesFit: is there room, and how full should a node be?
+"""NodeResourcesFit: sufficient resources, scores by utilization, and suggestions of changes that make room.
 
 Upstream: plugins/noderesources/fit.go and its three scoring strategies.
-
-Single changes that make room for a pod, or make it need less, for the plugin that suggests them.
 """
 
 from __future__ import annotations
@@ -121,9 +119,9 @@ def _less(resources: ResourceRequirements, name: str, by: int) -> ResourceRequir
 
 
 def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[tuple[str, Node]]:
-    """Free what one resource is short of, on the nodes where that is least; or one place for a pod.
+    """Free the missing amount of one resource, on the nodes where that is least; or one pod slot.
 
-    Nodes that could not hold the pod if they were empty are left out: there is nothing to free.
+    Nodes that could not hold the pod if they were empty are left out.
     """
     axis, columns = cluster.shapes.resources, cluster.columns
     found: list[tuple[float, str, str, Node]] = []
@@ -158,7 +156,7 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
 
 
 def _more(node: Node, name: str, lack: int) -> Node:
-    """The node with that much more to give: the same to the scheduler as that much less in use."""
+    """The node with that much more allocatable: the same to the scheduler as that much less in use."""
     allocatable = dict(node.status.for_pods)
     more = Quantity.from_milli(lack) if name == "cpu" else Quantity.from_units(lack)
     allocatable[name] = allocatable[name] + more if name in allocatable else more
@@ -322,7 +320,9 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         return self._rate(add_devices(state.allocation_on(nodes), state, nodes, self.handle), state)
 
     def score_placement(self, assignments: PodGroupAssignments, cluster: Cluster) -> int:
-        """How full the placement's nodes would be together: the fuller the better, whatever the strategy for nodes."""
+        """The utilization of all the placement's nodes together: the fuller the better, whatever the strategy for
+        nodes.
+        """
         asked: dict[str, int] = {}
         for pod in assignments.pods:
             for name, amount in pod.shape.fit_score_requests.items():
@@ -335,7 +335,7 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
 
 def _and_what_is_not_asked_for(requests: Mapping[str, int], ignored: Callable[[str], bool]) -> dict[str, int]:
-    """What is compared with the room there is: everything, once the pod asks for anything."""
+    """The resources that are compared with free ones: all of them, once the pod requests anything."""
     if not any(amount or is_scalar(name) for name, amount in requests.items()):
         return {}
     wanted = {name: requests.get(name, 0) for name in _ALWAYS_COMPARED}

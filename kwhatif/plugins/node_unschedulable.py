@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes. Upstream: plugins/nodeunschedulable/node_unschedulable.go."""
+"""NodeUnschedulable: rejects cordoned nodes. Upstream: plugins/nodeunschedulable/node_unschedulable.go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: a node can attach only so many volumes of a driver.
+"""NodeVolumeLimits: how many volumes of a CSI driver a node can attach.
 
 Upstream: plugins/nodevolumelimits/csi.go.
 """
@@ -68,13 +68,13 @@ class AttachedVolumes:
     seen: int = 0
 
     def volumes_on(self, row: int, found: Iterable[Found]) -> set[Named]:
-        """Those of the volumes that count on one node."""
+        """The volumes that count on one node."""
         return {(driver, name) for driver, name, plugin in found if not plugin or self.migrated[plugin][row]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewVolumes:
-    """The pod's own volumes, and what keeps them from being known at all."""
+    """The pod's own volumes, and the error if they cannot be resolved."""
 
     volumes: Sightings
     problem: str
@@ -142,7 +142,7 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
             alive &= ~over
 
     def _lacking(self, driver: str, state: NewVolumes) -> BoolArray:
-        """bool[N]: nodes that lack a driver which the pod's volumes cannot do without there."""
+        """bool[N]: nodes that lack a driver which the pod's volumes need there."""
         size, known = len(state.attached.by_pods), state.attached.drivers.get(driver)
         needed = np.zeros(size, np.bool_)
         opts_in = self.handle.features.csi_driver_opts_into_limit_scaling
@@ -155,7 +155,7 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         return needed if there is None else needed & ~there
 
     def _limit(self, driver: str, state: NewVolumes, cluster: Cluster) -> Int64Array | None:
-        """int64[N]: the driver's own limits, before which older schedulers looked at allocatable resources."""
+        """int64[N]: the driver's limits in CSINode; older minors looked at allocatable resources first."""
         limit = state.attached.limits.get(driver)
         if not self.handle.features.attachable_volumes_limit:
             return limit

@@ -1,4 +1,4 @@
-"""PodGroupPodsCount: the more members of a group get nodes in a placement, the better.
+"""PodGroupPodsCount: favours placements in which more members of a group get nodes.
 
 Upstream: plugins/podgrouppodscount/podgroup_pods_count.go.
 """

@@ -1,4 +1,4 @@
-"""PodTopologySpread: as many pods in one zone (or rack, or node) as in the next.
+"""PodTopologySpread: spreads pods over the domains of a topology key.
 
 Upstream: plugins/podtopologyspread (common.go, filtering.go, scoring.go).
 """
@@ -70,7 +70,7 @@ UNCONSTRAINED = Spread(())
 
 @dataclass(slots=True, eq=False)
 class SpreadIndex:
-    """What is known of a cluster: live counts by template and what else the constraints depend on, and by shape."""
+    """Per-cluster data: live counts by template and by whatever else the constraints depend on, and by shape."""
 
     counts: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = field(default_factory=dict)
     of_shape: dict[int, Spread] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         return {ClusterEvent.POD_ADDED: self._counts_for, ClusterEvent.POD_DELETED: self._counts_for}
 
     def _counts_for(self, waiting: PodInfo, happening: EventOccurrence) -> bool:
-        """Whether a pod that came or went is one that the waiting pod's constraints count."""
+        """Whether a pod that was added or removed counts for the waiting pod's constraints."""
         other = happening.pod
         if other is None or other.shape.namespace != waiting.shape.namespace or not happening.affects_topology:
             return False
@@ -271,7 +271,7 @@ class _MissingLabelDetail:
 
 @dataclass(frozen=True, slots=True)
 class _SkewDetail:
-    """The arithmetic of a skew, worked out only for the node somebody asks about."""
+    """The arithmetic of a skew, computed only for nodes that are reported."""
 
     counted: CountedConstraint
     nodes: NodeView

@@ -1,4 +1,5 @@
-"""TaintToleration: taints a pod does not tolerate keep it away, or off if it can help it.
+"""TaintToleration: rejects nodes with untolerated taints, and prefers nodes without untolerated PreferNoSchedule
+taints.
 
 Upstream: plugins/tainttoleration/taint_toleration.go.
 """

@@ -1,4 +1,4 @@
-"""TopologyPlacementGenerator: a group with a topology constraint is tried in one domain after the other.
+"""TopologyPlacementGenerator: for a group with a topology constraint, one placement for each domain.
 
 Upstream: plugins/topologyaware/topology_placement.go.
 """
@@ -72,7 +72,7 @@ class TopologyPlacementGenerator(Plugin[None, None]):
 
 @cached_per_cluster
 def _domains(cluster: Cluster, plugin: TopologyPlacementGenerator, key: str, comings: int) -> tuple[Placement, ...]:
-    """The nodes that are there, by the value of a label. The real order is that of a map, as good as chance."""
+    """The active nodes, by the value of a label. Upstream's order is that of a map, which is random."""
     column, rows = cluster.columns.label(key), cluster.node_order
     codes = column.codes[rows]
     order = sorted(set(codes.tolist()) - {-1}, key=lambda code: column.values[code])

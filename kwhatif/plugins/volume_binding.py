@@ -1,4 +1,4 @@
-"""VolumeBinding: bound claims hold a pod to their volumes' nodes; others choose a volume together with the node.
+"""VolumeBinding: nodes have to reach the volumes of bound claims; other claims get a volume together with the node.
 
 Upstream: plugins/volumebinding (volume_binding.go, binder.go).
 """
@@ -45,11 +45,10 @@ NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-exi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """What delayed claims get on each of N nodes.
+    """The volumes of delayed claims on each of N nodes.
 
-    static      per claim intp[N]: the number of the volume the node gets, -1 for none
-    provision   per claim bool[N]: a volume is to be made
-    matched     bool[N]; roomy bool[N]: not short of space
+    static      per claim intp[N]: the number of the volume on the node, -1 for none provision   per claim bool[N]: a
+    volume is to be provisioned matched     bool[N]; roomy bool[N]: not short of space
     """
 
     static: list[tuple[PersistentVolumeClaim, IntpArray]]
@@ -62,8 +61,8 @@ class Choice:
 class Claims:
     """A pod's claims: bound ones, and those whose volume is chosen together with the node.
 
-    ``choice`` holds for a version of the storage. ``reserved`` are the volumes that Reserve kept, and the claims whose
-    node it selected.
+    ``choice`` holds for a version of the storage. ``reserved`` are the volumes that Reserve reserved, and the claims
+    whose node it selected.
     """
 
     cluster: Cluster
@@ -74,7 +73,7 @@ class Claims:
 
 
 class VolumeBindingArgs(Args):
-    """``shape`` is the curve of the score, for those who score by capacity."""
+    """``shape`` is the curve of the score by capacity."""
 
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
@@ -286,7 +285,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
 
 
 def _scores(features: Features) -> bool:
-    """Whether it scores by capacity, and so may be given a shape."""
+    """Whether it scores by capacity, so that it takes a shape."""
     return features.storage_capacity_scoring or features.volume_capacity_priority
 
 

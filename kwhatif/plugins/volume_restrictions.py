@@ -1,4 +1,4 @@
-"""VolumeRestrictions: disks that only one pod may use, and claims that only one pod at all may use.
+"""VolumeRestrictions: disks that only one pod may mount, and claims of access mode ReadWriteOncePod.
 
 Upstream: plugins/volumerestrictions/volume_restrictions.go.
 """
@@ -34,7 +34,7 @@ ONE_POD_ONLY_BEFORE = "node has pod using PersistentVolumeClaim with the same na
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restrictions:
-    """``disks``: pods by node whose disks clash; ``exclusive``: claims for one pod only, ``held`` those in use."""
+    """``disks``: pods by node whose disks conflict; ``exclusive``: claims for one pod only, ``held`` those in use."""
 
     disks: Tally | None
     exclusive: frozenset[str]
@@ -52,7 +52,7 @@ class ClaimsInUse:
         self._seen = len(cluster.journal)
 
     def follow(self, cluster: Cluster) -> None:
-        """Take note of pods that came or went."""
+        """Update after pods were added or removed."""
         for row in set(cluster.journal[self._seen :]):
             self._recount(cluster, row)
         self._seen = len(cluster.journal)
@@ -150,13 +150,13 @@ class VolumeRestrictions(Plugin[Restrictions, None]):
 
 
 def _disks_alone(pod: PodInfo, cluster: Cluster) -> Restrictions | Skip:
-    """What the pod's own disks restrict, whatever its claims say."""
+    """The restrictions of the pod's own disks, regardless of its claims."""
     disks = [volume for volume in pod.shape.spec.volumes or () if _is_exclusive_disk(volume)]
     return Restrictions(cluster.tally(_clashing(pod.shape, disks)), frozenset(), ()) if disks else SKIP
 
 
 def _clashing(shape: PodShape, disks: Sequence[Volume]) -> TallySpec:
-    """Counts pods that use one of the disks in a way that keeps others out."""
+    """Counts pods that use one of the disks in a conflicting way."""
 
     def clashes(other: PodShape) -> int:
         return int(any(_clash(mine, its) for mine in disks for its in other.spec.volumes or ()))
@@ -176,7 +176,7 @@ def _clashes(shape: PodShape, others: Sequence[PodInfo]) -> str:
 
 
 def _moving(exclusive: frozenset[str]) -> TallySpec:
-    """Counts pods that are imagined to come or go by claim names alone, whatever their namespace, as upstream does."""
+    """Counts hypothetically moved pods by claim names alone, whatever their namespace, as upstream does."""
     named = Weighing(of_template=lambda other: sum(name in exclusive for name in _claims_named(other)))
     return TallySpec(("claims moved", exclusive), Weighing(), named)
 

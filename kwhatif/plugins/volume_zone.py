@@ -1,4 +1,4 @@
-"""VolumeZone: volumes that carry zone or region labels hold their pods to nodes that match.
+"""VolumeZone: nodes have to match the zone and region labels of volumes.
 
 Upstream: plugins/volumezone/volume_zone.go.
 """
@@ -121,7 +121,7 @@ class VolumeZone(Plugin[Topologies, None]):
 
 
 def _anywhere(columns: NodeColumns) -> BoolArray:
-    """bool[N]: nodes that say where they are."""
+    """bool[N]: nodes with any zone or region label."""
     found = np.zeros(len(columns), np.bool_)
     for key in STABLE:
         found |= columns.label(key).present
@@ -129,7 +129,7 @@ def _anywhere(columns: NodeColumns) -> BoolArray:
 
 
 def _unbound(class_name: str, cluster: Cluster) -> Status | None:
-    """What an unbound claim means: nothing, if its volume is chosen with the node."""
+    """The status for an unbound claim: none, if its volume is chosen with the node."""
     if not class_name:
         return Status.unresolvable("PersistentVolumeClaim had no pv name and storageClass name")
     storage_class = cluster.storage.classes.get(class_name)

@@ -59,7 +59,7 @@ _DECISIVE = frozenset({"Pod", "PodDisruptionBudget"})
 """Kinds without which an answer may be another one: where they matter, no verdict is good without a word of them."""
 
 _FEW = 2
-"""Kinds that the snapshot lacks, and that are named to everybody."""
+"""Kinds that are always named when a snapshot lacks them."""
 
 
 def _is_usual(what: str) -> bool:

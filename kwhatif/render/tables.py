@@ -26,7 +26,7 @@ from kwhatif.render.grouping import MOST_GROUPS, MOST_ROWS, drop_details, shorte
 from kwhatif.render.screen import LOOKED_AT, NOTHING, Screen
 
 SIGHT = 24
-"""Lines that everybody sees at once: on a terminal the verdict of a longer report is repeated at its end."""
+"""Lines of a screen: on a terminal the verdict of a longer report is repeated at its end."""
 
 MOST_LINES = 60
 """How long a report may get that has tables in groups, as far as fewer groups make it shorter."""

@@ -9,7 +9,7 @@ _MANY_MILLICORES = 10_000
 _CORES_ALONE = 100_000
 _THOUSAND = 1000
 _SMALLEST_SHARE = 0.1
-"""A number in a unit is at least as large, or it is told in a smaller unit."""
+"""The smallest number in a unit; smaller amounts are written in a smaller unit."""
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
@@ -58,7 +58,7 @@ def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
 
     Where the smallest is less than a tenth of that, all are in the next smaller one.
 
-    Ten cores and more are told in cores, of which millicores are a rounding; less with what there is.
+    Ten cores and more are written in cores.
     """
     most = max(map(abs, amounts), default=0)
     if resource == "cpu" and most < _MANY_MILLICORES:

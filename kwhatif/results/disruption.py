@@ -41,8 +41,8 @@ class LostPod(ResultStruct, frozen=True, kw_only=True):
 
 class Hit(ResultStruct, frozen=True, kw_only=True):
     """A workload that a failure hits: of its ``replicas`` that run, so many are on failed nodes (``lost``) and come to
-    what their outcomes say (``gone`` are those that nobody makes again); ``evicted`` have to leave for pods that come
-    back, of which ``homeless`` find no other node.
+    what their outcomes say (``gone`` are those that no controller makes again); ``evicted`` have to leave for pods that
+    come back, of which ``homeless`` find no other node.
 
     ``down``: none of its replicas is left until one is back. ``quorum_lost``: of a StatefulSet's replicas no more than
     half are.
@@ -71,8 +71,9 @@ class BrokenFloor(ResultStruct, frozen=True, kw_only=True):
 
 
 class Headroom(ResultStruct, frozen=True, kw_only=True):
-    """A resource on the nodes that are left and take pods, once everybody is back who comes back: cpu in millicores,
-    all else in bytes or pieces."""
+    """A resource on the nodes that are left and take pods, once all replacements have their nodes: cpu in millicores,
+    all else in bytes or pieces.
+    """
 
     resource: str
     allocatable: int

@@ -29,7 +29,7 @@ class ExpandedPod(ResultStruct, frozen=True, kw_only=True):
 
 
 class ExpandResult(Result, frozen=True, kw_only=True):
-    """What manifests become. ``unknown`` counts kinds that nobody here knows; ``not_modelled`` says what was left out.
+    """What manifests become. ``unknown`` counts unknown kinds; ``not_modelled`` says what was left out.
 
     ``warnings`` are the API server's, also about what it refuses.
 

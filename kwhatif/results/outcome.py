@@ -17,9 +17,9 @@ Cause = Literal["new", "evicted", "waiting"]
 
 
 class PendingPod(ResultStruct, frozen=True, kw_only=True):
-    """A pod (``namespace/name``) that waits when nothing moves any more.
+    """A pod (``namespace/name``) that is pending in the end.
 
-    ``workload`` is what it belongs to in the end (``Kind/namespace/name``), None for a pod that nobody controls.
+    ``workload`` is what it belongs to in the end (``Kind/namespace/name``), None for a pod without a controller.
     """
 
     pod: str
@@ -59,7 +59,7 @@ class NodeCount(ResultStruct, frozen=True, kw_only=True):
 
 
 class Outcome(ResultStruct, frozen=True, kw_only=True):
-    """How things are when nobody would move any more.
+    """The cluster once no pod would move any more.
 
     ``verdict`` says it in one line. ``evicted`` counts the pods that lost their node on the way, which ``victims``
     names. ``cost`` is what changes a month, in the prices' unit; None where no price is known. ``unknown`` is what the

@@ -1,1 +1,1 @@
-"""The scheduling cycle: sampling, scoring, preemption, binding."""
+"""The scheduling cycle: node search, scoring, preemption, permits, binding, groups of pods, and the queue."""

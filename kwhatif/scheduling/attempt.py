@@ -1,7 +1,4 @@
-"""What one try to schedule a pod came to.
-
-When to leave a pod alone: some misfortunes repeat for ever in a real scheduler, but a run has to end.
-"""
+"""The outcome of one scheduling cycle, and the limit of retries for failures that would repeat for ever."""
 
 from __future__ import annotations
 
@@ -80,8 +77,8 @@ class Attempt(msgspec.Struct, eq=False):
     at_once: bool = False
 
     def forget_nodes(self) -> None:
-        """Let go of what is known node by node. A run keeps the last attempt of each of its pods, of which there may be
-        as many as there are nodes, and more.
+        """Drop the per-node data. A run keeps the last attempt of each pod, and each may have as many entries as there
+        are nodes.
         """
         self.sampled, self.totals = NO_ROWS, None
         self.scores = []
@@ -91,7 +88,8 @@ class Attempt(msgspec.Struct, eq=False):
         """intp[]: rows that share the top score, the chosen one among them."""
         if self.totals is None:
             return self.sampled if len(self.sampled) == 1 else NO_ROWS
-        return self.sampled[self.totals == self.totals.max()]
+        rows: IntpArray = self.sampled[self.totals == self.totals.max()]
+        return rows
 
     @property
     def victims_to_evict(self) -> tuple[PodInfo, ...]:
@@ -117,7 +115,7 @@ def quota_shortage_of(attempt: Attempt) -> QuotaShortage | None:
 
 
 def rejectors_of(attempt: Attempt) -> frozenset[str]:
-    """The plugins that turned a pod down, on whatever node (upstream: Diagnosis.UnschedulablePlugins)."""
+    """The plugins that rejected a pod, on whatever node (upstream: Diagnosis.UnschedulablePlugins)."""
     diagnosis = attempt.diagnosis
     if diagnosis is None:
         refused = attempt.refused
@@ -138,21 +136,21 @@ def rejectors_of(attempt: Attempt) -> frozenset[str]:
 
 
 MAX_FAILURES = 10
-"""A pod that had a node, or had pods evicted for it, so many times and lost it every time, is left alone; so is one
+"""A pod that had a node, or had pods evicted for it, so many times and lost it every time, is given up; so is one
 that met so many errors."""
 
 
 class RetryLimit:
-    """Counts, pod by pod, the failures that change the cluster, or that come back by themselves.
+    """Counts, pod by pod, the failures that change the cluster, or that repeat by themselves.
 
-    All others happen but once for each change of the cluster, and so come to an end.
+    All others happen once for each change of the cluster, and so come to an end.
     """
 
     def __init__(self) -> None:
         self._losses: Counter[str] = Counter()
 
     def count_failure(self, attempt: Attempt) -> bool:
-        """Count one failure; whether it was one too many."""
+        """Count one failure; returns whether the limit is exceeded."""
         refused = attempt.refused
         had_node_or_error = refused is not None and (attempt.diagnosis is None or not refused.is_rejected)
         if not (had_node_or_error or attempt.victims_to_evict or attempt.gated is not None):

@@ -1,7 +1,7 @@
-"""A binary heap that compares as Go's does, step by step.
+"""A binary heap with the operations of Go's container/heap, step by step.
 
-Where keys change while they lie in it, or compare otherwise than numbers do, the order in which it gives them out is
-that of its comparisons and of nothing simpler. Upstream: container/heap of Go, pkg/scheduler/backend/heap/heap.go.
+Where keys change while they are in the heap, or the comparison is no total order, the order of removal depends on these
+operations. Upstream: container/heap of Go, pkg/scheduler/backend/heap/heap.go.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def has_lesser_key(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether an entry goes before another by what stands first in them alone."""
+    """Compares entries by their first element alone."""
     return bool(one[0] < other[0])
 
 

@@ -1,4 +1,4 @@
-"""What follows a decision: assume, reserve, permit and bind, and the way back when a plugin refuses.
+"""The binding cycle: assume, reserve, permit and bind, undone when a plugin refuses.
 
 Upstream: assumeAndReserve and bindingCycle in pkg/scheduler/schedule_one.go, and
 pkg/scheduler/framework/runtime/waiting_pods_map.go.
@@ -25,12 +25,12 @@ class BindingCycle:
         self._framework = profile.framework
 
     def find_rows(self) -> None:
-        """The cluster's rows have been dealt anew: find held pods again."""
+        """Find held pods again after the cluster's rows were renumbered."""
         for uid, attempt in self.held.items():
             attempt.row = self._cluster.columns.row(self._profile.waiting[uid].node)
 
     def take_over(self, before: BindingCycle) -> None:
-        """The pods that another cycle of this profile holds wait for their permits here."""
+        """Take over the pods that another cycle of this profile holds."""
         self.held, self._profile.waiting = before.held, before._profile.waiting
 
     def commit(self, attempt: Attempt) -> None:
@@ -62,7 +62,7 @@ class BindingCycle:
         return refusal
 
     def hold(self, attempt: Attempt, seconds: Mapping[str, float]) -> None:
-        """Have a pod wait before it is bound until no plugin objects: plugin -> how long it is willing to wait."""
+        """Hold a pod until all permit plugins approve: plugin -> its timeout."""
         assert attempt.row is not None
         pod = attempt.pod
         node = self._cluster.columns.names[attempt.row]
@@ -79,9 +79,9 @@ class BindingCycle:
             self._lose(attempt, Status(Code.ERROR, refusal.reasons, refusal.plugin))
 
     def _turn_away(self, attempt: Attempt, waiting: WaitingPod, refusal: Status) -> None:
-        """A pod that waited is sent back. It will try its node first if it was not nominated before it waited.
+        """A pod that waited is rejected. It will try its node first if it was not nominated before it waited.
 
-        Upstream only a nomination that the cycle itself has seen is taken back, and no other pod hears of this one.
+        Upstream removes only a nomination that the cycle itself has seen, and notifies no other pod of this one.
         """
         nominated = attempt.pod.nominated
         self._lose(attempt, refusal)
@@ -94,18 +94,18 @@ class BindingCycle:
         self.refuse(attempt, refusal)
 
     def take_back(self, attempt: Attempt) -> None:
-        """Give back what a pod that was placed has reserved, and its room."""
+        """Unreserve and forget a pod that was placed."""
         assert attempt.row is not None
         self._framework.unreserve(attempt.pod, self._cluster.columns.names[attempt.row], attempt.states)
         self._cluster.forget(attempt.pod.uid)
 
     def refuse(self, attempt: Attempt, refusal: Status) -> None:
-        """The chosen node's own plugins refused: the message speaks of that one node."""
+        """The chosen node's own plugins refused: the message is about that one node."""
         attempt.row, attempt.refused, attempt.pod.nominated = None, refusal, ""
         attempt.message = fit_message(1, dict.fromkeys(refusal.reasons, 1)) if refusal.is_rejected else refusal.message
 
     def settle(self) -> list[Attempt]:
-        """Let held pods whose permits came go on, and turn away those that were denied or whose time is up.
+        """Bind held pods with all permits, and reject those that were denied or whose timeout is over.
 
         Returns the attempts that came to an end. Upstream: pkg/scheduler/framework/runtime/waiting_pods_map.go.
         """

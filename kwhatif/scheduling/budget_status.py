@@ -1,6 +1,6 @@
-"""Disruption budgets without a status: what the disruption controller would say of them.
+"""The status that the disruption controller would give to disruption budgets without one.
 
-Upstream: pkg/controller/disruption/disruption.go (getExpectedPodCount), where the number of pods expected is that of
+Upstream: pkg/controller/disruption/disruption.go (getExpectedPodCount), where the number of expected pods is that of
 their controllers; here it is how many pods there are.
 """
 
@@ -22,7 +22,7 @@ from kwhatif.scheduling.selected_budgets import SelectedBudgets
 def drop_stale_statuses(
     budgets: Iterable[PodDisruptionBudget], changed: Iterable[Pod]
 ) -> Iterator[PodDisruptionBudget]:
-    """The budgets; those that select one of the pods that came, went or moved lose the status of before."""
+    """The budgets; those that select a pod that was added, removed or moved lose their status."""
     stale: set[tuple[str, str]] = set()
     selected = SelectedBudgets(budgets, lambda budget: budget)
     for pod in changed:

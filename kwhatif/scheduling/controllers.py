@@ -1,9 +1,8 @@
-"""What controllers do when one of their pods leaves: the pod that comes in its place.
+"""What controllers make when one of their pods is evicted: a replacement, and the claims of ephemeral volumes and of
+device templates.
 
-Replica sets, replication controllers and jobs make a new pod as soon as the old one is terminating; stateful sets
-and daemon sets wait until its name (or node) is free. Upstream: pkg/controller/{replicaset,job,statefulset,daemon}.
-
-What controllers make for a pod once it is there: claims of its ephemeral volumes, and of device templates.
+Replica sets, replication controllers and jobs make a new pod as soon as the old one is terminating; stateful sets and
+daemon sets wait until its name (or node) is free. Upstream: pkg/controller/{replicaset,job,statefulset,daemon}.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Replacements:
     _made: dict[str, int] = field(default_factory=dict)
 
     def replacement_of(self, pod: Pod) -> Pod | None:
-        """The pod that is there in the end when this one is gone, however its controller goes about it."""
+        """The replacement that exists in the end, at whatever time its controller makes it."""
         owner = pod.controller
         if owner is None:
             return None

@@ -1,4 +1,4 @@
-"""Where columns become words: the only place that turns arrays into results.
+"""From columns to results: the only place that turns arrays into words.
 
 Everything here reads; nothing changes the cluster.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def owner_of(pod: PodInfo) -> str:
-    """``ReplicaSet/web-5d4c``, or nothing for a pod of its own."""
+    """``ReplicaSet/web-5d4c``, or an empty text for a pod without a controller."""
     controller = pod.shape.controller
     return f"{controller.kind}/{controller.name}" if controller else ""
 

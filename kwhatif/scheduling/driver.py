@@ -1,7 +1,7 @@
-"""One kube-scheduler process: a scheduler a profile, and what becomes of a pod after each of its cycles.
+"""One kube-scheduler process: a scheduler for each profile, and everything that follows from a cycle.
 
-Everybody who schedules pods drives one of these. Either all that follows from a cycle happens ``at once``, as below, or
-somebody else lets it take its time, as the simulator does.
+All code that schedules pods drives one. Either a pod is tried until nothing helps (``schedule_with_preemption``), or
+the caller lets retries and evictions take their time, as the simulator does.
 
 Upstream: Scheduler in pkg/scheduler/scheduler.go, and handleSchedulingFailure in schedule_one.go.
 """
@@ -37,15 +37,15 @@ T = TypeVar("T")
 
 
 class DriverOptions(TypedDict, total=False):
-    """How a process schedules.
+    """Options of a process.
 
-    seed       draws where chance decides between the best nodes, and has workers race where that decides; without one
-               the first by name stands for any, and one worker looks at one node after the other
-    ties_by_name   the first by name wins every tie, whatever the version says: as recorders pin it
+    seed       seeds the random choice between the best nodes, and the race of workers; without one the first by name is
+               taken, and one worker visits the nodes in order
+    ties_by_name   the first by name wins every tie, whatever the version does: as recorders pin it
     detailed   every plugin's scores are kept in the attempts
-    imagined   pods are imagined ones, which no extender is asked to bind
+    imagined   pods are hypothetical, and no extender is called to bind them
     prefers    for pods by uid or key, the node to take if it is among the best
-    observer   looks on
+    observer   is notified of every cycle
     """
 
     seed: int | None
@@ -57,8 +57,8 @@ class DriverOptions(TypedDict, total=False):
 
 
 class Driver:
-    """Schedulers by ``schedulerName``, each set up when it is first asked for: they share one cluster, time, and where
-    the next search for nodes begins.
+    """Schedulers by ``schedulerName``, each set up on first use: they share one cluster, time, and where the next
+    search for nodes begins.
     """
 
     def __init__(self, cluster: Cluster, setup: Setup, **options: Unpack[DriverOptions]) -> None:
@@ -108,7 +108,7 @@ class Driver:
         self._activated.update(dict.fromkeys(uids))
 
     def take_activated(self) -> list[str]:
-        """The uids of pods that plugins want to be tried again, since this was last asked, for callers with a queue."""
+        """The uids of pods that plugins activated since the last call, for callers with a queue."""
         uids = list(self._activated)
         self._activated.clear()
         return uids
@@ -135,9 +135,9 @@ class Driver:
             yield from scheduler.framework.all_plugins
 
     def sandbox(self) -> Driver:
-        """The same process as it is now on a copy of the cluster, to try something in.
+        """The same process in its present state on a copy of the cluster, to try something in.
 
-        There is no observer, and no extender is asked to bind.
+        It has no observer, and no extender is called to bind.
         """
         options: DriverOptions = {**self._options, "imagined": True, "observer": Observer()}
         other = Driver(self.cluster.fork(), self.setup, **options)
@@ -151,14 +151,16 @@ class Driver:
         return other
 
     def begin_anew(self, start: int = 0) -> None:
-        """The next search starts here, and no node is hinted at: the cluster is not what the last cycle left."""
+        """Start the next search here, without a node hint: the cluster is not as the last cycle left it."""
         self.shared.next_start = start
         for scheduler in self.in_use:
             if scheduler.batch is not None:
                 scheduler.batch.forget()
 
     def restart(self) -> None:
-        """Be as a process that has done nothing yet: no pod is held, and searches begin where the first one began."""
+        """Reset to a process that has done nothing yet: no pod is held, and searches begin where the first one
+        began.
+        """
         self.shared = SharedState(prefers=self.shared.prefers)
         self._schedulers.clear()
         self._hints.clear()
@@ -169,7 +171,7 @@ class Driver:
             observer.start_over()
 
     def reread(self, kinds: Collection[str]) -> None:
-        """The cluster's objects of these kinds are others from now on; schedulers are set up anew when asked for."""
+        """Objects of these kinds were replaced; schedulers are set up again on their next use."""
         self.cluster.invalidate_kinds(kinds)
         holding = {name: each for name, each in self._schedulers.items() if each is not None and each.binding.held}
         self._schedulers.clear()
@@ -179,7 +181,7 @@ class Driver:
                 after.take_over(before)
 
     def add_nodes(self, nodes: Sequence[Node], pods: Iterable[Pod]) -> None:
-        """Nodes join the cluster, with pods that are bound to them; the process goes on."""
+        """Add nodes with pods that are bound to them; the process goes on."""
         cluster = self.cluster
         cluster.replace_nodes([*cluster.columns.given, *nodes])
         for pod in pods:
@@ -188,8 +190,8 @@ class Driver:
             scheduler.start_over()
 
     def take_chances(self, random: Random) -> None:
-        """Leave to chance from now on what upstream does: where the search for nodes begins, which nodes its workers
-        find and in which order, which of the best is drawn, and which candidates preemption looks at and takes.
+        """Randomise from now on what is random upstream: where the search for nodes begins, which nodes its workers
+        find and in which order, the choice among the best, and which candidates preemption tries and takes.
         """
         self.set_up_all()
         for scheduler in self.in_use:
@@ -203,14 +205,14 @@ class Driver:
             self._race(Random(seed))
 
     def _race(self, random: Random) -> None:
-        """Let the workers of a search race from now on."""
+        """Let the workers of searches race from now on."""
         race = np.random.Generator(np.random.PCG64(random.getrandbits(64)))
         self.shared.search = ParallelSearch(race, self.setup.configuration.parallelism)
 
     @property
     def undoable(self) -> bool:
-        """Whether all that is done may be undone by ``Cluster.go_back``: nobody else keeps account of it, as plugins
-        from outside, those of Kubernetes 1.22 and extenders may, and no devices are given away.
+        """Whether ``Cluster.go_back`` can undo everything: no plugin from outside or of Kubernetes 1.22 and no extender
+        keeps state of its own, and no devices are allocated.
         """
         devices = self.cluster.devices
         strangers = any(
@@ -221,7 +223,7 @@ class Driver:
     # --- cycles
 
     def decide(self, pod: PodInfo, begin: int | None = None) -> Attempt:
-        """What a cycle would make of a pod now, which is not done: the next search starts where this one did.
+        """The decision of a cycle now, without acting on it: the next search starts where this one did.
 
         ``begin`` is the row of the node that this search starts at, if not where the last one ended.
         """
@@ -237,11 +239,11 @@ class Driver:
         return attempt
 
     def attempt(self, pod: PodInfo) -> Attempt:
-        """One cycle and no more: victims of a pod that finds no node are not evicted."""
+        """One cycle: victims of a pod that finds no node are not evicted."""
         return self.scheduler_for(pod).attempt(pod)
 
     def is_futile(self, pod: PodInfo) -> bool:
-        """Whether an attempt could only fail and would leave everything as it is. False where that is not sure."""
+        """Whether an attempt would certainly fail and change nothing. False where that is not certain."""
         if not self.scheduler_for(pod).is_futile(pod):
             return False
         # It is taken from the queue all the same, so that no hint outlasts it.
@@ -249,7 +251,7 @@ class Driver:
         return True
 
     def futile_attempt(self, pod: PodInfo) -> Attempt | None:
-        """What a futile attempt comes to, worked out once for equal pods while no node changes; else None."""
+        """The outcome of a futile attempt, computed once for equal pods while no node changes; else None."""
         if not self.is_futile(pod):
             return None
         changes, failed = self._failed_at
@@ -262,10 +264,10 @@ class Driver:
         return replace(failed[index], pod=pod)
 
     def schedule_with_preemption(self, pod: PodInfo, *, to_the_end: bool = True) -> list[Attempt]:
-        """Try a pod until it has found a node, or nothing is left that would help: at most ``MOST_ATTEMPTS`` times.
+        """Try a pod until it has a node, or nothing is left that would help: at most ``MOST_ATTEMPTS`` times.
 
-        Its victims leave before it is tried again. ``to_the_end``: so do those among them that were leaving anyway, and
-        the pod is also tried again when it got a claim taken back from where it could not be used.
+        Its victims leave before it is tried again. ``to_the_end``: so do terminating victims, and the pod is also
+        retried when it got a claim deallocated that could not be used where it was.
         """
         attempts: list[Attempt] = []
         claims = self.cluster.devices.journal
@@ -285,10 +287,10 @@ class Driver:
     # --- what follows
 
     def handle_failure(self, attempt: Attempt, *, given_up: bool = False) -> list[PodInfo]:
-        """Keep a node for a pod that found none while its victims leave, or keep none for it any more.
+        """Nominate a node for a pod that found none while its victims leave, or clear its nomination.
 
-        Lesser nominations to that node are void. Returns the pods that no node is kept for any more. For a pod that is
-        ``given_up`` no victim leaves.
+        Lower-priority nominations to that node are cleared. Returns the pods whose nomination was cleared. For a pod
+        that is ``given_up`` no victim leaves.
         """
         pod = attempt.pod
         if not attempt.nominated or given_up:
@@ -307,16 +309,16 @@ class Driver:
         return lost
 
     def evict(self, attempt: Attempt, *, to_the_end: bool = True) -> None:
-        """Let a preemptor's victims leave at once; those that were leaving anyway only ``to_the_end``."""
+        """Remove a preemptor's victims at once; terminating ones only ``to_the_end``."""
         for victim in attempt.victims if to_the_end else attempt.victims_to_evict:
             if not self.turn_away(victim):
                 self.cluster.remove_pod(victim.uid)
         self.settle()
 
     def turn_away(self, victim: PodInfo) -> bool:
-        """Deny a pod its permit for a more important one; False if it is not held.
+        """Reject a waiting pod in favour of a more important one; False if it is not held.
 
-        It has to leave nothing but the scheduler's memory; to the queue that is an accident, not a verdict.
+        Only the scheduler's cache forgets it; to the queue that is an error, not unschedulable.
         """
         for scheduler in self.in_use:
             held = scheduler.profile.waiting.get(victim.uid)
@@ -327,7 +329,7 @@ class Driver:
         return False
 
     def settle(self) -> list[Attempt]:
-        """Let held pods go on or turn them away; one that goes on may move a permit plugin to let others go.
+        """Bind or reject held pods; one that is bound may make a permit plugin approve others.
 
         Returns the attempts that came to an end.
         """
@@ -338,7 +340,7 @@ class Driver:
         return ended
 
     def deadlines(self) -> list[float]:
-        """When the patience with each held pod ends."""
+        """When the timeout of each held pod ends."""
         return [held.deadline for scheduler in self.in_use for held in scheduler.profile.waiting.values()]
 
     def wait(self) -> None:
@@ -355,9 +357,9 @@ class Driver:
         return self.scheduler_for(pod).framework.queue_key(pod, order)
 
     def in_order(self, items: Iterable[T], pod: Callable[[T], PodInfo]) -> list[T]:
-        """The items whose pods have arrived in this order, in the one in which the queue hands them out.
+        """The items whose pods have arrived in this order, in the order in which the queue hands them out.
 
-        These pods exist from now on, so that others of their group may count on them.
+        These pods exist from now on, so that others of their group count them.
         """
         keyed = []
         for order, item in enumerate(items):
@@ -372,12 +374,12 @@ class Driver:
         return [heap.pop()[2] for _ in keyed]
 
     def orders_by_heap(self) -> bool:
-        """Whether the plugin that sorts the queue leaves the order to its heap. Raises PolicyError."""
+        """Whether the queue's order depends on the operations of its heap. Raises PolicyError."""
         first = self.scheduler(self.setup.configuration.profiles[0].scheduler_name)
         return first is not None and first.framework.orders_by_heap
 
     def hints(self, profile: str, plugin: str) -> Hints:
-        """What brings a pod back that the plugin turned down."""
+        """The queueing hints of a plugin that rejected the pod."""
         if plugin == EXTENDER:
             return ALL_EVENTS
         key = profile, plugin

@@ -1,7 +1,7 @@
-"""Pod disruption budgets, as the eviction API sees them: may this pod go now?
+"""Pod disruption budgets, as the eviction API applies them.
 
-Upstream: pkg/registry/core/pod/storage/eviction.go. Other than preemption, it takes an empty selector to mean every
-pod of the namespace, and knows no pod with two budgets.
+Upstream: pkg/registry/core/pod/storage/eviction.go. Other than preemption, it takes an empty selector to select every
+pod of the namespace, and refuses pods with more than one budget.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class EvictionBudgets:
         return ", ".join(f"{budget.namespace}/{budget.name}" for budget in self._budgets_of(pod))
 
     def evict(self, pod: Pod) -> str:
-        """Evict a pod if its budget allows it. Returns why not, or nothing."""
+        """Evict a pod if its budget allows it. Returns the reason if not, else an empty text."""
         mine = self._budgets_of(pod)
         if not mine or _needs_no_budget(pod):
             return ""
@@ -86,7 +86,7 @@ class EvictionBudgets:
         return ""
 
     def forbids(self, pod: Pod) -> str:
-        """Why a pod must stay as things are now; nothing if it may go. Nothing is counted."""
+        """The reason why a pod could not be evicted now; empty if it could. Nothing is counted."""
         mine = self._budgets_of(pod)
         if not mine or _needs_no_budget(pod):
             return ""
@@ -97,7 +97,7 @@ class EvictionBudgets:
         return "" if unguarded or budget.allowed > 0 else f"{_VIOLATES} {budget.name} allows none"
 
     def lose(self, pod: Pod) -> None:
-        """A pod goes without being asked."""
+        """A pod disappears without an eviction."""
         for budget in self._budgets_of(pod):
             budget.healthy -= 1
             budget.allowed = max(budget.allowed - 1, 0)
@@ -108,19 +108,19 @@ class EvictionBudgets:
         return mine[0].desired if len(mine) == 1 and mine[0].reported else None
 
     def ready(self, pod: Pod) -> None:
-        """A pod made in the place of another became ready. A budget allows what it has beyond the healthy it needs."""
+        """A replacement became ready. A budget allows what it has beyond the healthy pods it needs."""
         for budget in self._budgets_of(pod):
             budget.healthy += 1
             if budget.healthy > budget.desired:
                 budget.allowed += 1
 
     def release(self, pod: Pod) -> None:
-        """A pod that was kept has gone after all."""
+        """A pod that was refused has disappeared after all."""
         for budget in self._budgets_of(pod):
             budget.blocks = [key for key in budget.blocks if key != pod.key]
 
     def uses(self) -> tuple[BudgetUse, ...]:
-        """Those that had a say, by name."""
+        """The budgets that applied to an eviction, by name."""
         touched = [budget for budget in self._budgets.values if budget.evictions or budget.blocks]
         return tuple(
             BudgetUse(

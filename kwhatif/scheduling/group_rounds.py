@@ -1,4 +1,4 @@
-"""Single pods and groups, one after the other as they leave the queue, until all that is not gated was tried once.
+"""Single pods and groups in the order of the queue, until all that is not gated was tried once.
 
 Upstream: ScheduleOne in pkg/scheduler/schedule_one.go.
 """
@@ -21,7 +21,9 @@ from kwhatif.scheduling.round_queue import RoundQueue
 
 @dataclass(frozen=True, slots=True)
 class ScheduledEntity:
-    """A pod, or the members of a group, whose turn it is. The caller says what it ``came_to``, or has it run."""
+    """A pod, or the members of a group, taken from the queue. The caller reports its outcome by ``came_to``, or calls
+    ``run``.
+    """
 
     key: GroupKey | None
     pods: tuple[PodInfo, ...]
@@ -29,14 +31,14 @@ class ScheduledEntity:
     queue: RoundQueue
 
     def came_to(self, is_bound: bool) -> None:
-        """A single pod was tried: it has a node, or goes back to the queue."""
+        """Report the outcome of a single pod: it has a node, or goes back to the queue."""
         if is_bound:
             self.queue.mark_bound(self.pods)
         else:
             self.queue.requeue_failed(self.pods)
 
     def run(self) -> list[PodGroupCycle]:
-        """The cycles of a group, tried again at once after it has evicted pods."""
+        """Run the cycles of a group, which is retried at once after it has evicted pods."""
         assert self.key is not None
         cycles = pod_group_at_once(self.driver, self.key, self.pods, MOST_ATTEMPTS)
         failed = cycles[-1].failed
@@ -48,7 +50,7 @@ class ScheduledEntity:
 
 
 def scheduled_entities(driver: Driver, pods: Sequence[PodInfo]) -> Iterator[ScheduledEntity]:
-    """What leaves the queue, in order, if these pods enter it in this order."""
+    """The entities in the order in which they leave the queue, if these pods enter it in this order."""
     queue = RoundQueue(driver)
     for pod in pods:
         queue.add(pod)
@@ -57,7 +59,7 @@ def scheduled_entities(driver: Driver, pods: Sequence[PodInfo]) -> Iterator[Sche
 
 
 def attempts_of(cycles: Iterable[PodGroupCycle]) -> Iterator[tuple[PodInfo, list[Attempt]]]:
-    """Each member that was tried with its attempts, one for each cycle, as they ended."""
+    """Each member that was tried with its attempts, one for each cycle."""
     found: dict[str, tuple[PodInfo, list[Attempt]]] = {}
     for cycle in cycles:
         by_uid = {result.pod.uid: result.attempt for result in cycle.results}

@@ -1,4 +1,4 @@
-"""Which of several best nodes a pod gets.
+"""The choice among several best nodes, by version.
 
 Upstream: selectHost in pkg/scheduler/schedule_one.go until 1.34, and newSortedNodeScores since.
 """

@@ -1,19 +1,16 @@
-"""How many nodes the scheduler looks at, and which: percentageOfNodesToScore with its rotating start.
+"""How many nodes a search visits, and which: percentageOfNodesToScore with its rotating start, and the race of parallel
+workers as a random process.
 
-Upstream: pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, findNodesThatPassFilters), with one worker.
+kube-scheduler hands out the nodes in chunks, in order from where the last search ended, to several workers. Each visits
+the nodes of its chunk one by one and then takes the next chunk. The first feasible node too many ends the search; nodes
+that others are visiting at that moment are still visited to the end. How the workers' times compare is up to the
+machine: here a visit takes a time of exponential distribution, the same for all workers and nodes, so that every worker
+with nodes left is as likely as any other to finish one next. One worker begins at once. The others are goroutines that
+have to be scheduled first: each begins after a time of exponential distribution, too, whose mean, in visits, is the one
+parameter. It is fitted to recordings.
 
-Which nodes a search comes by whose workers race, as a random process.
-
-kube-scheduler hands out the nodes in chunks, in order from where the last search ended, to several workers. Each
-looks at the nodes of its chunk one by one and then takes the next chunk. The first feasible node too many ends the
-search; nodes that others are just looking at are still looked at to the end. How the workers' times compare is up to
-the machine: here a look at a node takes a time of exponential distribution, the same for all workers and nodes, so
-that every worker with nodes left is as likely as any other to be done with one next. One worker begins at once.
-The others are goroutines that a processor has to take up first: each begins after a time of exponential distribution,
-too, whose mean, in looks, is the one parameter. It is fitted to recordings (``benchmarks/calibration.py``).
-
-Upstream: findNodesThatPassFilters in pkg/scheduler/schedule_one.go, pkg/scheduler/framework/parallelize, and
-client-go/util/workqueue/parallelizer.go.
+Upstream: findNodesThatPassFilters and numFeasibleNodesToFind in pkg/scheduler/schedule_one.go,
+pkg/scheduler/framework/parallelize, and client-go/util/workqueue/parallelizer.go.
 """
 
 from __future__ import annotations
@@ -41,9 +38,9 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
 
 
 def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
-    """The first ``enough`` places of ``ok`` from ``start`` on, round the end, and how many places were looked at.
+    """The first ``enough`` places of ``ok`` from ``start`` on, wrapping around, and how many places were visited.
 
-    The search stops at the first feasible node too many, so nodes rejected on the way to it were looked at, too.
+    The search stops at the first feasible node too many, so nodes rejected on the way to it were visited, too.
     """
     return sample_found(np.flatnonzero(ok), len(ok), start, enough)
 
@@ -74,7 +71,7 @@ def chunk_size(nodes: int, workers: int) -> int:
 
 
 class ParallelSearch:
-    """A search with so many ``workers``, whose race ``random`` decides; all but one begin ``late``, by so many looks
+    """A search with so many ``workers``, whose race ``random`` decides; all but one begin ``late``, by so many visits
     on average.
     """
 
@@ -82,7 +79,7 @@ class ParallelSearch:
         self._random, self._workers, self._late = random, workers, late
 
     def __call__(self, ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
-        """The places of ``ok`` that are found, in the order in which they are, and how many were looked at."""
+        """The places of ``ok`` that are found, in the order in which they are found, and how many were visited."""
         size = len(ok)
         in_turn: BoolArray = np.concatenate([ok[start:], ok[:start]])
         found = np.flatnonzero(in_turn)
@@ -98,7 +95,7 @@ class ParallelSearch:
         return (kept[done[kept].argsort(kind="stable")] + start) % size, len(kept) + looked_in_vain
 
     def _times(self, size: int) -> tuple[Float64Array, Float64Array]:
-        """float64[n] each: when the look at each node begins and when it ends, in the order of the search."""
+        """float64[n] each: when the visit of each node begins and when it ends, in the order of the search."""
         chunk = chunk_size(size, self._workers)
         chunks = -(-size // chunk)
         takes: Float64Array = -np.log1p(-self._random.random(chunks * chunk)).reshape(chunks, chunk)

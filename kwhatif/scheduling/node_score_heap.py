@@ -1,7 +1,7 @@
-"""Scored nodes as a heap: which of several best nodes is its top, and in which order the others follow.
+"""The heap of scored nodes since 1.35: which of several best nodes is its top, and the order of the others.
 
 The scored nodes are made a heap in place, in the order in which they were found, by their totals alone. So among equal
-totals the structure of the heap decides, and that is the same for the same order and totals.
+totals the structure of the heap decides, which depends on that order and the totals only.
 
 Upstream: newSortedNodeScores and nodeScoreHeap in pkg/scheduler/schedule_one.go, over Go's container/heap.
 """
@@ -41,7 +41,7 @@ def _walk(size: int) -> IntpArray:
 class NodeScoreHeap:
     """The heap of scored nodes: rows intp[n] in the order found, with their totals int64[n].
 
-    Nodes are taken from its top when they are asked for, and kept, so that a heap is one value for all who hold it.
+    Nodes are popped when they are needed, and kept, so that all holders share one heap.
     """
 
     def __init__(self, rows: IntpArray, totals: Int64Array, names: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""The search for feasible nodes: where it begins, where it ends, and which nodes it has looked at.
+"""The search for feasible nodes: where it begins, where it ends, and which nodes it has visited.
 
 Upstream: findNodesThatFitPod and findNodesThatPassFilters in pkg/scheduler/schedule_one.go.
 """
@@ -16,17 +16,17 @@ from kwhatif.scheduling.node_sampling import nodes_to_find, sample, sample_found
 from kwhatif.scheduling.profile import Profile, SharedState
 
 _MOST_STALE = 64
-"""With so many rows out of date nobody looks at each of them any more."""
+"""With more rows out of date they are not checked one by one."""
 
 
 class NodeSearch:
-    """Looks for nodes that pods of one profile fit on. ``compares`` says whether somebody scores them afterwards."""
+    """Searches feasible nodes for pods of one profile. ``compares`` says whether the nodes are scored afterwards."""
 
     def __init__(self, cluster: Cluster, profile: Profile, shared: SharedState, *, compares: bool) -> None:
         self._cluster, self._profile, self._shared, self._compares = cluster, profile, shared, compares
 
     def find(self, pod: PodInfo, evaluation: Evaluation) -> tuple[IntpArray, int]:
-        """Rows of feasible nodes in the order found, and how many nodes were looked at."""
+        """Rows of feasible nodes in the order found, and how many nodes were visited."""
         if evaluation.narrowed is not None:
             evaluation.refresh(pod)
             rows = evaluation.narrowed
@@ -43,7 +43,7 @@ class NodeSearch:
         return self.find_among_all(pod, evaluation, self.nodes_to_find(len(self._cluster)))
 
     def find_among_all(self, pod: PodInfo, evaluation: Evaluation, enough: int) -> tuple[IntpArray, int]:
-        """As ``find``, where the choice is not narrowed and all nodes are there."""
+        """As ``find``, where PreFilter does not narrow the choice and all nodes are active."""
         start, size = self._shared.next_start, len(self._cluster)
         if self._shared.search is not sample:
             evaluation.refresh(pod)
@@ -64,7 +64,7 @@ class NodeSearch:
         if self._cluster.nominated:
             return sample(evaluation.passing(pod), start, enough)
         if not evaluation.depends_on_other_pods:
-            return sample_found(evaluation.found, size, start, enough)
+            return sample_found(evaluation.passing_rows, size, start, enough)
         ahead = max(2 * enough, evaluation.reach + enough // 2)
         if ahead >= size:
             return sample(evaluation.passing(pod), start, enough)
@@ -87,11 +87,11 @@ class NodeSearch:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all nodes that have a row are there."""
+        """Whether all nodes with a row are active."""
         return len(self._cluster.node_order) == len(self._cluster)
 
     def error_of(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
-        """The error of the first node looked at that has one, which ends the cycle there."""
+        """The error of the first visited node that has one, which ends the cycle there."""
         rows, verdicts = self.visited_rows(looked, evaluation), evaluation.verdicts(pod)
         places = np.flatnonzero(verdicts.failed[rows])
         if not len(places):
@@ -100,7 +100,7 @@ class NodeSearch:
         return verdicts.status(int(rows[places[0]]))
 
     def visited_rows(self, looked: int, evaluation: Evaluation) -> IntpArray:
-        """The rows of the nodes looked at, so many of them."""
+        """The rows of the visited nodes, so many of them."""
         if evaluation.narrowed is not None:
             rows = evaluation.narrowed
             turns: IntpArray = (self._shared.next_start + np.arange(looked)) % max(len(rows), 1)
@@ -109,7 +109,7 @@ class NodeSearch:
         return rows[(self._shared.next_start + np.arange(looked)) % len(rows)]
 
     def count_visited_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
-        """1 if the nominated node, which did not pass, is not among the nodes looked at afterwards."""
+        """1 if the nominated node, which did not pass, is not among the nodes visited afterwards."""
         if evaluation.narrowed is not None:
             return int(row not in evaluation.narrowed)
         searched = self._cluster.node_order
@@ -118,7 +118,7 @@ class NodeSearch:
 
     @property
     def samples(self) -> bool:
-        """Whether a search may end before it has looked at all nodes."""
+        """Whether a search may end before it has visited all nodes."""
         nodes = len(self._cluster.node_order)
         return self.nodes_to_find(nodes) < nodes
 

@@ -1,6 +1,6 @@
-"""Nodes hinted at for pods that look like the one before: the list that a decision leaves for the next ones.
+"""Opportunistic batching: the list of nodes that a decision keeps as hints for the next pods with the same signature.
 
-Upstream: pkg/scheduler/framework/runtime/batch.go. Its words for why there is no hint are kept.
+Upstream: pkg/scheduler/framework/runtime/batch.go, whose reasons for a missing hint are kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EMPTY_LIST = "empty_list"
 
 @dataclass(frozen=True, slots=True)
 class KeptNodes:
-    """Nodes scored for a pod with this signature at a moment in seconds, so many of them taken since."""
+    """Nodes scored for a pod with this signature at a moment in seconds, and how many of them were used since."""
 
     signature: Signature
     nodes: NodeScoreHeap
@@ -49,12 +49,11 @@ class BatchState:
 
 @dataclass(slots=True)
 class Batching:
-    """What batching came to in one cycle.
+    """The result of batching in one cycle.
 
-    signed    the pod has a signature
-    hint      the node hinted at, if one was; ``used``: the pod went there, and not since it was nominated there
-    flushed   why there was no hint, or no list was kept, in the order of the complaints
-    kept      how many other nodes are on the list that this decision left; None if it made no new one
+    signed    the pod has a signature hint      the hinted node, if any; ``used``: the pod went there, other than by its
+    nomination flushed   why there was no hint, or no list was kept, in the order of the checks kept      how many other
+    nodes are on the list that this decision left; None if it made no new one
     """
 
     signed: bool
@@ -72,15 +71,15 @@ class OpportunisticBatch:
         self.state = BatchState()
 
     def forget(self) -> None:
-        """What comes is not what followed: keep no list."""
+        """Drop the list: the next pod does not follow the last one."""
         self.state = BatchState()
 
     def concerns(self, pod: PodInfo) -> bool:
-        """Whether there is anything to say of the pod: it has a signature, or there is a list that it may end."""
+        """Whether batching applies to the pod: it has a signature, or there is a list that it may end."""
         return self.state.kept is not None or self._signer.sign(pod) is not None
 
     def hint(self, pod: PodInfo, evaluation: Evaluation, cluster: Cluster, *, cycle: int, now: float) -> Batching:
-        """What the cycle of a pod that has passed PreFilter begins with; a node hinted at is off the list then."""
+        """The hint for a pod that has passed PreFilter; a hinted node is removed from the list."""
         signature = self._signer.sign(pod)
         batching = Batching(signature is not None)
         kept = self.state.kept
@@ -102,7 +101,9 @@ class OpportunisticBatch:
         return EXPIRED if now > kept.since + MOST_SECONDS else ""
 
     def _fits_again(self, pod: PodInfo, evaluation: Evaluation, cluster: Cluster) -> str:
-        """Why the last node makes the list useless: it is gone, or has room for the pod, nominations left aside."""
+        """Why the last node invalidates the list: it no longer exists, or still has room for the pod, nominated pods
+        aside.
+        """
         row = cluster.columns.row(self.state.node)
         if row is None or not cluster.active[row]:
             return NODE_MISSING
@@ -120,7 +121,7 @@ class OpportunisticBatch:
         cycle: int,
         now: float,
     ) -> None:
-        """A pod was placed on a node, by the totals of the nodes found unless that was the only one looked at."""
+        """Keep the nodes found, by their totals, after a pod was placed, unless its node was the only one visited."""
         kept = self.state.kept
         batching.used = batching.hint == node and not pod.nominated
         if batching.hint != node:

@@ -1,4 +1,4 @@
-"""The scheduling cycle of a group of pods, which is made of cycles of its members on one state of the cluster.
+"""The scheduling cycle of a pod group, which consists of the cycles of its members on one state of the cluster.
 
 Upstream: pkg/scheduler/schedule_one_podgroup.go (the algorithms; what follows from them is in pod_group_outcome.py).
 """
@@ -25,7 +25,7 @@ NOT_WITH_CONSTRAINTS = "workload aware preemption is not supported for pod group
 
 
 class PodGroupScheduler:
-    """Finds out what would happen to a group under one profile; no pod is assumed."""
+    """Decides about a group under one profile; no pod is assumed."""
 
     def __init__(self, scheduler: Scheduler, key: GroupKey, members: Sequence[PodInfo]) -> None:
         self._scheduler, self._key, self._members = scheduler, key, members
@@ -35,7 +35,7 @@ class PodGroupScheduler:
         self._is_watched = True
 
     def decide(self) -> PodGroupCycle:
-        """The verdict on the group, with room made for it as a whole if that is how it is done."""
+        """The verdict on the group, including preemption for the group as a whole where that applies."""
         cycle = PodGroupCycle(self._key, list(self._members))
         self._states.take_snapshot(self._key, self._cluster.find)
         if any(pod.shape.terms for pod in self._members):
@@ -119,7 +119,7 @@ class PodGroupScheduler:
             known.end()
 
     def _recall(self, placements: Sequence[Placement]) -> tuple[RememberedDomains | None, Hashable]:
-        """What is known of groups like this one, and what this one is known by; None where that may not hold."""
+        """The cached outcomes of groups like this one, and the cache key; None where they may not hold."""
         group = self._states.objects.get(self._key)
         running = self._states.scheduled_pods(self._key, self._cluster.find)
         if group is None or group.topology_key is None or running or not self._is_watched or len(placements) < 2:
@@ -129,7 +129,7 @@ class PodGroupScheduler:
         return (remembered if look is not None else None), look
 
     def _make_own(self, cycle: PodGroupCycle) -> None:
-        """What counts is tried with the group's own members, where it was known from others."""
+        """Try the chosen placement with the group's own members, where its outcome was cached from another group."""
         chosen = cycle.chosen
         if chosen is None or [member.pod for member in chosen.members] == self._members[: len(chosen.members)]:
             return
@@ -145,7 +145,7 @@ class PodGroupScheduler:
             self._cluster.assume_placement(None)
 
     def _choose(self, cycle: PodGroupCycle) -> None:
-        """Take the best of the placements that work; without one, the first tried speaks for all."""
+        """The best of the successful placements; without one, the first tried is reported."""
         working = [attempt for attempt in cycle.tried if attempt.works]
         if not working:
             cycle.chosen = first = cycle.tried[0]
@@ -175,7 +175,7 @@ class PodGroupScheduler:
     # --- members
 
     def _try(self, placement: Placement) -> PlacementAttempt:
-        """Member after member, each seeing those before it where they would be (upstream: the default algorithm)."""
+        """Try one member after the other, each seeing those before it as assumed (upstream: the default algorithm)."""
         outcome = PlacementAttempt(placement, [], Status.unschedulable(UNSCHEDULABLE))
         assumed: list[MemberResult] = []
         requires_preemption = False
@@ -243,7 +243,7 @@ class PodGroupScheduler:
         return member
 
     def _revert(self, member: MemberResult) -> None:
-        """Take a member back from where it was assumed; a node that was kept for it is kept again."""
+        """Forget a member where it was assumed; its earlier nomination is restored."""
         pod, row = member.pod, member.row
         assert row is not None
         self._scheduler.framework.unreserve(pod, self._cluster.columns.names[row], member.attempt.states)

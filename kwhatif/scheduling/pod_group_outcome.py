@@ -1,4 +1,4 @@
-"""What follows from the verdict on a group: victims leave, members are bound or go back, the condition is written.
+"""What follows from the verdict on a group: victims leave, members are bound or requeued, the condition is written.
 
 Upstream: submitPodGroupAlgorithmResult and updatePodGroupCondition in pkg/scheduler/schedule_one_podgroup.go.
 """
@@ -30,7 +30,7 @@ REJECTED, ERROR = "Unschedulable", "SchedulerError"
 
 
 def attempt_pod_group(driver: Driver, key: GroupKey, members: Sequence[PodInfo]) -> PodGroupCycle:
-    """One cycle of a group, in which its members are tried in this order, and all that follows from it at once."""
+    """One cycle of a group, its members tried in this order, with all its consequences at once."""
     names = [pod.pod.spec.scheduler_name or "" for pod in members]
     other = next((name for name in names if name != names[0]), None)
     if other is not None:
@@ -48,7 +48,7 @@ def attempt_pod_group(driver: Driver, key: GroupKey, members: Sequence[PodInfo])
 def pod_group_at_once(driver: Driver, key: GroupKey, members: Sequence[PodInfo], attempts: int) -> list[PodGroupCycle]:
     """Try a group until it has its nodes, or nothing is left that would help: at most so many times.
 
-    Those who went back are tried again together once the victims have left.
+    Members that failed are tried again together once the victims have left.
     """
     cycles = [attempt_pod_group(driver, key, members)]
     while cycles[-1].waiting_on_preemption and len(cycles) < attempts:
@@ -79,7 +79,7 @@ def _denominate(driver: Driver, pod: PodInfo) -> None:
 
 
 def _evict(driver: Driver, cycle: PodGroupCycle) -> None:
-    """Have victims leave, those that single members chose in whichever placement, or those of the whole group."""
+    """Remove victims: those that single members chose in any placement, or those of the whole group."""
     chosen = [member.attempt for tried in cycle.tried for member in tried.members if member.attempt.nominated]
     members = {pod.uid for pod in cycle.members}
     for attempt in chosen:
@@ -145,7 +145,7 @@ class _Submission:
             self._fail(pod, REJECTED, message, nominated=self._cluster.columns.names[result.row])
 
     def _bind(self, result: MemberResult) -> None:
-        """Assume a member for good. It is bound when all of them are assumed, if its permit has come by then."""
+        """Assume a member. It is bound when all of them are assumed, if its permit has come by then."""
         attempt, scheduler = result.attempt, self._scheduler
         assert attempt.row is not None
         row = attempt.row
@@ -165,7 +165,7 @@ class _Submission:
         self._attempts.append(attempt)
 
     def _fail(self, pod: PodInfo, reason: str, message: str, *, nominated: str = "", keep: bool = False) -> None:
-        """A member goes back to the queue; a node may be kept for it (``nominated``), or still be kept (``keep``)."""
+        """Requeue a member; it may be nominated to a node (``nominated``), or stay nominated (``keep``)."""
         node = pod.nominated if keep else nominated
         if node:
             self._cluster.nominate(pod, node)

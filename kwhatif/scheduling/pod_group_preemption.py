@@ -1,7 +1,7 @@
-"""Preemption for a group as a whole: who leaves the cluster so that the group can be scheduled.
+"""Preemption for a group as a whole: which pods leave the cluster so that the group can be scheduled.
 
-All units of lower priority are taken out of the whole cluster, and put back one by one, the most important first,
-as long as the group still gets its nodes.
+All units of lower priority are removed from the whole cluster, and reprieved one by one, the most important first, as
+long as the group still gets its nodes.
 
 Upstream: pkg/scheduler/framework/preemption (podgrouppreemption.go, types.go).
 """
@@ -55,13 +55,12 @@ class Preemptor:
 
 @dataclass(frozen=True, slots=True)
 class PodGroupPreemption:
-    """What it came to.
+    """The outcome.
 
-    candidates   units of lower priority, the most important first
-    violating    those of them whose leaving breaks a budget, which are put back first
-    reprieved    units in the order in which they were put back, and whether they may stay
-    victims      pods that leave, those of the most important unit first
-    status       None if they make room, else why not
+    candidates   units of lower priority, the most important first violating    those of them whose eviction violates a
+    budget, which are reprieved first reprieved    units in the order in which they were tried, and whether they may
+    stay victims      pods that leave, those of the most important unit first status       None if they make room, else
+    why not
     """
 
     candidates: tuple[PreemptionUnit, ...] = ()
@@ -72,7 +71,7 @@ class PodGroupPreemption:
 
 
 def preempt_for_group(preemptor: Preemptor) -> PodGroupPreemption:
-    """Choose the victims; the cluster is left as it was."""
+    """Choose the victims; the cluster is not changed."""
     if any(pod.shape.spec.preemption_policy == "Never" for pod in preemptor.pods):
         return PodGroupPreemption(status=Status.unschedulable(NEVER))
     cluster = preemptor.cluster

@@ -1,4 +1,4 @@
-"""What a cycle of a group of pods came to.
+"""The outcome of a group's cycle: members, placements, and the condition.
 
 Upstream: algorithmResult and podGroupAlgorithmResult in pkg/scheduler/schedule_one_podgroup.go.
 """
@@ -44,7 +44,7 @@ class MemberResult:
 
     @property
     def found_node(self) -> bool:
-        """Whether a node was found for it as things were, whatever became of it when it was bound."""
+        """Whether a node was found for it as things were, whatever happened when it was bound."""
         return self.row is not None and not self.requires_preemption
 
 
@@ -83,7 +83,7 @@ class MemberFailure:
 
 @dataclass(frozen=True, slots=True)
 class GroupCondition:
-    """What PodGroupScheduled says."""
+    """The PodGroupScheduled condition."""
 
     status: str
     reason: str
@@ -129,7 +129,7 @@ class PodGroupCycle:
 
     @property
     def results(self) -> list[MemberResult]:
-        """What became of the members in the placement that counts; fewer than members where an error ended it."""
+        """The members' results in the chosen placement; fewer than members where an error ended it."""
         return self.chosen.members if self.chosen is not None else []
 
     @property

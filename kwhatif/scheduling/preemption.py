@@ -1,4 +1,4 @@
-"""Preemption: whether a pod may preempt others, and which of the candidates for it is taken.
+"""Preemption: whether a pod may preempt, and the choice of a candidate node.
 
 Upstream: pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpreemption/default_preemption.go.
 """
@@ -56,8 +56,8 @@ class RankedCandidate:
 class Preemption:
     """Preemption for one scheduler; keeps its table of possible victims between pods.
 
-    ``extenders`` have a say in the candidates. With ``random`` the dry run begins at any node, and any of equally good
-    candidates is taken, as upstream does in every version; without it, the first node and the first by name.
+    ``extenders`` are called with the candidates. With ``random`` the dry run begins at any node, and any of equally
+    good candidates is taken, as upstream does in every version; without it, the first node and the first by name.
     """
 
     random: Random | None = None
@@ -70,7 +70,7 @@ class Preemption:
     def __call__(
         self, pod: PodInfo, diagnosis: Diagnosis, args: Any, rules: VictimRules | None = None, /
     ) -> PostFilterResult:
-        """What DefaultPreemption's PostFilter comes to, message without its prefix.
+        """The result of DefaultPreemption's PostFilter, its message without the prefix.
 
         With ``rules`` it is that of another plugin; without ``args`` all nodes are tried.
         """
@@ -96,7 +96,7 @@ class Preemption:
         return PostFilterResult(None, node, tuple(victims), criterion, len(candidates), at_once=rules is not None)
 
     def _after_extenders(self, extenders: Extenders, search: VictimSearch, candidates: Candidates) -> PostFilterResult:
-        """The best of what extenders leave of the candidates."""
+        """The best of the candidates that extenders leave."""
         claims = search.ask_extenders(extenders, candidates)
         if isinstance(claims, Status):
             return PostFilterResult(claims)
@@ -147,7 +147,7 @@ class Preemption:
         return table
 
     def _dry_runs_for(self, diagnosis: Diagnosis) -> DryRunCache | None:
-        """What is known of evictions for pods like this one; None where it may be otherwise for each of them."""
+        """The cached dry runs for pods like this one; None where they may differ from pod to pod."""
         evaluation, cluster = diagnosis.evaluation, diagnosis.cluster
         if evaluation.depends_on_other_pods:
             return None
@@ -162,7 +162,7 @@ class Preemption:
 
 
 def measure_candidates(claims: Mapping[str, Victims], cluster: Cluster) -> Candidates:
-    """Candidates as extenders left them, with what the choice between them looks at; the first victim counts most."""
+    """Candidates as extenders left them, with the criteria of the choice; the first victim is the most important."""
     of_claims = list(claims.values())
     tops = [max(pod.priority for pod in claim.victims) for claim in of_claims]
     flags = np.zeros((len(of_claims), 0), np.bool_)
@@ -185,7 +185,7 @@ def measure_candidates(claims: Mapping[str, Victims], cluster: Cluster) -> Candi
 
 
 def ineligible(pod: PodInfo, diagnosis: Diagnosis) -> str:
-    """Why the pod may not preempt at all, or nothing (upstream: PodEligibleToPreemptOthers)."""
+    """Why the pod may not preempt at all, or None (upstream: PodEligibleToPreemptOthers)."""
     if pod.shape.spec.preemption_policy == "Never":
         return "not eligible due to preemptionPolicy=Never."
     row = diagnosis.cluster.columns.row(pod.nominated) if pod.nominated else None

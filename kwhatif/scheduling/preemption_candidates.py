@@ -1,19 +1,10 @@
-"""Nodes where evicting pods would make room, and how one of them is chosen.
+"""Candidates of preemption: the table of possible victims, budgets, the choice among candidate nodes, and a cache of
+dry runs.
 
-Upstream: pickOneNodeForPreemption in pkg/scheduler/framework/preemption/preemption.go.
-
-What evictions would come to on each node, kept from one preemptor to the next that looks alike.
-
-A preemptor changes one node. Of the others it stays true which pods would have to leave, as long as no filter asks
-where pods on other nodes are and no pod is nominated there.
-
-Pods by node in order of importance, as a matrix: what preemption works on.
-
-Upstream: pkg/scheduler/util/utils.go (MoreImportantPod).
-
-Pod disruption budgets, as preemption sees them: how many more evictions each allows.
-
-Upstream: plugins/defaultpreemption/default_preemption.go (filterPodsWithPDBViolation).
+A preemptor changes one node. On the others the victims stay the same, as long as no filter reads the pods of other
+nodes and no pod is nominated there. Upstream: pickOneNodeForPreemption in
+pkg/scheduler/framework/preemption/preemption.go, pkg/scheduler/util/utils.go (MoreImportantPod), and
+filterPodsWithPDBViolation in plugins/defaultpreemption/default_preemption.go.
 """
 
 from __future__ import annotations
@@ -38,15 +29,12 @@ PRIORITY_SHIFT = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Nodes that would do, c of them, in the order found.
+    """Candidate nodes, c of them, in the order found.
 
-    rows         intp[c]
-    violations   int64[c], evictions that a budget does not allow
-    top          int64[c], the highest priority among the victims
-    priorities   int64[c], the sum of the victims' priorities, shifted to be positive
-    count        int64[c], number of victims
-    start        int64[c], the earliest start among the victims of highest priority
-    gone         bool[c, P] and broken bool[c, P]: which of a node's pods have to go, and which break a budget
+    rows         intp[c] violations   int64[c], evictions that violate a budget top          int64[c], the highest
+    priority among the victims priorities   int64[c], the sum of the victims' priorities, shifted to be positive count
+    int64[c], number of victims start        int64[c], the earliest start among the victims of highest priority gone
+    bool[c, P] and broken bool[c, P]: which of a node's pods are victims, and which violate a budget
     """
 
     rows: IntpArray
@@ -120,10 +108,10 @@ NONE = _none()
 
 
 class DryRunCache:
-    """Nodes where evictions have been tried for pods that ``evaluation`` is about, under the same budgets.
+    """Dry runs for pods like those of ``evaluation``, under the same budgets.
 
-    ``_place`` intp[N] says where in ``_found`` a node is: NOWHERE if it would not do, UNKNOWN if it was not tried since
-    it changed.
+    ``_place`` intp[N] says where in ``_found`` a node is: NOWHERE if it is no candidate, UNKNOWN if it was not tried
+    since it changed.
     """
 
     def __init__(self, evaluation: CycleEvaluation, cluster: Cluster) -> None:
@@ -135,7 +123,7 @@ class DryRunCache:
         self._seen = len(cluster.journal)
 
     def catch_up(self) -> None:
-        """Forget the nodes that have changed, and all of them where budgets are others."""
+        """Drop the nodes that have changed, and all of them where budgets have changed."""
         self.forget(np.array(self._cluster.list_changed_rows(self._seen), np.intp))
         self._seen = len(self._cluster.journal)
         budgets = self._cluster.objects.list_all(PodDisruptionBudget)
@@ -152,7 +140,7 @@ class DryRunCache:
         return unknown
 
     def keep(self, rows: IntpArray, found: Candidates) -> None:
-        """These nodes were tried, and those that were found would do."""
+        """Store that these nodes were tried, and which of them are candidates."""
         self._place[rows] = _NOWHERE
         if len(self._found) + len(found) > 2 * len(self._place):
             kept = np.flatnonzero(self._place >= 0)
@@ -162,7 +150,7 @@ class DryRunCache:
         self._found = self._found.concatenate(found)
 
     def candidates_among(self, rows: IntpArray) -> Candidates:
-        """Those of the nodes that would do, all of which have been tried."""
+        """The candidates among these nodes, all of which have been tried."""
         places = self._place[rows]
         return self._found.take(places[places >= 0])
 
@@ -172,7 +160,7 @@ _UNKNOWN, _NOWHERE = -2, -1
 
 @dataclass(frozen=True, slots=True)
 class Victims:
-    """Pods that would have to leave a node, and how many of these evictions break a budget."""
+    """The victims on a node, and how many of these evictions violate a budget."""
 
     victims: tuple[PodInfo, ...]
     violations: int
@@ -231,7 +219,7 @@ class VictimTable:
         return self._shapes[rows, :width], np.arange(width) < count[:, None]
 
     def starts(self, rows: IntpArray, width: int) -> Int64Array:
-        """int64[n, width] start times of the pods that ``on`` gave for the same rows."""
+        """int64[n, width] start times of the pods of the same rows, in the order of ``shapes_on``."""
         return self._starts[rows, :width]
 
     def _widen(self, least: int) -> None:
@@ -277,7 +265,7 @@ class Budgets:
         ]
 
     def broken_by(self, pods: Sequence[PodInfo]) -> list[bool]:
-        """For pods evicted in this order: whether each eviction is one more than some budget allows."""
+        """For pods evicted in this order: whether each eviction exceeds what some budget allows."""
         allowed: dict[int, int] = {}
         broken = []
         for pod in pods:

@@ -1,4 +1,4 @@
-"""A profile that runs, and what the profiles of one process share.
+"""A running profile, and the state that the profiles of one process share.
 
 Upstream: pkg/scheduler/profile/profile.go, and the fields of Scheduler in pkg/scheduler/scheduler.go.
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Profile:
-    """A framework with the share of nodes its cycles look at and the waiting room of its permit plugins.
+    """A framework with its percentage of nodes to score and the waiting pods of its permit plugins.
 
-    ``extenders`` are called, if there are any; ``preemption`` is what its plugins make room by.
+    ``extenders`` are called, if there are any; its plugins preempt by ``preemption``.
     """
 
     framework: Framework

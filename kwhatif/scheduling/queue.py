@@ -1,12 +1,8 @@
-"""The scheduling queue: pods to try now, pods that back off, and pods that wait for something to happen.
+"""The scheduling queue: active pods, pods in backoff, and unschedulable pods that wait for an event.
 
-Time is a number of seconds that the caller moves; nothing here looks at a clock. Upstream:
-pkg/scheduler/backend/queue (scheduling_queue.go, backoff_queue.go, active_queue.go).
-
-Who hears of what: older schedulers looked less closely at what happened before they tried a pod again.
-
-Upstream: AssignedPodAdded in backend/queue/scheduling_queue.go, and buildQueueingHintMap in scheduler.go, which drops
-plugins' own hints where the gate SchedulerQueueingHints is off.
+Time is a number of seconds that the caller moves; nothing here reads a clock. Upstream: pkg/scheduler/backend/queue
+(scheduling_queue.go, backoff_queue.go, active_queue.go; AssignedPodAdded), and buildQueueingHintMap in scheduler.go,
+which drops plugins' own hints where the gate SchedulerQueueingHints is off.
 """
 
 from __future__ import annotations
@@ -28,12 +24,12 @@ _SPREAD = "PodTopologySpread"
 
 
 def without_hints(hints: Mapping[ClusterEvent, QueueingHint]) -> Mapping[ClusterEvent, QueueingHint]:
-    """Any such happening may help."""
+    """A queueing hint for which any event may help."""
     return dict.fromkeys(hints, always)
 
 
 def is_helped_by_new_pod(waiting: PodInfo, rejectors: frozenset[str], happening: EventOccurrence) -> bool:
-    """Whether the event of a pod that was bound concerns a waiting pod: it may want to be near it, or count it."""
+    """Whether a bound pod may help a waiting pod that has affinity terms or spread constraints."""
     new, features = happening.pod, happening.cluster.shapes.features
     if new is None:
         return True
@@ -62,9 +58,9 @@ Hints = Mapping[ClusterEvent, QueueingHint]
 class QueuedPod:
     """A pod in the queue.
 
-    ``rejectors`` are the plugins that turned it down last time; only what they care about brings it back. A pod
-    that failed without one (an error) backs off and comes back by itself. ``gate`` is the refusal of the PreEnqueue
-    plugin that holds it back, ``place`` where it is: ``active``, ``backoff``, ``waiting``, or nowhere.
+    ``rejectors`` are the plugins that rejected it last time; only events that they registered bring it back. A pod that
+    failed without one (an error) backs off and comes back by itself. ``gate`` is the refusal of the PreEnqueue plugin
+    that gates it, ``place`` where it is: ``active``, ``backoff``, ``waiting``, or nowhere.
     """
 
     info: PodInfo
@@ -84,10 +80,10 @@ class QueuedPod:
 class SchedulingQueue:
     """Active, backing off, waiting.
 
-    ``sort_key`` orders active pods, ``pre_enqueue`` is asked before a pod may become active, ``hints`` gives the
-    queueing hints of a profile's plugin. With ``pop_from_backoff`` a pod that backs off is taken when nothing
-    else is to be done. ``by_heap`` says whether the order is that of upstream's heap and of nothing simpler; it is
-    asked when the first pod becomes active.
+    ``sort_key`` orders active pods, ``pre_enqueue`` is called before a pod may become active, ``hints`` gives the
+    queueing hints of a profile's plugin. With ``pop_from_backoff`` a pod in backoff is popped when no other is active.
+    ``by_heap`` says whether the order depends on the operations of upstream's heap; it is called when the first pod
+    becomes active.
     """
 
     sort_key: Callable[[QueuedPod], Any]
@@ -109,14 +105,14 @@ class SchedulingQueue:
     # --- coming in
 
     def add(self, pod: QueuedPod) -> None:
-        """A new pod; it becomes active unless a PreEnqueue plugin holds it back."""
+        """Add a new pod; it becomes active unless a PreEnqueue plugin gates it."""
         self._stamp(pod)
         self._activate(pod)
 
     def add_unschedulable(
         self, pod: QueuedPod, rejectors: Iterable[str], meanwhile: Iterable[EventOccurrence] = ()
     ) -> None:
-        """A pod whose cycle failed. What happened ``meanwhile`` may bring it back at once."""
+        """Add a pod whose cycle failed. Events ``meanwhile`` may bring it back at once."""
         pod.rejectors = frozenset(rejectors)
         if pod.rejectors:
             pod.unschedulable += 1
@@ -131,7 +127,7 @@ class SchedulingQueue:
             self._wait(pod)
 
     def _has_missed_event(self, pod: QueuedPod, meanwhile: Iterable[EventOccurrence]) -> bool:
-        """Whether one of these happenings might have helped; without hints, any."""
+        """Whether one of these events might have helped; without hints, any."""
         hinted = self.features.scheduler_queueing_hints
         return any(not hinted or self._helps(pod, happening) for happening in meanwhile)
 
@@ -162,7 +158,7 @@ class SchedulingQueue:
         return pod
 
     def remove(self, pod: QueuedPod) -> None:
-        """The pod is no more."""
+        """Remove a deleted pod."""
         if pod.place == "waiting":
             self._leave(pod)
         elif pod.place == "backoff":
@@ -170,7 +166,7 @@ class SchedulingQueue:
         pod.place = ""
 
     def update(self, pod: QueuedPod, info: PodInfo) -> None:
-        """The pod is another from now on; one that waits may fit now."""
+        """Replace the pod; a waiting one may fit now."""
         waits = pod.place == "waiting"
         if waits:
             self._leave(pod)
@@ -181,7 +177,7 @@ class SchedulingQueue:
     # --- time
 
     def backoff_end(self, pod: QueuedPod) -> float:
-        """When the pod may be tried again; the first second doubles with every failure, up to a most."""
+        """When the pod may be tried again; the initial second doubles with every failure, up to a maximum."""
         count = pod.attempts if self.features.backoff_counts_attempts else pod.errors or pod.unschedulable
         if not count or not self.max_backoff:
             return -1.0
@@ -203,7 +199,7 @@ class SchedulingQueue:
         return self.backoff_end(pod), self.sort_key(pod)
 
     def flush_backoff(self) -> list[QueuedPod]:
-        """Make active what has backed off for long enough (every second)."""
+        """Activate pods whose backoff is over (every second)."""
         ready = sorted((pod for pod in self._backoff.values() if not self._backing_off(pod)), key=self._backoff_key)
         for pod in ready:
             del self._backoff[pod.info.uid]
@@ -224,7 +220,7 @@ class SchedulingQueue:
     def move_on_event(
         self, happening: EventOccurrence, among: Callable[[QueuedPod], bool] | None = None
     ) -> list[QueuedPod]:
-        """Bring back the waiting pods that this may help; returns those that are not held back by a gate."""
+        """Bring back the waiting pods that this event may help; returns those that are not gated."""
         back = []
         for (profile, rejectors), group in list(self._waiting.items()):
             if not any(happening.event in self.hints(profile, name) for name in rejectors):
@@ -242,7 +238,7 @@ class SchedulingQueue:
         return back
 
     def bring_back(self, helps: Callable[[QueuedPod], bool]) -> list[QueuedPod]:
-        """Bring back the waiting pods that something else may help, such as a new node; gated ones are none of them."""
+        """Bring back the waiting pods that another change may help, such as a new node; gated ones stay."""
         back = [pod for pod in self.waiting() if pod.gate is None and helps(pod)]
         for pod in back:
             self._leave(pod)
@@ -258,7 +254,7 @@ class SchedulingQueue:
         return pod.gate is None or happening.event in self.hints(pod.profile, pod.gate.plugin)
 
     def _helps(self, pod: QueuedPod, happening: EventOccurrence) -> bool:
-        """Whether one of the plugins that turned the pod down thinks that it may fit now."""
+        """Whether one of the plugins that rejected the pod expects that it may fit now."""
         for name in pod.rejectors:
             hint = self.hints(pod.profile, name).get(happening.event)
             if hint is not None and hint(pod.info, happening):
@@ -266,7 +262,7 @@ class SchedulingQueue:
         return False
 
     def activate(self, pod: QueuedPod) -> bool:
-        """A plugin wants a pod to be tried again that failed, past any backoff; False if it is not waiting for that."""
+        """Activate a failed pod at a plugin's request, past any backoff; False if it is not waiting."""
         if pod.place not in ("waiting", "backoff"):
             return False
         if pod.place == "waiting":
@@ -279,7 +275,7 @@ class SchedulingQueue:
     # --- where pods are
 
     def waiting(self) -> list[QueuedPod]:
-        """Pods that wait for something to happen, gated ones among them."""
+        """Pods that wait for an event, gated ones included."""
         return [pod for group in self._waiting.values() for pod in group.values()]
 
     def backing_off(self) -> list[QueuedPod]:
@@ -307,7 +303,7 @@ class SchedulingQueue:
                 self._heap.push(entry)
 
     def _hold_if_gated(self, pod: QueuedPod) -> bool:
-        """Whether PreEnqueue holds the pod back; then it waits."""
+        """Whether PreEnqueue gates the pod; then it waits."""
         pod.gate = self.pre_enqueue(pod)
         if pod.gate is None:
             return False

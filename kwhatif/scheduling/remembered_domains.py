@@ -1,7 +1,7 @@
-"""What groups that look alike came to in a domain, for as long as none of its nodes changes.
+"""A cache of the outcomes of equal groups in a domain, valid as long as none of its nodes changes.
 
 A group with a topology constraint is tried in every domain, and usually all but one are as the group before left them.
-Where nothing but the domain's own nodes decides, the outcome is that of the last group that looked the same.
+Where nothing but the domain's own nodes decides, the outcome is that of the last equal group.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _MOST = 200_000
 
 
 class RememberedDomains:
-    """Outcomes by what the members look like and by domain, of one scheduler on one cluster."""
+    """Outcomes by the members' shapes and by domain, of one scheduler on one cluster."""
 
     @classmethod
     def of(cls, scheduler: Scheduler) -> RememberedDomains:
-        """What a scheduler remembers of its cluster."""
+        """The cache of a scheduler for its cluster."""
         key, memory = (cls, id(scheduler)), scheduler.cluster.memory
         found = memory.get(key)
         if not isinstance(found, cls):
@@ -49,7 +49,7 @@ class RememberedDomains:
         self._moment, self._mark = 0, len(self._cluster.journal)
 
     def begin(self, members: Sequence[PodInfo], min_count: int | None) -> Hashable | None:
-        """What such a group is known by; None where more than the nodes of a domain decides about it."""
+        """The key of such a group; None where more than the nodes of a domain decides about it."""
         cluster = self._cluster
         if self._nodes != (len(cluster), cluster.membership_version) or len(self._known) > _MOST:
             self._start_over()
@@ -71,7 +71,7 @@ class RememberedDomains:
         self._mark = len(self._cluster.journal)
 
     def find(self, group: Hashable, placement: Placement) -> PlacementAttempt | None:
-        """What the last such group came to in a placement, if it would come to the same now."""
+        """The outcome of the last equal group in a placement, if it still holds."""
         found = self._known.get((group, placement.name))
         if found is None or int(self._changed_at[placement.rows].max()) > found[0]:
             return None
@@ -80,7 +80,7 @@ class RememberedDomains:
         return found[1]
 
     def keep(self, group: Hashable, attempt: PlacementAttempt) -> None:
-        """Remember what a group came to; of large domains not all nodes are looked at."""
+        """Store a group's outcome; in large domains not all nodes were visited."""
         if len(attempt.placement.rows) < ALWAYS:
             self._known[group, attempt.placement.name] = self._moment, attempt
 

@@ -1,4 +1,4 @@
-"""Which pods come back to the active queue when the cluster changes.
+"""Which pods move to the active queue when the cluster changes.
 
 Upstream: MoveAllToActiveOrBackoffQueue in pkg/scheduler/backend/queue/scheduling_queue.go, which the handlers of
 pkg/scheduler/eventhandlers.go call, and the queueing hints of plugins.
@@ -40,12 +40,12 @@ class Requeueing:
         ]
 
     def note_active(self, pods: Sequence[QueuedPod], why: str) -> None:
-        """Write down where these pods went when they came back, and why."""
+        """Log where these pods were moved, and why."""
         for pod in pods:
             self._diary.say(pod.info.key, pod.place, why)
 
     def handle_new_nodes(self, names: Iterable[str], what: str) -> None:
-        """The cluster is another; waiting pods that these nodes may help come back."""
+        """Bring back waiting pods that these new nodes may help."""
         self.changes += 1
         there = {name: row for name in names if (row := self._cluster.columns.row(name)) is not None}
         rows = np.array(list(there.values()), np.intp)
@@ -56,7 +56,7 @@ class Requeueing:
             self.note_active(self._queue.bring_back(lambda queued: self._may_help(queued, rows)), why)
 
     def _may_help(self, queued: QueuedPod, rows: IntpArray) -> bool:
-        """Whether a plugin that turned the pod down has nothing against one of these nodes.
+        """Whether a plugin that rejected the pod accepts one of these nodes.
 
         Upstream: the queueing hints for Node/Add of each plugin.
         """
@@ -72,14 +72,14 @@ class Requeueing:
         )
 
     def clear_nomination(self, pod: PodInfo) -> None:
-        """No node is kept for the pod any more, as if it had left: those that had to respect it hear of it."""
+        """Clear the pod's nomination, which counts as an event for pods that had to respect it."""
         if not self._cluster.shapes.features.lost_nominations_are_told:
             return
         happening = EventOccurrence(ClusterEvent.POD_DELETED, self._cluster, pod, unbound=True)
         self.handle_event(happening, lambda other: other.info.priority <= pod.priority)
 
     def handle_event(self, happening: EventOccurrence, among: Callable[[QueuedPod], bool] | None = None) -> None:
-        """The cluster changed: waiting pods that this may help come back."""
+        """Bring back waiting pods that this event may help."""
         self.changes += 1
         for heard in self.meanwhile.values():
             heard.append(happening)

@@ -1,7 +1,7 @@
-"""Pods that wait to be scheduled where nothing takes time: single pods and groups, in the order of the queue.
+"""The queue where nothing takes time: single pods and groups, in the order of the queue.
 
-What failed comes back all at once, when somebody says that enough time has passed; until then nothing else brings it
-back. Upstream: pkg/scheduler/backend/queue, and podGroupInfoForPod in pkg/scheduler/schedule_one_podgroup.go.
+Failed pods come back all at once, when the caller says that enough time has passed. Upstream:
+pkg/scheduler/backend/queue, and podGroupInfoForPod in pkg/scheduler/schedule_one_podgroup.go.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from kwhatif.scheduling.pod_group_results import is_leaving
 class PendingPod:
     """A pod without a node.
 
-    order           when it was added, or failed last
-    first_active    when it first became active; None if it never was
-    gate            the refusal of the PreEnqueue plugin that keeps it out
-    entry           number of its place among the active pods
-    is_leaving      it was found to be on its way out when its turn came, and is not tried
+    order           when it was added, or failed last first_active    when it first became active; None if it never was
+    gate            the refusal of the PreEnqueue plugin that gates it entry           number of its place among the
+    active pods is_leaving      it was terminating when it was popped, and is not tried
     """
 
     info: PodInfo
@@ -60,7 +58,7 @@ class RoundQueue:
     # --- who is there
 
     def add(self, info: PodInfo) -> None:
-        """A pod arrives. Members of its group that waited for it become active after it."""
+        """Add a pod. Members of its group that waited for it become active after it."""
         pending = self._pods[info.uid] = PendingPod(info, self._tick())
         self._groups.add(info, pending=True)
         self._activate(pending)
@@ -69,11 +67,11 @@ class RoundQueue:
             self._ungate(key)
 
     def hear_of_group(self, key: GroupKey) -> None:
-        """A PodGroup has been created: pods that waited for it may become active."""
+        """A PodGroup was created: pods that waited for it may become active."""
         self._ungate(key)
 
     def remove(self, info: PodInfo) -> None:
-        """A pod is deleted."""
+        """Remove a deleted pod."""
         pending = self._pods.pop(info.uid, None)
         if pending is not None:
             pending.is_active = False
@@ -88,7 +86,7 @@ class RoundQueue:
             self._groups.pending.pop(info.uid, None)
 
     def requeue_failed(self, infos: Iterable[PodInfo]) -> None:
-        """These pods come back to the queue in this order, and wait for their time; a plugin may gate them again."""
+        """Requeue these pods in this order until ``come_back``; a plugin may gate them again."""
         for info in infos:
             pending = self._pods[info.uid]
             pending.order = self._tick()
@@ -97,14 +95,14 @@ class RoundQueue:
                 pending.gate = self._gate(info)
 
     def activate(self, uids: Set[str]) -> None:
-        """Plugins want these pods to be tried now, if they wait and nothing gates them."""
+        """Activate these pods at plugins' request, if they wait and nothing gates them."""
         for uid in sorted(uids & self._pods.keys(), key=lambda uid: self._pods[uid].order):
             pending = self._pods[uid]
             if not pending.is_active and not pending.is_leaving:
                 self._activate(pending, ask=pending.gate is not None)
 
     def come_back(self) -> None:
-        """So much time has passed that all that failed is active again, unless something gates it."""
+        """Activate all failed pods that nothing gates."""
         for pending in sorted(self._pods.values(), key=lambda each: each.order):
             asked = self._has_groups and group_key(pending.info) is not None and pending.gate is None
             if not pending.is_active and not pending.is_leaving:
@@ -117,7 +115,7 @@ class RoundQueue:
 
     @property
     def gated_pods(self) -> list[str]:
-        """The pods that plugins keep out of the queue, by name."""
+        """The gated pods, by name."""
         return sorted(pending.info.key for pending in self._pods.values() if pending.gate is not None)
 
     @property
@@ -145,7 +143,7 @@ class RoundQueue:
         return Entity(key, tuple(each.info for each in taken))
 
     def _head(self) -> PendingPod | None:
-        """The active pod that is the first by the queue's order; it may have been taken with its group since."""
+        """The first active pod by the queue's order; it may have been taken with its group since."""
         while self._active:
             _, number, pending = heapq.heappop(self._active)
             if pending.is_active and pending.entry == number:

@@ -1,4 +1,4 @@
-"""What a plugin's own rules add to the dry run of preemption: who may go, and what has to hold besides the filters.
+"""The dry run of preemption under a plugin's own rules: possible victims, and conditions besides the filters.
 
 Upstream: SelectVictimsOnNode of pkg/capacityscheduling and pkg/preemptiontoleration of scheduler-plugins.
 """
@@ -14,7 +14,7 @@ from kwhatif.scheduling.preemption_candidates import VictimTable
 
 
 def expected_victim(node: str) -> str:
-    """What is said of a node that the pod fits on as it is."""
+    """The status of a node that the pod fits on as it is."""
     return f'expected at least one victim pod on node "{node}"'
 
 
@@ -34,7 +34,7 @@ class RuledSearch:
         self.clean: BoolArray = np.zeros(0, np.bool_)
 
     def possible(self, rows: IntpArray, there: BoolArray) -> BoolArray:
-        """bool[n, P]: pods that may go; ``there`` says which of the places are taken."""
+        """bool[n, P]: possible victims; ``there`` says which of the places are taken."""
         victims: BoolArray = np.zeros(there.shape, np.bool_)
         for place, row in enumerate(rows.tolist()):
             pods = self._table.pods(row)
@@ -49,7 +49,7 @@ class RuledSearch:
         return self._rules.describe_no_victims(self._pod, node)
 
     def begin(self, rows: IntpArray, victims: BoolArray) -> dict[int, str]:
-        """All victims are gone; returns the places where the pod still cannot be taken, and why."""
+        """All possible victims are removed; returns the places where the pod still does not fit, and why."""
         accounts, refused = [], {}
         for place, row in enumerate(rows.tolist()):
             account = self._rules.account(self._pod)
@@ -67,7 +67,7 @@ class RuledSearch:
         return refused
 
     def judge(self, places: IntpArray, columns: IntpArray, fits: BoolArray) -> BoolArray:
-        """bool[n]: which of the pods put back may stay, of those with which the filters still pass."""
+        """bool[n]: which of the reprieved pods may stay, of those with which the filters still pass."""
         stays = fits.copy()
         for k, (place, column) in enumerate(zip(places.tolist(), columns.tolist(), strict=True)):
             row, account = int(self._rows[place]), self._accounts[place]

@@ -1,4 +1,4 @@
-"""The scheduling cycle of one pod: from the queue to a decision.
+"""The scheduling cycle of one pod.
 
 Upstream: pkg/scheduler/schedule_one.go.
 """
@@ -37,28 +37,28 @@ _MEMORY = 8_000_000
 
 
 class Observer:
-    """Looks on while pods are scheduled. This one does nothing; others override what they want to see."""
+    """Receives every cycle. This one does nothing; subclasses override what they need."""
 
     def start_over(self) -> None:
-        """The run begins again, from its beginning."""
+        """The run begins again from its start."""
 
     def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
         """A cycle begins."""
 
     def on_decision(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        """A cycle has come to its decision, and nothing has been done about it."""
+        """A cycle has made its decision, on which nothing has been done yet."""
 
     def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
-        """A cycle is over: a pod that found a node is bound, waits for its permit, or was turned away."""
+        """A cycle is over: a pod that found a node is bound, waits for its permit, or was rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RepeatableShape:
-    """Pods of a shape of which nobody has anything to say but about nodes one by one.
+    """Pods of a shape for which only plugins of scope NODE and ROW run.
 
-    So it stays while the cluster meets no new template and all nodes are there: ``known`` are the number of templates
-    and of comings. So many feasible nodes are ``enough``; ``states`` are what the attempts are given. A PreEnqueue
-    plugin may have something to say before they enter the queue, if they can be ``gated``.
+    This holds while the cluster meets no new template and all nodes are active: ``known`` are the number of templates
+    and the membership version. So many feasible nodes are ``enough``; ``states`` are passed to the attempts. A
+    PreEnqueue plugin may run before they enter the queue, if they can be ``gated``.
     """
 
     shape: PodShape
@@ -72,9 +72,9 @@ class _RepeatableShape:
 class Scheduler:
     """Schedules pods onto a cluster, one at a time, under one profile.
 
-    ``seed`` draws where chance decides between the best nodes; without one the first by name stands for any, and with
+    ``seed`` seeds the random choice between the best nodes; without one the first by name is taken, and with
     ``ties_by_name`` wherever several are best. A ``detailed`` one keeps every plugin's scores in its attempts. The
-    ``observer`` looks on.
+    ``observer`` receives every cycle.
     """
 
     def __init__(
@@ -109,20 +109,20 @@ class Scheduler:
         self._plain: _RepeatableShape | None = None
 
     def reseed(self, random: Random | None) -> None:
-        """Draw by this chance from now on; None for the first by name."""
+        """Use this random generator from now on; None for the first by name."""
         self._hosts.random = random
         if self.profile.preemption is not None:
             self.profile.preemption.random = random
 
     def start_over(self) -> None:
-        """The cluster's rows have been dealt anew: forget what was known of them, and find held pods again."""
+        """Drop caches and find held pods again after the cluster's rows were renumbered."""
         self.framework.attach(self.cluster)
         self._evaluations.clear()
         self._plain = None
         self.binding.find_rows()
 
     def take_over(self, before: Scheduler) -> None:
-        """The pods that another scheduler of this name holds wait for their permits here."""
+        """Take over the pods that another scheduler of this name holds."""
         self.binding.take_over(before.binding)
         self.start_over()
 
@@ -140,7 +140,7 @@ class Scheduler:
         return attempt
 
     def decide(self, pod: PodInfo) -> Attempt:
-        """What the scheduler would do with a pod, without doing it."""
+        """The decision about a pod, without acting on it."""
         plain = self._repeat_decision(pod)
         if plain is not None:
             return plain
@@ -150,7 +150,7 @@ class Scheduler:
         return self._schedule_pod(pod)
 
     def decide_member(self, pod: PodInfo) -> Attempt:
-        """The same of a member of a group, which has left the queue with others: no PreEnqueue plugin is asked."""
+        """The same for a member of a group, which has left the queue with others: no PreEnqueue plugin is called."""
         return self._repeat_decision(pod, in_queue=False) or self._schedule_pod(pod)
 
     def _schedule_pod(self, pod: PodInfo) -> Attempt:
@@ -177,7 +177,9 @@ class Scheduler:
         return self._no_node(attempt, self.diagnose(pod, evaluation, attempt.extender_cycle, hint=hint))
 
     def _repeat_decision(self, pod: PodInfo, *, in_queue: bool = True) -> Attempt | None:
-        """The decision about a pod that looks like the last one, without a question that has its answer; else None."""
+        """The decision about a pod that looks like the last one, without calling plugins whose results are known; else
+        None.
+        """
         plain, cluster = self._plain, self.cluster
         if plain is None or plain.shape is not pod.shape or pod.nominated or cluster.nominated:
             return None
@@ -196,7 +198,7 @@ class Scheduler:
         return attempt
 
     def _plain_after(self, attempt: Attempt, evaluation: Evaluation) -> _RepeatableShape | None:
-        """What holds for more pods like this one, which was placed."""
+        """What holds for further pods like this one, which was placed."""
         pod, cluster = attempt.pod, self.cluster
         if evaluation.has_cluster_scope or evaluation.narrows or self._extenders is not None:
             return None
@@ -216,7 +218,7 @@ class Scheduler:
             pod.shape = self.cluster.shapes.drift_shape(pod, self.framework.request_sums(scored=scored))
 
     def evaluation(self, pod: PodInfo) -> Evaluation:
-        """What is known of pods like this one, brought up to date as far as the cycle needs."""
+        """The evaluation for pods like this one, brought up to date as far as the cycle needs."""
         if self.cluster.too_many_tallies:
             self.cluster.drop_tallies()
             self._evaluations.clear()
@@ -230,13 +232,13 @@ class Scheduler:
         return evaluation
 
     def _full(self) -> bool:
-        """Whether something known has to be forgotten before more is found out."""
+        """Whether a cached evaluation has to be dropped before another is added."""
         kept = len(self._evaluations)
         answers = len(result_cache_of(self.cluster, self.framework)) * len(self.cluster)
         return kept >= _MOST_KEPT or (kept >= _LEAST_KEPT and answers > _MEMORY)
 
     def evaluate_all_nodes(self, pod: PodInfo) -> Evaluation | None:
-        """What all nodes say of a pod, without sampling; None where it is refused before any of them is asked."""
+        """All nodes' verdicts on a pod, without sampling; None where PreEnqueue or PreFilter refuses it."""
         if self.framework.pre_enqueue(pod) is not None or not len(self.cluster.node_order):
             return None
         evaluation = self.evaluation(pod)
@@ -245,9 +247,9 @@ class Scheduler:
         return evaluation if evaluation.refusal is None else None
 
     def is_futile(self, pod: PodInfo) -> bool:
-        """Whether an attempt could only fail and would leave everything as it is. False where that is not sure.
+        """Whether an attempt would certainly fail and change nothing. False where that is not certain.
 
-        It costs next to nothing to ask again of pods that look alike while no node changes that may take them.
+        For pods that look alike it costs next to nothing while no node changes that may take them.
         """
         if pod.nominated or pod.shape.drift or self._extenders is not None or not len(self.cluster.node_order):
             return False
@@ -259,14 +261,14 @@ class Scheduler:
 
     @property
     def is_predictable(self) -> bool:
-        """Whether nothing but the cluster decides: no chance, no wishes, no extender, no batch, and nobody looks on."""
+        """Whether nothing but the cluster decides: no randomness, preferences, extenders, batching or observer."""
         shared = self.shared
         is_left_alone = type(self.observer) is Observer and not shared.prefers and not self.detailed
         decides_alone = self._hosts.random is None and self.batch is None and self._extenders is None
         return is_left_alone and shared.search is sample and decides_alone
 
     def looks_at_nodes_alone(self, pod: PodInfo) -> bool:
-        """Whether plugins look at nothing but nodes one by one, for pods like this one as things are."""
+        """Whether only plugins of scope NODE and ROW run for pods like this one."""
         if pod.nominated or pod.shape.drift or not self.framework.is_in_tree:
             return False
         evaluation = self.evaluation(pod)
@@ -276,7 +278,7 @@ class Scheduler:
     def diagnose(
         self, pod: PodInfo, evaluation: Evaluation, asking: ExtenderCycle | None = None, *, hint: str = ""
     ) -> Diagnosis:
-        """Every node's verdict, for a pod whose PreFilter went through; with extenders, of the nodes looked at.
+        """Every node's verdict, for a pod that passed PreFilter; with extenders, of the visited nodes.
 
         The node that batching hinted at is one of them.
         """
@@ -370,13 +372,15 @@ class Scheduler:
         return attempt
 
     def _hint(self, pod: PodInfo, evaluation: Evaluation) -> Batching | None:
-        """What batching says before nodes are looked at; None where it has nothing to say."""
+        """Batching's hint before nodes are visited; None where it does not apply."""
         if self.batch is None or not self.batch.concerns(pod):
             return None
         return self.batch.hint(pod, evaluation, self.cluster, cycle=self.shared.cycle, now=self.shared.now)
 
     def ask_extenders(self, pod: PodInfo, evaluation: Evaluation, rows: IntpArray) -> ExtenderCycle | None:
-        """What extenders say of more nodes than they were asked about in a cycle; None if one fails for good."""
+        """Extenders' verdicts on more nodes than they were called with in a cycle; None if one fails and is not
+        ignorable.
+        """
         assert self._extenders is not None
         asking = self._extenders.begin_cycle(pod, self.cluster)
         asking.record_feasible(rows, rows, None)
@@ -388,7 +392,7 @@ class Scheduler:
 
     @property
     def samples(self) -> bool:
-        """Whether a search may end before it has looked at all nodes."""
+        """Whether a search may end before it has visited all nodes."""
         return self._nodes.samples
 
     # --- afterwards

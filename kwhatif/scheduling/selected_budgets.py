@@ -1,8 +1,8 @@
-"""Which disruption budgets select a pod: the same for the eviction API, the autoscalers and the descheduler.
+"""Which disruption budgets select a pod, for the eviction API, the autoscalers and the descheduler.
 
-All of them go by metav1.LabelSelectorAsSelector: no selector selects nothing, an empty one every pod of the namespace.
-What they make of a pod's budgets differs, and stands with each of them. Preemption is another matter: it passes over
-empty selectors (``preemption_candidates.py``).
+All of them use metav1.LabelSelectorAsSelector: no selector selects nothing, an empty one every pod of the namespace.
+What they do with a pod's budgets differs, and is in each of them. Preemption ignores empty selectors
+(``scheduling/preemption_candidates.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a profile's value to one that runs: plugins are found, checked, and given their arguments.
+"""From a profile's value to a running one: plugins are looked up, checked, and instantiated with their arguments.
 
 Upstream: NewFramework in pkg/scheduler/framework/runtime/framework.go.
 """
@@ -35,10 +35,9 @@ PluginClass = type[Plugin[Any, Any]]
 class Setup:
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
-    ``skipped`` collects plugins that are enabled but that nobody provides: with ``skip_unknown`` anybody's, without it
-    kube-scheduler's own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used``
-    are the plugins of the profiles that were asked for. ``extenders`` are called, if there are any: they are those of
-    the configuration.
+    ``skipped`` collects enabled plugins that are not available: with ``skip_unknown`` all, without it kube-scheduler's
+    own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used`` are the plugins of
+    the profiles that were asked for. ``extenders`` are called, if there are any: they are those of the configuration.
     """
 
     configuration: SchedulerConfiguration
@@ -56,7 +55,7 @@ class Setup:
         return in_tree(self.features)
 
     def queues(self, pod: Pod) -> bool:
-        """Whether a pod without a node is in the queue: of one of the profiles, and not held back by gates."""
+        """Whether a pod without a node is in the queue: of one of the profiles, and not gated."""
         known = self.configuration.profile_for(pod.spec.scheduler_name or "default-scheduler")
         return known is not None and not pod.spec.scheduling_gates
 
@@ -97,7 +96,7 @@ class Setup:
         return Profile(framework, percentage, waiting, self.extenders, preempt)
 
     def reads(self, kind: str) -> bool:
-        """Whether a plugin of any profile answers by objects of a kind besides Node and Pod."""
+        """Whether a plugin of any profile depends on objects of a kind besides Node and Pod."""
         enabled = {
             ref.name
             for profile in self.configuration.profiles
@@ -118,10 +117,10 @@ class Setup:
         return self._facts.points.get(name) if known is None else extension_points(known)
 
     def _strangers(self, profile: PolicyProfile) -> set[str]:
-        """The enabled plugins that nobody provides, if one may go on without them. Raises PolicyError."""
+        """The enabled plugins that are not available, if the run may go on without them. Raises PolicyError."""
         enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
         strangers = {name for name in enabled if self._class(name) is None}
-        # What kube-scheduler itself has and nobody models is for groups of pods as 1.35 had them.
+        # kube-scheduler's own plugins that are not modelled here are those for pod groups of 1.35.
         missing = sorted(strangers - self._facts.points.keys())
         if missing and not self.skip_unknown:
             one = len(missing) == 1

@@ -1,7 +1,7 @@
-"""A batch of pods over time: who is tried when, who waits, who evicts whom, who comes back.
+"""A discrete-event simulation of pods over time: queueing, backoff, preemption, permits, replacements.
 
-A discrete-event simulation with a total order on events, so that a run is reproducible. Scheduling itself takes no
-time; what takes time is waiting: permits, backoffs, and victims' grace periods.
+Events have a total order, so that a run is reproducible. Scheduling itself takes no time; what takes time is waiting:
+permits, backoffs, and victims' grace periods.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Simulator:
     """Drives a scheduler process until nothing more can change.
 
     The ``diary`` grows while it runs. By uid, ``outcome`` holds each pod's last attempt, ``preemptions`` those that
-    evicted pods for it, ``evicted`` by whom (a key) a pod was told to go, ``remade`` which pod was made in the place of
-    one, ``stands_for`` in whose place it was at first, ``entered`` when a pod could first be tried, and ``bound`` when
-    it got which node. ``strangers`` are pods made by controllers for schedulers that are none of ours. ``at_rest`` is
-    called when the scheduler has nothing more to do at a moment.
+    evicted pods for it, ``evicted`` the preemptor (a key) for which a pod was deleted, ``recreated`` each pod's
+    replacement, ``stands_for`` the pod that a chain of replacements began with, ``entered`` when a pod could first be
+    tried, and ``bound`` when it got which node. ``strangers`` are pods made by controllers for other schedulers.
+    ``at_rest`` is called when the scheduler has nothing more to do at a moment.
 
-    A pod that is told to go is gone after ``leaves_after`` seconds, one that is bound has done its work after so many
-    as ``works_for`` says, if ever. If it is told when time ``begins`` (seconds since 1970), pods that are bound start.
+    A deleted pod is gone after ``leaves_after`` seconds, a bound one completes after ``works_for``, if ever. With
+    ``begins`` (seconds since 1970 at time zero) bound pods get a start time.
     """
 
     driver: Driver
@@ -85,33 +85,33 @@ class Simulator:
     # --- what comes from outside
 
     def arrive(self, pod: PodInfo, at: float = 0.0) -> None:
-        """A pod is created at a moment."""
+        """Create a pod at a moment."""
         self._agenda.add(at, EntryKind.ARRIVAL, lambda: self._enqueue(pod, "created"))
 
     def call_at(self, moment: float, do: Callable[[], None]) -> None:
-        """Somebody does something at a moment: one of the methods below, which are about the present."""
+        """Call a function at a moment, which may call the methods below that act in the present."""
         self._agenda.add(moment, EntryKind.ARRIVAL, do)
 
     def delete(self, uid: str, at: float) -> None:
-        """A running pod is gone at a moment."""
+        """Remove a running pod at a moment."""
         self._agenda.add(at, EntryKind.GONE, lambda: self._remove_pod(uid))
 
     def add_nodes_at(self, names: Sequence[str], at: float, join: Callable[[], None]) -> None:
-        """Nodes of these names are there from a moment on, at which ``join`` puts them into the cluster."""
+        """Add nodes of these names at a moment; ``join`` puts them into the cluster."""
         self._agenda.add(at, EntryKind.ARRIVAL, lambda: self._join_nodes(names, join))
 
     def create_pod(self, pod: PodInfo) -> None:
-        """A pod is created."""
+        """Create a pod."""
         self._enqueue(pod, "created")
 
     def add_bound_pod(self, pod: PodInfo, node: str) -> None:
-        """Somebody else has bound a pod."""
+        """Add a pod that another scheduler has bound."""
         self.cluster.add(pod, node)
         self._say(pod, "bound", "by somebody else", node)
         self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
 
     def update_pod(self, pod: PodInfo) -> None:
-        """Labels, requests or gates of a pod are others."""
+        """Replace a pod whose labels, requests or gates changed."""
         found = self.cluster.find(pod.uid)
         if found is not None:
             old, row = found
@@ -130,7 +130,7 @@ class Simulator:
             self._check_gate(queued)
 
     def remove(self, uid: str) -> None:
-        """A pod, or what was made in its place, is told to go by somebody who wants none of it again."""
+        """Delete a pod, or its replacement, for good."""
         while uid in self.recreated:
             uid = self.recreated[uid]
         self._unwanted.add(uid)
@@ -148,11 +148,11 @@ class Simulator:
             self._begin_deletion(found[0])
 
     def complete_at(self, uid: str, at: float) -> None:
-        """A pod has done its work at a moment, if it is still there."""
+        """Complete a pod at a moment, if it still exists."""
         self._agenda.add(at, EntryKind.GONE, lambda: self._remove_pod(uid, deleted=False))
 
     def empty_node(self, node: str, *, lost: bool = False) -> None:
-        """A node's pods are told to go, and made again by their controllers; gone at once if the node is ``lost``.
+        """Delete a node's pods, which their controllers make again; they disappear at once if the node is ``lost``.
 
         Those of daemon sets, and static ones, are left alone.
         """
@@ -168,13 +168,15 @@ class Simulator:
                 self._recreate(pod, self._replacements.replace_on_eviction(pod))
 
     def handle_changes(self, nodes: Iterable[str], readers: Collection[str] = ()) -> None:
-        """Objects of the cluster are others by now: these nodes came or changed, and what these plugins read."""
+        """Requeue pods after objects of the cluster changed: these nodes were added or changed, and objects that these
+        plugins read.
+        """
         self._requeueing.handle_new_nodes(nodes, "changed")
         back = self.queue.bring_back(lambda queued: not queued.rejectors.isdisjoint(readers)) if readers else []
         self._requeueing.note_active(back, "what a plugin reads has changed")
 
     def unplaced_attempts(self) -> list[Attempt]:
-        """The last attempts of pods that found no node, and for which none is kept."""
+        """The last attempts of pods without a node and without a nomination."""
         queued = [*self.queue.waiting(), *self.queue.backing_off()]
         tried = (self.outcome.get(pod.info.uid) for pod in queued if pod.gate is None and not pod.info.nominated)
         return [attempt for attempt in tried if attempt is not None and not attempt.is_placed]
@@ -203,7 +205,7 @@ class Simulator:
             self.at_rest()
 
     def _next(self) -> float | None:
-        """The next moment at which something is to be done; of the periodic flushes, those that could matter."""
+        """The next moment at which there is something to do; of the periodic flushes, those that could matter."""
         moments = self.driver.deadlines()
         if self._agenda.next is not None:
             moments.append(self._agenda.next)
@@ -269,7 +271,7 @@ class Simulator:
         self._activate()
 
     def _activate(self) -> None:
-        """Pods that a plugin wants to be tried again are, whatever their backoff."""
+        """Activate pods at plugins' request, whatever their backoff."""
         queued = [self._queued[uid] for uid in self.driver.take_activated() if uid in self._queued]
         self._requeueing.note_active([pod for pod in queued if self.queue.activate(pod)], "a plugin activates it")
 
@@ -280,7 +282,7 @@ class Simulator:
         self._say(queued.info, "waiting", f"for its permit from {', '.join(sorted(held.waits))}", held.node)
 
     def _settle(self) -> None:
-        """What becomes of held pods that may go on or have to go."""
+        """Handle held pods that are bound or rejected."""
         for attempt in self.driver.settle():
             queued = self._held.pop(attempt.pod.uid)
             meanwhile = self._requeueing.meanwhile.pop(attempt.pod.uid)
@@ -323,7 +325,7 @@ class Simulator:
     def _handle_failure(
         self, queued: QueuedPod, attempt: Attempt, nominated: str = "", meanwhile: Sequence[EventOccurrence] = ()
     ) -> None:
-        """Back into the queue. ``nominated`` is the node kept for the pod until now."""
+        """Requeue a failed pod. ``nominated`` is the node it was nominated to until now."""
         pod = queued.info
         alone = self._requeueing.tried_at[pod.uid] == self._requeueing.changes
         self._say(pod, "unschedulable", attempt.message)
@@ -350,7 +352,7 @@ class Simulator:
     # --- evictions
 
     def _preempt(self, attempt: Attempt, lesser: Sequence[PodInfo]) -> None:
-        """Victims are told to go and stay for their grace period; ``lesser`` pods have no claim to their place now."""
+        """Delete victims, which stay for their grace period; ``lesser`` pods lose their nomination."""
         node, pod = attempt.nominated, attempt.pod
         if attempt.victims:
             self.preemptions.setdefault(pod.uid, []).append(attempt)
@@ -376,14 +378,14 @@ class Simulator:
             self._recreate(victim, self._replacements.replace_on_eviction(victim))
 
     def _begin_deletion(self, pod: PodInfo, *, preempted: bool = False) -> None:
-        """A pod is told to go, and is gone in a while."""
+        """Set a pod's deletion timestamp, and schedule its end."""
         if not pod.shape.terminating:
             self.delete(pod.uid, self.now + self.leaves_after(pod))
         if preempted or not pod.shape.terminating:
             self.cluster.mark_terminating(pod.uid, preempted=preempted)
 
     def _remove_pod(self, uid: str, *, deleted: bool = True, lost: bool = False) -> None:
-        """A pod leaves its node: it was ``deleted`` or has done its work, or its node is ``lost``."""
+        """A pod leaves its node: it was ``deleted`` or completed, or its node is ``lost``."""
         found = self.cluster.find(uid)
         if found is None or uid in self._held:
             return

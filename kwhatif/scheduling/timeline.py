@@ -1,7 +1,4 @@
-"""What is going to happen when: a total order on (moment, kind, order of entry), so that runs are reproducible.
-
-What a simulation writes down: the timeline, and the events that the cluster would show.
-"""
+"""The agenda of a simulation, in a total order of (moment, kind, order of entry), and its log: timeline and events."""
 
 from __future__ import annotations
 
@@ -14,14 +11,14 @@ from kwhatif.results.place import EventRecord, TimelineEntry
 
 
 class EntryKind(IntEnum):
-    """What happens first when several things happen at one moment."""
+    """The order of entries at the same moment."""
 
     GONE = 0
     ARRIVAL = 1
 
 
 class Agenda:
-    """Things to do, each at its moment."""
+    """Functions to call, each at its moment."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[float, EntryKind, int, Callable[[], None]]] = []
@@ -37,7 +34,7 @@ class Agenda:
         return self._entries[0][0] if self._entries else None
 
     def run(self, moment: float) -> None:
-        """Do what is due at the moment, and what that puts on the agenda for the same moment."""
+        """Call what is due at the moment, and what that adds to the agenda for the same moment."""
         while self._entries and self._entries[0][0] <= moment:
             heapq.heappop(self._entries)[3]()
 
@@ -49,7 +46,7 @@ def next_tick(moment: float, tick: float) -> float:
 
 @dataclass(slots=True)
 class EventLog:
-    """Entries and events in the order in which things happened; ``now`` is what they are dated with."""
+    """Entries and events in their order; ``now`` is their time."""
 
     now: float = 0.0
     entries: list[TimelineEntry] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""The dry run of preemption: which pods of lower priority would have to go, on each node that might do.
+"""The dry run of preemption: which pods of lower priority would have to leave each possible node.
 
-All candidate nodes are tried at once: first every lower-priority pod is imagined away, then pods are put back one
-position at a time, the most important first, wherever the pod still fits.
+All candidate nodes are tried at once: first every lower-priority pod is removed hypothetically, then pods are reprieved
+one position at a time, the most important first, wherever the preemptor still fits.
 
 Upstream: DryRunPreemption in pkg/scheduler/framework/preemption/preemption.go and SelectVictimsOnNode in
 plugins/defaultpreemption/default_preemption.go.
@@ -105,7 +105,7 @@ class VictimSearch:
         return found.take(np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]]))
 
     def refusal(self) -> Status:
-        """Why no node would do."""
+        """Why no node is a candidate."""
         if self._ruled is not None and self._ruled.errors:
             return Status.error(self._ruled.error(self.pointless))
         if self.pointless:
@@ -114,7 +114,7 @@ class VictimSearch:
         return Status.unschedulable(self.message())
 
     def message(self) -> str:
-        """Why no node would do, as far as nodes said so."""
+        """Why no node is a candidate, as far as there are statuses."""
         histogram = dict(self.failures)
         size = len(self._cluster.node_order)
         absent = size - self.failed
@@ -123,7 +123,7 @@ class VictimSearch:
         return fit_message(size, histogram)
 
     def _among(self, rows: IntpArray) -> Candidates:
-        """Candidates among ``rows``, in their order; only those are tried that are not known."""
+        """Candidates among ``rows``, in their order; only those without a cached result are tried."""
         if self.tried is None:
             return self._candidates_on(rows)
         # Of nodes where others are nominated it depends on these, and is not kept.
@@ -203,18 +203,18 @@ class VictimSearch:
         )
 
     def claim(self, candidates: Candidates, place: int) -> Victims:
-        """The pods that have to leave one candidate."""
+        """The victims on one candidate."""
         victims = self.victims(int(candidates.rows[place]), candidates.gone[place], candidates.broken[place])
         return Victims(tuple(victims), int(candidates.violations[place]))
 
     def ask_extenders(self, extenders: Extenders, candidates: Candidates) -> dict[str, Victims] | Status:
-        """What extenders leave of the candidates, by node."""
+        """The candidates that extenders leave, by node."""
         names = self._cluster.columns.names
         claims = {names[row]: self.claim(candidates, place) for place, row in enumerate(candidates.rows.tolist())}
         return extenders.preempt(self._pod, self._cluster, claims)
 
     def victims(self, row: int, gone: BoolArray, broken: BoolArray) -> list[PodInfo]:
-        """The pods that have to leave one node, the most important first."""
+        """The victims on one node, the most important first."""
         pods = self._table.pods(row)
         columns = np.flatnonzero(gone)
         first = [pods[c] for c in columns if broken[c]]
@@ -222,7 +222,7 @@ class VictimSearch:
         return by_importance([*first, *rest]) if first and rest else [*first, *rest]
 
     def _without(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray) -> PodDelta:
-        """All possible victims gone."""
+        """All possible victims removed."""
         change = PodDelta(self._cluster.shapes, shapes, -victims.astype(np.int64))
         if self._pod.shape.ports:
             ports = self._cluster.ports[rows].copy()
@@ -247,7 +247,7 @@ class VictimSearch:
         return fits
 
     def _with_nominated(self, rows: IntpArray, change: PodDelta) -> tuple[PodDelta, IntpArray]:
-        """The change with nominated pods come, too, for the places that have some."""
+        """The change with nominated pods added, for the places that have some."""
         places = np.array([k for k, row in enumerate(rows) if int(row) in self._nominated], np.intp)
         come = change_of(self._cluster, rows[places], [self._nominated[int(rows[k])] for k in places], 1)
         part = change.part(places)
@@ -269,7 +269,7 @@ class VictimSearch:
         return both, places
 
     def _reprieve(self, rows: IntpArray, change: PodDelta, victims: BoolArray, violating: BoolArray) -> BoolArray:
-        """bool[n, P]: pods that must go for good. Those whose budget would break are tried first."""
+        """bool[n, P]: the victims. Pods whose eviction would violate a budget are reprieved first."""
         gone = victims.copy()
         position = np.arange(victims.shape[1])
         rank = np.where(victims, np.where(violating, 0, 1), 2) * victims.shape[1] + position
@@ -299,7 +299,7 @@ class VictimSearch:
         return change.ports
 
     def _violating(self, rows: IntpArray, victims: BoolArray) -> BoolArray:
-        """bool[n, P]: victims whose eviction a budget does not allow, counted most important first."""
+        """bool[n, P]: possible victims whose eviction violates a budget, counted most important first."""
         violating = np.zeros(victims.shape, np.bool_)
         if self._budgets:
             for k, row in enumerate(rows):
@@ -310,7 +310,7 @@ class VictimSearch:
         return violating
 
     def _explain(self, rows: IntpArray, change: PodDelta) -> None:
-        """Count why the pod does not fit there even without any victim."""
+        """Count why the pod does not fit there even without any possible victim."""
         evaluation, view = self._evaluation, NodeView(self._cluster, rows, change)
         verdicts = evaluation.verdicts_on(self._pod, view)
         if self._nominated:

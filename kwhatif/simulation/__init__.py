@@ -1,1 +1,1 @@
-"""What all questions stand on: scenario, pipeline, placement, autoscalers in the loop, and what an answer lacks."""
+"""What all questions share: inputs, pipeline, session, placement, autoscalers in the loop, and fidelity."""

@@ -1,6 +1,6 @@
-"""What a cluster's API server serves, as far as its snapshot shows it or a file says it.
+"""The API versions that a cluster serves, as its snapshot's objects show or a file says.
 
-A file is what ``kubectl api-resources`` prints, as a table or as JSON, or the discovery documents of a dump:
+A file is the output of ``kubectl api-resources``, as a table or as JSON, or the discovery documents of a dump:
 APIResourceList, APIGroupDiscoveryList, a list of them, or a file of several documents.
 """
 
@@ -20,10 +20,10 @@ _EXPECTED = "expected what kubectl api-resources prints, or an APIResourceList o
 
 
 def types_served(minor: str, snapshot: Snapshot, path: str = "", gates: frozenset[str] = frozenset()) -> Types:
-    """What the API server of a snapshot's cluster serves: that of its minor, and what its own objects show.
+    """The types that the API server of a snapshot's cluster serves: those of its minor, and those of its own objects.
 
-    With a file it is what that says: a kind that the file leaves out, of a group of Kubernetes' that it names, is not
-    served. Raises InputError for a file that is nothing of the kind.
+    With a file the file decides: a kind that it leaves out, of a built-in group that it names, is not served. Raises
+    InputError for a file of another format.
     """
     shown = set(_versions_shown(snapshot))
     if not path:

@@ -1,7 +1,4 @@
-"""What a snapshot, and the rules file of a repository, show of autoscalers that a question did not go by.
-
-The autoscaler's own Deployment, where a snapshot has it.
-"""
+"""Notes about autoscalers of the cluster that the question was not asked with, by the snapshot and the rules file."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from kwhatif.workloads.objects import name_of, namespace_of, section
 
 
 def own_deployment(snapshot: Snapshot) -> tuple[str, Sequence[tuple[str, str]]]:
-    """What it is called and its flags; "" if there is none."""
+    """Name and flags of the autoscaler's own Deployment; "" if there is none."""
     for deployment in snapshot.whole.get("Deployment", ()):
         for container in section(deployment, "spec", "template", "spec").get("containers") or ():
             flags = flags_in(container)
@@ -27,13 +24,13 @@ def own_deployment(snapshot: Snapshot) -> tuple[str, Sequence[tuple[str, str]]]:
 
 
 def autoscaler_of(snapshot: Snapshot) -> str:
-    """What the cluster's autoscaler is called; "" if none is known."""
+    """The name of the cluster's autoscaler; "" if none is known."""
     info = snapshot.autoscaler
     return own_deployment(snapshot)[0] or (info.groups_source if info and info.groups_source else "")
 
 
 def note_autoscalers(snapshot: Snapshot, notes: Notes) -> None:
-    """Say which autoscalers there are that might help pods which find no node."""
+    """Note the autoscalers that might help pods without a node."""
     called = autoscaler_of(snapshot)
     if called:
         notes.note(f"{called} is an autoscaler: --autoscale FILE, with its node groups, tells for whom nodes come")

@@ -1,4 +1,4 @@
-"""Which autoscalers a question is to go by: those whose documents are named, each beside the cluster it is asked of."""
+"""The autoscalers that a question is asked with: one for each document that is named."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _POOLS = ("karpenter.sh/v1", "NodePool")
 
 
 def scalers(case: PreparedScenario, notes: Notes) -> Callable[[], Scaler]:
-    """Makes autoscalers as they are before anything has happened, by the documents that a case names.
+    """A factory of autoscalers in their initial state, by the documents of a scenario.
 
-    Raises InputError for documents that are wrong, or of no autoscaler.
+    Raises InputError for invalid documents, and for those of no autoscaler.
     """
     made = _build_factories(case.inputs.autoscale, case.snapshot, notes, moment_of(case.snapshot, case.inputs.now))
 

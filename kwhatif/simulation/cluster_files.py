@@ -1,6 +1,5 @@
-"""The cluster that is asked about: read from files, and edited.
-
-What came of manifests besides pods is put into the snapshot: from then on it is in the cluster.
+"""Loads the cluster of a question: from files, with edits, with node load, and with the objects that manifests
+create.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from kwhatif.workloads.volumes import settle_volumes
 
 
 def load_cluster(inputs: Inputs, notes: Notes) -> EditedSnapshot:
-    """The cluster as it is. Notes how old it is."""
+    """The cluster of the inputs. Notes its age."""
     given = inputs.snapshot
     if not given and inputs.edits is not None:
         raise UsageError("what-if edits are of a cluster: name it with --snapshot")
@@ -44,7 +43,7 @@ def load_cluster(inputs: Inputs, notes: Notes) -> EditedSnapshot:
 
 
 def snapshot_of(source: Source, notes: Notes) -> Snapshot:
-    """The cluster that is meant; an empty one if none is."""
+    """The given cluster; an empty one if there is none."""
     if callable(source):
         return source(notes)
     return source.copy() if isinstance(source, Snapshot) else load_snapshot(source) if source else Snapshot()
@@ -53,7 +52,7 @@ def snapshot_of(source: Source, notes: Notes) -> Snapshot:
 def with_edits(
     snapshot: Snapshot, edits: Edits | None, notes: Notes, manifests: Sequence[Manifest] = ()
 ) -> EditedSnapshot:
-    """A snapshot after what-if edits, before the manifests come to it. Notes what controllers did about them."""
+    """A snapshot after what-if edits, without the manifests' objects. Notes what controllers did."""
     if edits is None:
         return EditedSnapshot(snapshot, snapshot.covered_kinds())
     from kwhatif.simulation.edits.document import apply_edits, read_edits
@@ -66,7 +65,7 @@ def with_edits(
 
 
 def with_load(edited: EditedSnapshot, source: str, setup: Setup, notes: Notes) -> EditedSnapshot:
-    """The cluster with how busy its nodes are. Notes where that is from. Raises InputError and ClusterError."""
+    """The cluster with the load of its nodes. Notes its source. Raises InputError and ClusterError."""
     from kwhatif.usage.node_load import read_node_load
 
     if not setup.reads(WatcherMetrics.__name__):
@@ -93,7 +92,7 @@ _MOST_NAMED = 10
 
 
 def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None:
-    """Put objects into a snapshot, in the place of those with the same names. Notes what became of them.
+    """Put objects into a snapshot, in place of those with the same names, with notes about them.
 
     Claims among them get their volumes, where that is not left to the scheduler.
     """
@@ -127,7 +126,7 @@ def _name_of(obj: Resource) -> str:
 
 
 def unknown_kinds(case: PreparedScenario, notes: Notes) -> list[str]:
-    """The unknown kinds of which pods may have been expected. Notes those that have none."""
+    """The unknown kinds whose objects may make pods. Notes those that have none."""
     unknown = case.expanded.unknown
     unread = Counter({kind: n for kind, n in unknown.items() if kind in IDLE})
     if unread:

@@ -1,4 +1,4 @@
-"""A map of the cluster: who was where, at one moment or at two."""
+"""A map of the cluster for drawings: pods by node, at one moment or at two."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NOTHING: Amounts = {}
 
 @dataclass(frozen=True)
 class ClusterObservation:
-    """One moment: the nodes with what they have for pods, and the pods with their node, if any, and what they ask for.
+    """One moment: the nodes with their allocatable amounts, and the pods with their nodes, if any, and requests.
 
-    Amounts that are the same object are looked at once.
+    Amounts that are the same object are compared once.
     """
 
     nodes: Sequence[tuple[Node, Amounts]]
@@ -30,7 +30,7 @@ class ClusterObservation:
 
 
 def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
-    """A cluster as it is now, without nodes that have left, and with the pods of the snapshot that wait for a node."""
+    """A cluster as it is now, without inactive nodes, and with the snapshot's waiting pods."""
     columns, shapes = cluster.columns, cluster.shapes
     resources = shapes.resources.names
     rows = columns.allocatable.tolist()

@@ -1,7 +1,4 @@
-"""How full a cluster is, and how evenly: numbers to compare two of them by.
-
-How evenly the pods of a workload lie over zones, or over whatever label tells places apart.
-"""
+"""Utilisation of a cluster, and the skew of workloads over zones, to compare two clusters by."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ def use_of(cluster: Cluster) -> ClusterUse:
 
 
 def skews(a: Cluster, b: Cluster) -> Iterator[Skew]:
-    """The workloads that lie otherwise over the zones, by name. Nothing in a cluster without zones."""
+    """The workloads whose skew over zones differs, by name. Empty in a cluster without zones."""
     of_a, of_b = skews_of(a), skews_of(b)
     for workload in sorted(of_a.keys() | of_b.keys()):
         ours, theirs = of_a.get(workload, 0), of_b.get(workload, 0)
@@ -66,7 +63,7 @@ def skews(a: Cluster, b: Cluster) -> Iterator[Skew]:
 
 
 def skews_of(cluster: Cluster) -> dict[str, int]:
-    """Workload -> the pods in its fullest zone minus those in its emptiest. Nothing in a cluster without zones."""
+    """Workload -> the pods in its fullest zone minus those in its emptiest. Empty in a cluster without zones."""
     zones = [zone_of(node) for node in cluster.columns.nodes]
     known = sorted({*zones} - {""})
     counts: dict[str, Counter[str]] = {}

@@ -1,4 +1,4 @@
-"""An option, declared once: on the field of a dataclass that holds its value.
+"""The declaration of an option, once, on the field of a dataclass that holds its value.
 
     @dataclass(frozen=True)
     class SchedulerOptions:

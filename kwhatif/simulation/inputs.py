@@ -1,8 +1,5 @@
-"""What is asked, as values: where the cluster and the manifests are, and which scheduler decides.
-
-A live cluster as what a question is asked of: it is read when its turn comes.
-
-What is worth knowing but no part of an answer.
+"""The inputs of a question as values: cluster (files or live), manifests, scheduler options; and the notes about an
+answer.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ class Edits(Protocol):
 
 
 PROVISION_SECONDS = 120.0
-"""Seconds that a new node takes to come up, unless somebody says otherwise."""
+"""Seconds that a new node takes to come up, by default."""
 
 
 class Verb(StrEnum):
@@ -244,11 +241,11 @@ class AutoscalingOptions:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where the cluster and the manifests are. A snapshot that is given as an object stays as it is.
+    """The cluster and the manifests. A snapshot that is given as an object is not changed.
 
-    ``namespace`` is that of manifests which name none; the age of the snapshot is that at ``now``, if not by the clock.
-    ``mapped``: the answer comes with what a page draws: a map of the cluster, lines of manifests. ``autoscale`` are
-    documents of autoscalers that help pods without a node; what they add is there ``provision`` seconds later.
+    ``namespace`` is that of manifests which name none; the age of the snapshot is that at ``now``, by default the
+    clock's. ``with_map``: the answer comes with the data of a page: a map of the cluster, lines of manifests.
+    ``autoscale`` are documents of autoscalers; the nodes they add come up ``provision`` seconds later.
     """
 
     snapshot: Source = ()
@@ -264,9 +261,9 @@ class Inputs:
 
 @dataclass(frozen=True)
 class LiveSource:
-    """A cluster and who asks it. What is known of it may be ``max_age`` seconds old.
+    """A live cluster that is read when it is needed. A cached snapshot may be ``max_age`` seconds old.
 
-    ``progress`` and ``tell`` hear how far reading it has come, and what is worth a word meanwhile.
+    ``progress`` and ``tell`` are called with the progress of reading, and with notes.
     """
 
     connection: Connection
@@ -275,7 +272,7 @@ class LiveSource:
     tell: Callable[[str], None] = lambda text: None
 
     def __call__(self, notes: Notes) -> Snapshot:
-        """Read the cluster, unless it was a moment ago. Raises ClusterError and InputError."""
+        """Read the cluster, unless it was read recently. Raises ClusterError and InputError."""
         from kwhatif.snapshot.live_cache import cached_snapshot
 
         snapshot, told = cached_snapshot(self.connection, self.max_age, progress=self.progress, tell=self.tell)
@@ -285,21 +282,21 @@ class LiveSource:
 
 
 class Notes:
-    """Texts such as ``note: the snapshot is 3 days old`` in the order in which they came up, each once."""
+    """Texts such as ``note: the snapshot is 3 days old`` in their order, each once."""
 
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
 
     def note(self, text: str) -> None:
-        """Something to know."""
+        """Add a note."""
         self._texts[f"note: {text}"] = None
 
     def warn(self, text: str) -> None:
-        """Something that may make the answer other than meant."""
+        """Add a warning: the answer may not be the one that was meant."""
         self._texts[f"warning: {text}"] = None
 
     def add(self, texts: Iterable[str]) -> None:
-        """Texts that begin with what they are."""
+        """Add texts with their prefixes."""
         self._texts.update(dict.fromkeys(texts))
 
     def __iter__(self) -> Iterator[str]:

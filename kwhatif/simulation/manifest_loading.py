@@ -1,4 +1,4 @@
-"""Manifests of a question, read as it was asked to: what of directories is left out."""
+"""Reads the manifests of a question by its options: excluded files, variables, kustomizations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The files that a rules file names, which may have come with a pull request: regular ones, below the checkout.
+"""Checks the files that a rules file names, which may come with a pull request: regular ones, below the checkout.
 
-Whoever may change the rules must not have the gate read what it alone may read, nor wait for a pipe, nor read a device
-without end. Options and variables are not held to this: whoever sets those runs the gate.
+The author of a change must not have the gate read files that only the gate may read, nor wait for a pipe, nor read a
+device without end. Options and variables are not checked: their author runs the gate.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def checkout_of(rules_file: str) -> str:
 def check_named_files(paths: Iterable[tuple[str, str]], checkout: str, source: str) -> None:
     """Raises InputError for the first of these paths, each with its place in ``source``, that must not be read.
 
-    A directory is looked into as it is read: its own files, without those below. What is not there is for whoever
-    reads it to say.
+    A directory is checked as it is read: its own files, without those below. Missing files are reported by their
+    reader.
     """
     for path, place in paths:
         for file in _files_of(path):

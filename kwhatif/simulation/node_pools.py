@@ -1,6 +1,6 @@
-"""Which pool and zone a node belongs to, by the labels that those who make nodes put on them; whether it takes pods.
+"""Pool, zone and readiness of nodes by well-known labels and conditions, and sums of requests.
 
-What pods ask of their nodes, added up as the scheduler does; it also adds up clusters that cannot be loaded.
+The sums work on clusters that cannot be loaded, too.
 """
 
 from __future__ import annotations

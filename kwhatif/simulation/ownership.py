@@ -1,4 +1,4 @@
-"""Which workload a pod belongs to in the end: its controller, or that one's own, as a replica set's deployment."""
+"""The workload of a pod: its controller, or that one's own controller, as a replica set's deployment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HASH = "pod-template-hash"
 
 
 class Owners:
-    """What is known of the controllers in between."""
+    """The controllers between pods and workloads."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._above: dict[tuple[str, str, str], Subject] = {}

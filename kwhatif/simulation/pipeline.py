@@ -1,6 +1,7 @@
-"""Every question, from files to an answer that is judged: a tuple of stages, each a function of the last one's value.
+"""The pipeline of every question, from files to a judged answer: a tuple of stages, each a function of the last one's
+value.
 
-The command line and the Python API ask in this one way.
+The command line and the Python API both go through it.
 """
 
 from __future__ import annotations
@@ -34,12 +35,11 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class PipelineState:
-    """A question on its way: one case, or those that are compared, what is worth knowing, and in the end the result.
+    """The state of a question between stages: one scenario, or the two that are compared, the notes, and in the end the
+    result.
 
-    What is given once serves all cases; each stage returns the next state. ``cases`` are those as they were asked,
-    ``loaded`` and ``prepared`` what stages have made of them. ``fidelities`` are those of each run of the ``answer``.
-    Where that is to be drawn, ``pending_recorder`` looks on at its run for pods that find no node, and
-    ``beginning`` is the cluster before it.
+    Options given once serve both scenarios. ``fidelities`` has that of each run of the ``answer``. For a page,
+    ``pending_recorder`` observes the run for pods that find no node.
     """
 
     question: Question[Any]
@@ -55,7 +55,7 @@ class PipelineState:
 
 
 def ask(question: Question[R], *cases: Scenario) -> R:
-    """The answer to a question, which knows its exit code and its notes. Raises KwhatifError."""
+    """The answer to a question, with its exit code and notes. Raises KwhatifError."""
     state = PipelineState(question, cases, Notes())
     for case in cases:
         question.check(case)
@@ -94,7 +94,7 @@ def load(state: PipelineState) -> PipelineState:
 
 
 def edit(state: PipelineState) -> PipelineState:
-    """What if the cluster were another one? Controllers do what they would do about it."""
+    """Apply what-if edits, and the controllers' reactions."""
     from kwhatif.simulation.cluster_files import with_edits
 
     first = state.loaded[0]
@@ -114,7 +114,7 @@ def edit(state: PipelineState) -> PipelineState:
 
 
 def rules(state: PipelineState) -> PipelineState:
-    """Who decides, by the rules of which Kubernetes."""
+    """Set up the scheduler: the rules of a Kubernetes, a configuration, plugins."""
     if not state.question.schedules:
         return state
     from kwhatif.simulation.cluster_files import with_load
@@ -145,7 +145,7 @@ def expand(state: PipelineState) -> PipelineState:
 
 
 def merge(state: PipelineState) -> PipelineState:
-    """What came of the manifests besides pods is in the cluster from now on; the pods asked about are known."""
+    """Add the other objects of the manifests to the cluster, and fix the pods of the question."""
     if not state.question.schedules:
         return state
     from kwhatif.simulation.cluster_files import merge as put
@@ -162,9 +162,9 @@ def merge(state: PipelineState) -> PipelineState:
 
 
 def session(state: PipelineState) -> PipelineState:
-    """The objects become columns, ready to be scheduled on. An answer of several runs does it for each of them.
+    """Make columns of the objects, ready to be scheduled on. An answer of several runs does it for each of them.
 
-    Autoscalers are ready to help.
+    Autoscalers are created here as well.
     """
     if not state.question.schedules:
         return state
@@ -196,12 +196,12 @@ def session(state: PipelineState) -> PipelineState:
 
 
 def answer(state: PipelineState) -> PipelineState:
-    """The question is put to the scheduler, as often as it takes."""
+    """Answer the question with the scheduler, by one or more runs."""
     return replace(state, answer=state.question.answer(state.prepared, state.notes))
 
 
 def fidelity(state: PipelineState) -> PipelineState:
-    """What each run stands on: plugins that had no say are named, and under ``strict`` no gap may touch a pod."""
+    """Assess each run: unknown plugins are named, and under ``strict`` no gap may touch a pod."""
     if not state.question.schedules:
         return state
     from msgspec import structs
@@ -222,7 +222,7 @@ def fidelity(state: PipelineState) -> PipelineState:
 
 
 def result(state: PipelineState) -> PipelineState:
-    """What is made of the answer, now that it is known what it stands on; with what never came to be."""
+    """Make the result of the answer, given its fidelity, with pods that were never created."""
     assert state.answer is not None
     first = state.prepared[0]
     found: Result = state.answer.result(*state.fidelities).with_refusals(**first.refusal_fields)
@@ -234,7 +234,9 @@ def result(state: PipelineState) -> PipelineState:
 
 
 def mapping(state: PipelineState) -> PipelineState:
-    """The cluster before and after, or that of either side, for those who draw it, and why pods have no node there."""
+    """Attach maps of the cluster before and after, or of either side, for pages, and explanations of pods without a
+    node.
+    """
     if not (state.question.schedules and state.cases[0].inputs.with_map):
         return state
     from kwhatif.simulation.cluster_map import build_map, observe_cluster, topology_key_of_groups

@@ -1,6 +1,5 @@
-"""Questions about single pods: which ones words mean, be it all those of manifests, or one by its name.
-
-What a word that is no file means: one pod, or the pods of a workload, by name, as kubectl has it.
+"""The pods that a question's words select: all pods of manifest files, or pods and workloads by name, as kubectl names
+them.
 """
 
 from __future__ import annotations
@@ -39,19 +38,19 @@ class PodReference:
     """``NAME``, ``NAMESPACE/NAME``, ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``; the kind is ``pod``, ``podgroup`` or a
     workload's.
 
-    ``namespace`` is that of words which say none; empty is any. Where a word may mean either, a workload goes before a
-    pod in a namespace that is called like the kind.
+    ``namespace`` is the default; empty is any. Where a word is ambiguous, a workload takes precedence over a pod in a
+    namespace that is called like the kind.
     """
 
     text: str
     namespace: str = ""
 
     def means(self, pod: Pod, owners: Owners) -> bool:
-        """Whether it may mean this pod."""
+        """Whether it may refer to this pod."""
         return any(_is(pod, reading, owners) for reading in self._readings())
 
     def select(self, among: Iterable[Pod], owners: Owners) -> list[Pod]:
-        """The pods that it means of those there are. Raises UsageError if they are in several namespaces."""
+        """Those of the pods that it refers to. Raises UsageError if they are in several namespaces."""
         there = list(among)
         for reading in self._readings():
             found = [pod for pod in there if _is(pod, reading, owners)]
@@ -67,12 +66,12 @@ class PodReference:
 
     @property
     def several(self) -> bool:
-        """Whether it says of which kind its pods are, and that kind makes several."""
+        """Whether it names a kind that makes several pods."""
         kind, slash, _ = self.text.partition("/")
         return bool(slash) and any(is_kind(kind, each) for each in _OF_SEVERAL)
 
     def unknown(self, among: Sequence[Pod], owners: Owners, where: str = "the snapshot") -> InputError | UsageError:
-        """The error for a word that means nothing."""
+        """The error for a word that selects nothing."""
         if self.text.endswith(FILE_SUFFIXES) or self.text.startswith((".", "/")):
             return InputError("no such file or directory", source=display_path(self.text))
         if self.several:
@@ -119,7 +118,7 @@ def _above(pod: Pod, owners: Owners) -> Iterator[tuple[str, str]]:
 
 
 def _kind_called(name: str, among: Sequence[Pod], owners: Owners) -> str:
-    """The kind of workload that is called so and has pods here; of several the one that makes the others."""
+    """The kind of workload with this name that has pods here; of several the one that makes the others."""
     kinds = sorted(TEMPLATES, key=lambda kind: kind == "ReplicaSet")
     there = (kind for kind in kinds if any(_workload_name_of(owners, pod, kind, name) == name for pod in among))
     return next(there, "")
@@ -136,11 +135,11 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 @dataclass(frozen=True)
 class PodQuestion(Question[R_co]):
-    """The pods that are meant, each once.
+    """A question about selected pods, each once.
 
-    One of ``words`` that is the path of a file means all its pods. Any other word means pods by a name, their own or
-    that of their workload: of the files ``offered``, else of the snapshot, in any namespace if none is said.
-    Without words those files are meant; without either, the pods that edits took their node from.
+    One of ``words`` that is the path of a file selects all its pods. Any other word selects pods by name, their own or
+    that of their workload: of the files ``offered``, else of the snapshot, in any namespace if none is named. Without
+    words those files are selected; without either, the pods that edits took their node from.
     """
 
     words: Files = ()
@@ -165,14 +164,14 @@ class PodQuestion(Question[R_co]):
 
     @abstractmethod
     def select(self, case: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> PreparedScenario:
-        """The case with the pods that are asked about: those of its manifests, and those that are named, of a choice
-        of manifests or of the snapshot.
+        """Set the pods of a scenario: those of its manifests, and those that are named, of manifests or of the
+        snapshot.
         """
 
     def find_named(
         self, case: LoadedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
     ) -> list[PodToSchedule]:
-        """The pods that are named, each once. Raises UsageError or InputError for a name that means none."""
+        """The pods that are named, each once. Raises UsageError or InputError for a name that selects none."""
         if not names:
             return []
         there = [PodToSchedule(pod, case.snapshot.source) for pod in case.snapshot.objects.list_all(Pod)]
@@ -198,7 +197,7 @@ class PodQuestion(Question[R_co]):
     @property
     @abstractmethod
     def nothing(self) -> UsageError:
-        """The error for no pods to ask about."""
+        """The error for an empty selection."""
 
     @property
     def _files(self) -> Files:
@@ -216,7 +215,7 @@ def split_words(words: Files) -> tuple[Files, list[str]]:
 
 
 def find_pods(word: PodReference, where: Sequence[Sequence[PodToSchedule]], owners: Owners) -> list[PodToSchedule]:
-    """The pods that a word means, of the first of these lists that has any. Those of a workload know whose they are.
+    """The pods that a word selects, from the first of these lists that has any, with their workload if one was named.
 
     Raises UsageError or InputError if none has.
     """

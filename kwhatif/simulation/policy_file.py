@@ -1,4 +1,4 @@
-"""The file that holds a scheduler configuration, read for the policy commands and ``--policy``."""
+"""Reads the file of a scheduler configuration, for ``--policy`` and the policy commands."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
 
 
 def plain_document(raw: Any, source: str) -> Any:
-    """A document as plain values. Raises InputError for a key that comes twice."""
+    """A document as plain values. Raises InputError for a duplicate key."""
     return raw if isinstance(raw, dict | list | str | int | float) else _json(bytes(raw), source)
 
 
@@ -82,7 +82,7 @@ _KINDS = ("KubeSchedulerConfiguration", "Policy")
 
 
 def _not_one(maps: list[dict[str, Any]], found: list[tuple[Any, str, str]]) -> str:
-    """What is wrong with ConfigMaps that do not hold exactly one configuration."""
+    """The error for ConfigMaps that do not hold exactly one configuration."""
     if found:
         places = ", ".join(f"{key} of ConfigMap {name}" for _, key, name in found)
         return f"{len(found)} scheduler configurations in ConfigMaps: {places}; give one of them in a file of its own"
@@ -92,18 +92,18 @@ def _not_one(maps: list[dict[str, Any]], found: list[tuple[Any, str, str]]) -> s
 
 
 def is_duplicate_key(error: InputError) -> bool:
-    """Whether a reader complains of a key that appears twice, which kube-scheduler refuses too."""
+    """Whether a reader's error is about a duplicate key, which kube-scheduler refuses too."""
     return error.problem.startswith("the key ") and " appears twice" in error.problem
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that remembers a key it had twice."""
+    """A JSON object that remembers a duplicate key."""
 
     duplicates: str | None = None
 
 
 def _json(data: bytes, source: str) -> Any:
-    """JSON as strictly as YAML: no key twice. Its syntax is known to be sound."""
+    """JSON as strictly as YAML: no duplicate keys. Its syntax has been checked."""
 
     def build(pairs: list[tuple[str, Any]]) -> _Object:
         built = _Object(pairs)
@@ -121,7 +121,7 @@ def _json(data: bytes, source: str) -> Any:
 
 
 def _find_duplicate_keys(value: Any, place: str) -> Iterator[tuple[str, str]]:
-    """The places of all objects that had a key twice, and the key."""
+    """The places of all objects with a duplicate key, and the key."""
     if isinstance(value, _Object):
         if value.duplicates is not None:
             yield place, value.duplicates

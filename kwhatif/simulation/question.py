@@ -1,4 +1,6 @@
-"""What one question differs in from the others, and what is known of a cluster it is asked about."""
+"""The interface of a question; its scenario, which the stages load and prepare; and an answer before its fidelity is
+assessed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A cluster, what comes to it, and who schedules there, as it is asked about."""
+    """The inputs of a question, and its scheduler options."""
 
     inputs: Inputs
     scheduler_options: SchedulerOptions = field(default_factory=SchedulerOptions)
@@ -53,9 +55,9 @@ class ReadManifests:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LoadedScenario(Scenario):
-    """A scenario whose files are objects: the manifests, and the cluster with its edits.
+    """A scenario whose files have become objects: the manifests, and the cluster with its edits.
 
-    ``scheduler`` is known from the stage on that is about it, where one is asked at all.
+    ``scheduler`` is None before its stage, and for questions without a scheduler.
     """
 
     read: ReadManifests
@@ -77,7 +79,7 @@ class LoadedScenario(Scenario):
 
     @property
     def gates(self) -> Mapping[str, bool]:
-        """The feature gates that are set by hand; none where no scheduler is asked."""
+        """The feature gates set explicitly; none where no scheduler is involved."""
         return {} if self.scheduler is None else dict(self.scheduler.features.gates)
 
     def with_snapshot(self, snapshot: Snapshot) -> Self:
@@ -87,12 +89,12 @@ class LoadedScenario(Scenario):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PreparedScenario(LoadedScenario):
-    """A scenario whose manifests are pods, and whose cluster is ready to be scheduled on.
+    """A scenario whose manifests have become pods, and whose cluster is ready to be scheduled on.
 
-    ``expand_again`` expands manifests with updates once more, as the cluster was before any of it.
-    ``pods_to_schedule`` are the pods asked about; ``named_pods`` are asked about by themselves, each on the cluster as
-    it is. ``unknown_kinds`` are those of the manifests that may or may not make pods. ``make_scaler`` makes
-    autoscalers for another run. ``only_session`` is that of a question whose answer takes one run.
+    ``expand_again`` expands manifests with updates once more, as the cluster was before any of it. ``pods_to_schedule``
+    are the pods of the question; ``named_pods`` are explained by themselves, each on the cluster as it is.
+    ``unknown_kinds`` are those of the manifests that may or may not make pods. ``make_scaler`` makes autoscalers for
+    another run. ``only_session`` is that of a question whose answer takes one run.
     """
 
     expanded: ExpandedManifests
@@ -105,7 +107,7 @@ class PreparedScenario(LoadedScenario):
 
     @classmethod
     def from_loaded(cls, loaded: LoadedScenario, expanded: ExpandedManifests, **more: Any) -> Self:
-        """What a loaded scenario becomes once its manifests are expanded."""
+        """A loaded scenario with its expanded manifests."""
         known = {each.name: getattr(loaded, each.name) for each in dataclasses.fields(LoadedScenario)}
         return cls(**known, expanded=expanded, **more)
 
@@ -116,11 +118,11 @@ class PreparedScenario(LoadedScenario):
 
     @property
     def scaler(self) -> Scaler | None:
-        """Autoscalers as they are before anything has happened, if any are to help."""
+        """Autoscalers in their initial state, if there are any."""
         return None if self.make_scaler is None else self.make_scaler()
 
     def new_rollouts(self) -> Sequence[Rollout]:
-        """The updates for one more run: each is begun but once."""
+        """The updates for one more run, since each can begin only once."""
         return () if self.expand_again is None else self.expand_again().rollouts
 
     def new_session(self, **options: Unpack[DriverOptions]) -> Session:
@@ -132,7 +134,7 @@ class PreparedScenario(LoadedScenario):
 
     @property
     def refusal_fields(self) -> dict[str, Any]:
-        """The parts of a result that are about pods which never came to be."""
+        """The fields of a result about pods that were never created."""
         return {
             "refusals": tuple(self.expanded.refusals),
             "failed": (*self.edited.failed, *self.expanded.failed),
@@ -149,7 +151,7 @@ class RunEnd:
 
 @dataclass(frozen=True)
 class PendingResult(Generic[R_co]):
-    """What the scheduler did, before anybody knows what that stands on.
+    """What the scheduler did, before its fidelity is assessed.
 
     ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
     file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
@@ -167,7 +169,7 @@ class PendingResult(Generic[R_co]):
 
 
 class Question(ABC, Generic[R_co]):
-    """A question, as a value: its own options. What all have in common is in the stages, which call these methods."""
+    """A question, as a value: its own options. What all share is in the stages, which call these methods."""
 
     schedules: ClassVar[bool] = True
     """Whether a scheduler is asked; if not, the stages that are about one have nothing to do."""
@@ -186,7 +188,7 @@ class Question(ABC, Generic[R_co]):
     """Whether pods that wait in the snapshot are asked about, too."""
 
     def needs_pods(self, case: LoadedScenario) -> bool:
-        """Whether manifests without any pod must not pass for a good answer: there is nothing else to ask about."""
+        """Whether manifests without any pod are an error, since there is nothing else to ask about."""
         return True
 
     def is_answered_by(self, expanded: ExpandedManifests) -> bool:
@@ -194,10 +196,10 @@ class Question(ABC, Generic[R_co]):
         return bool(expanded.refusals)
 
     def check(self, case: Scenario) -> None:
-        """Raise UsageError for what makes no sense, before anything is read."""
+        """Raise UsageError for options that make no sense, before anything is read."""
 
     def check_edited(self, case: LoadedScenario) -> None:
-        """Raise UsageError for edits that this question cannot be asked with."""
+        """Raise UsageError for edits that this question does not allow."""
 
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests."""
@@ -206,7 +208,7 @@ class Question(ABC, Generic[R_co]):
         return read_manifests(case, case.inputs.manifests, notes)
 
     def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
-        """Find out what becomes of the manifests of one of the ``cases``."""
+        """Expand the manifests."""
         from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 
         reading, version = case.inputs.manifest_options, case.scheduler_options.kubernetes_version
@@ -225,7 +227,7 @@ class Question(ABC, Generic[R_co]):
         return PreparedScenario.from_loaded(case, expanded, expand_again=again)
 
     def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
-        """The pods asked about, in the order in which they came."""
+        """The pods of the question, in the order in which they came."""
         asked = [*case.edited.waiting_pods, *case.expanded.pods]
         if self.with_pending:
             from kwhatif.simulation.session import is_unattempted, pending_pods
@@ -238,9 +240,9 @@ class Question(ABC, Generic[R_co]):
         return asked
 
     def options(self, case: PreparedScenario) -> DriverOptions:
-        """How the scheduler process goes about it."""
+        """Options of the scheduler process."""
         return {}
 
     @abstractmethod
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[R_co]:
-        """Put the question to the scheduler."""
+        """Answer the question with the scheduler."""

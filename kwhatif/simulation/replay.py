@@ -1,7 +1,4 @@
-"""Take pods off their nodes, to be scheduled again in the order they started.
-
-Questions that schedule pods of the snapshot once more, besides those of manifests: ``--replay``.
-"""
+"""Replays pods of the snapshot: they are taken off their nodes and scheduled again, in the order they started."""
 
 from __future__ import annotations
 
@@ -80,15 +77,14 @@ _NAMESPACE = "namespace="
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReplayScenario(PreparedScenario):
-    """One of the cases that are compared; ``replayed`` are the pods taken off its nodes."""
+    """One of the scenarios that are compared; ``replayed`` are the pods taken off its nodes."""
 
     replayed: ReplayedPods = field(default_factory=ReplayedPods)
 
 
 class ReplayQuestion(Question[R_co]):
-    """``replay`` says which pods are scheduled again: ``pending``, those of a ``namespace=NAME``, or ``all``.
-
-    Answers are made of ReplayScenarios.
+    """A question about ReplayScenarios. ``replayed`` selects pods: ``pending``, those of a ``namespace=NAME``, or
+    ``all``.
     """
 
     replay: Sequence[str]
@@ -99,7 +95,7 @@ class ReplayQuestion(Question[R_co]):
                 raise UsageError(f"--replay {word}: expected pending, namespace=NAME or all")
 
     def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> ReplayScenario:
-        """Take the pods that are replayed off their nodes, and find out what becomes of the manifests.
+        """Take the replayed pods off their nodes, and expand the manifests.
 
         Raises UsageError for a namespace that has no pods: an empty answer must not pass for a good one.
         """

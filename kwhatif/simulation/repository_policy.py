@@ -1,4 +1,4 @@
-"""The rules file of a repository: a GatePolicy document, ``.kwhatif.yaml`` by name.
+"""GatePolicy: the rules file of a repository, ``.kwhatif.yaml``.
 
     apiVersion: kwhatif.dev/v1
     kind: GatePolicy
@@ -10,7 +10,7 @@
       - {level: error, namespaces: [shop]}
       - {level: warn, namespaces: ["team-*"]}
 
-Every command looks here for the snapshot; what the gate makes of ``rules`` is in ``commands/gate/gate_policy.py``. The
+Every command takes the snapshot from here; the gate's use of ``rules`` is in ``commands/gate/gate_policy.py``. The
 schema of the format is ``schemas/gate-policy.schema.json``.
 """
 
@@ -101,7 +101,7 @@ def read_policy(path: str | None) -> ReadPolicy:
 
 
 def _beside(policy: GatePolicy, source: str) -> GatePolicy:
-    """The policy with its paths seen from here, not from the file."""
+    """The policy with its paths relative to the working directory, not to the file."""
     folder = "" if source in (STDIN, "standard input") else os.path.dirname(source)
     scheduler = policy.policy
     autoscalers = [policy.autoscale] if isinstance(policy.autoscale, str) else policy.autoscale

@@ -1,4 +1,4 @@
-"""Who decides: the rules of a Kubernetes, a configuration, the plugins from outside and the extenders."""
+"""Sets up the scheduler of a question: the rules of a Kubernetes, a configuration, outside plugins and extenders."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ DEFAULT_POLICY = "default"
 
 
 def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setup:
-    """Everything about the scheduler that was asked for, and of its extenders those that are to be called.
+    """The scheduler's setup, and the extenders that are to be called.
 
     Unless ``engine`` says otherwise, the rules are those of the Kubernetes that the snapshot was taken from (guessed by
-    its kubelets where nothing says which), and the configuration is that of its scheduler, if the snapshot has it. A
+    its kubelets where it is not recorded), and the configuration is that of its scheduler, if the snapshot has it. A
     Policy, and a configuration older than v1beta2, brings the rules of the last Kubernetes that read it.
     """
     cluster_says = snapshot.kubernetes_version

@@ -1,4 +1,4 @@
-"""A cluster, a configuration and the pods asked about: what every question starts from."""
+"""A session: a cluster, a scheduler process, and the pods to schedule, which every question starts from."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ from kwhatif.snapshot.format.model import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class PodToSchedule:
-    """A pod asked about: where it stands, what was filled in, a PriorityClass it names in vain, and who made it.
+    """A pod of the question: its origin, the defaults that were filled in, a PriorityClass that does not exist, and its
+    owner.
 
-    ``edited``: it is there because of a what-if edit, so its workload need not be known. ``again``: its like ran
-    before, so the API server takes it. ``account`` is the service account that it runs as, where a manifest tells.
+    ``edited``: it exists because of a what-if edit, so its workload need not be known. ``ran_before``: a pod like it
+    ran before, so the API server accepts it. ``service_account`` is the account that it runs as, where a manifest has
+    it.
     """
 
     pod: Pod
@@ -128,7 +130,7 @@ class Session:
         return info
 
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
-        """The pod of the cluster that this one is, or whose name it has, and the row of its node."""
+        """The pod of the cluster with this identity or name, and the row of its node."""
         found = self.cluster.find(pod.identity)
         if found is None:
             uid = self.uid_of(pod.key)
@@ -136,7 +138,7 @@ class Session:
         return found
 
     def uid_of(self, key: str) -> str | None:
-        """The uid of a pod that ran when this was first asked, by ``namespace/name``."""
+        """The uid of a pod that ran when this was first called, by ``namespace/name``."""
         if self._uids is None:
             self._uids = {info.key: info.uid for info, _ in self.cluster.pods()}
         return self._uids.get(key)
@@ -154,7 +156,7 @@ class Session:
         return earlier, asked
 
     def join(self, nodes: Sequence[Node], pods: Sequence[Pod] = (), others: Sequence[Resource] = ()) -> None:
-        """New nodes are there from now on, with the pods that are bound to them and what else came with them."""
+        """Add new nodes, with the pods that are bound to them and the objects that come with them."""
         self.snapshot = self.snapshot.copy()
         for each in (*nodes, *others):
             self.snapshot.objects.add(each)
@@ -169,7 +171,7 @@ class Session:
         return other
 
     def replace_cluster(self, cluster: Cluster) -> None:
-        """Ask about another cluster of the same snapshot from now on; the scheduler process has to be restarted."""
+        """Use another cluster of the same snapshot from now on; the scheduler process has to be restarted."""
         self.__dict__.pop("budgets", None)
         self._uids = None
         self.cluster = self.driver.cluster = cluster
@@ -182,9 +184,9 @@ class Session:
         shapes: ShapeTable | None = None,
         **options: Unpack[DriverOptions],
     ) -> Session:
-        """A session of another snapshot for the same scheduler: of what became of this one, or might have.
+        """A session of another snapshot, derived from this one, for the same scheduler.
 
-        It is trusted to know what this one knows, unless ``covered`` says otherwise.
+        It covers the kinds that this one covers, unless ``covered`` says otherwise.
         """
         known = self.covered if covered is None else covered
         return Session(snapshot, self.setup, covered=known, shapes=shapes, doubts=self.doubts, **options)
@@ -199,7 +201,7 @@ class Session:
         return other
 
     def sandbox(self) -> Session:
-        """A session of a copy of the cluster, to try something in."""
+        """A session of a copy of the cluster, to try changes in."""
         other = copy.copy(self)
         # What was worked out of the cluster is about that one.
         other.__dict__.pop("budgets", None)

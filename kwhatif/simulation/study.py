@@ -1,4 +1,4 @@
-"""What the worlds of a study have in common, as a value that travels to workers: a cluster, and who schedules there."""
+"""The base of a study: a cluster with its scheduler, as a value that can be sent to workers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from kwhatif.simulation.session import Session
 
 @dataclass(frozen=True, eq=False)
 class StudyBase:
-    """A case after all stages up to ``session``, without what only those need. Every world is a ``fork`` of it.
+    """A scenario after all stages up to ``session``, without what only those need. Every world is a ``fork`` of it.
 
-    What is sent is the objects: columns are made of them once a worker, which takes as long as sending columns would.
-    Plugins from outside are looked for by each worker.
+    Objects are sent, of which each worker makes columns once, which takes as long as sending columns would. Plugins
+    from outside are loaded by each worker.
     """
 
     case: PreparedScenario
@@ -35,7 +35,7 @@ class StudyBase:
 
     @classmethod
     def from_scenario(cls, case: PreparedScenario) -> StudyBase:
-        """The ground of a case. Raises UsageError where extenders are to be called, which a study would flood."""
+        """The base of a scenario. Raises UsageError where extenders are to be called, which a study would flood."""
         if case.scheduler_options.call_extenders:
             raise UsageError("--call-extenders: extenders are not called for many worlds")
         bare = PreparedScenario(
@@ -52,7 +52,7 @@ class StudyBase:
 
     @cached_property
     def session(self) -> Session:
-        """The cluster as columns, made once a process. It is to stay as it is. Raises InputError."""
+        """The cluster as columns, made once a process. It must not be changed. Raises InputError."""
         return self.case.new_session()
 
     def fork(self, setup: Setup | None = None, **options: Unpack[DriverOptions]) -> Session:
@@ -89,7 +89,7 @@ def _with_outside_plugins(case: PreparedScenario, outside: bool) -> StudyBase:
 
 
 def _source_of(plugin: type) -> str:
-    """The text of a plugin from outside, where it can be had: with another one the rows are others."""
+    """The source text of a plugin from outside, where it is available: another text makes other rows."""
     try:
         return inspect.getsource(plugin)
     except (OSError, TypeError):

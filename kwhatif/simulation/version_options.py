@@ -1,4 +1,4 @@
-"""Which Kubernetes' rules apply: ``--kubernetes-version`` and ``--feature-gates``, and what a file says itself."""
+"""The rules of a question: ``--kubernetes-version`` and ``--feature-gates``, and the version in a file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def choose_minor(
 
 
 def _of_file(version: str, *, legacy: bool) -> str:
-    """A file that says something else than a version is no reason to stop: the answer tells what it stands on."""
+    """An unreadable version in a file is no error: the fidelity report has the version that was used."""
     try:
         return nearest_minor(minor_of(version), legacy=legacy) if version else DEFAULT_MINOR
     except UsageError:

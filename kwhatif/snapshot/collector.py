@@ -1,4 +1,4 @@
-"""What several files hold, brought together in one snapshot; an object may be there once."""
+"""Collects the objects of several files into one snapshot, each object once, with where it was found."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _NUMEROUS = frozenset(
 
 
 class SnapshotCollector:
-    """A snapshot in the making, and where each of its objects was found.
+    """A snapshot under construction, and where each of its objects was found.
 
-    ``names`` are what its sources are called; ``nothing`` says that none of them held a document.
+    ``names`` are those of its sources; ``nothing`` says that none of them held a document.
     """
 
     def __init__(self, namespace: str) -> None:
@@ -71,7 +71,7 @@ class SnapshotCollector:
         self._seen: dict[tuple[str, ...], tuple[str, DirectoryDump | None, int]] = {}
 
     def begin(self, path: str, tree: DirectoryDump | None) -> None:
-        """What comes next is from this path, and if there is a ``tree``, from the dump there."""
+        """What follows is from this path, and if there is a ``tree``, from the dump there."""
         mine, self._tree = self.snapshot, tree
         self.names.append(display_path(path))
         self._doing = f"Loading {display_path(path)}"
@@ -131,7 +131,7 @@ class SnapshotCollector:
             self._add_item(item)
 
     def _add_recording_metadata(self, recorded: RecordingReader[Any]) -> None:
-        """What a recording says besides its objects."""
+        """The lines of a recording other than its objects."""
         self._note_layout("recording")
         mine, told = self.snapshot, recorded.about.cluster
         mine.kubernetes_version = mine.kubernetes_version or told.kubernetes_version
@@ -146,11 +146,11 @@ class SnapshotCollector:
             self._ignore(stranger, count)
 
     def _note_layout(self, layout: str) -> None:
-        """Say of what is being read whose dump it is."""
+        """Note the tool that wrote the dump."""
         self.names[-1] = f"{self.names[-1].removesuffix(f' ({layout})')} ({layout})"
 
     def _add_document(self, document: Document, head: tuple[str, str], *, alone: bool) -> str:
-        """Add what a document holds; its kind. One that stands ``alone`` is of no dump."""
+        """Add the objects of a document; returns its kind. A document that stands ``alone`` belongs to no dump."""
         api_version, kind = head_of(document, head)
         if is_snapshot(document, api_version, kind):
             self._add_snapshot(document)
@@ -172,7 +172,7 @@ class SnapshotCollector:
         return kind
 
     def _look_at_list(self, document: Document, kind: str, pods: Sequence[Pod]) -> None:
-        """A list may hold a part of what the cluster has, and say so or show it."""
+        """Note a list that is incomplete, by its metadata or by its objects."""
         meta, unreadable = list_meta(document), self.snapshot.unreadable
         of_namespace = _OF_NAMESPACE.fullmatch(meta.self_link or "")
         if kind in GROUPS and meta.continue_:
@@ -183,7 +183,9 @@ class SnapshotCollector:
             self._pods_of_lists.append({pod.namespace for pod in pods} if not meta.self_link else set())
 
     def finish(self) -> Snapshot:
-        """The snapshot, when all is read. Pods of one namespace a list are what kubectl prints without ``-A``."""
+        """The snapshot. A list with pods of one namespace only is what kubectl prints without ``-A``, which is
+        noted.
+        """
         snapshot = self.snapshot
         lists = self._pods_of_lists
         if lists and all(len(names) == 1 for names in lists) and "Pod" not in snapshot.unreadable:
@@ -215,7 +217,7 @@ class SnapshotCollector:
         mine.unreadable |= {kind: why for kind, why in LEFT_OUT.items() if kind not in mine.unreadable}
 
     def _cover(self, api_version: str, kind: str) -> None:
-        """There is a list of this kind: that it may be empty is worth knowing."""
+        """Mark a kind as covered, even if its list is empty."""
         if struct := struct_for(api_version, kind):
             self.snapshot.objects.extend(struct, [])
         if is_kept_whole(api_version, kind):
@@ -275,7 +277,7 @@ class SnapshotCollector:
             self._keep(plain_of(item, checked=True), item.kind, f"{item.source} {item.place}")
 
     def _remember(self, item: Item) -> None:
-        """Keep all fields of an object that a manifest may change, of which scheduling reads few or none."""
+        """Keep all fields of an object that a manifest may change, since scheduling reads few or none of them."""
         if item.kind in _NUMEROUS or is_kept_whole(item.api_version, item.kind):
             return
         plain = plain_of(item)
@@ -304,7 +306,9 @@ class SnapshotCollector:
         self._put(self.snapshot.whole.setdefault(kind, []), whole, key, place)
 
     def _put(self, listed: list[T], obj: T, key: tuple[str, ...], place: str) -> None:
-        """Put an object into a list of its kind. Of those of one name the last counts, but of one dump the first."""
+        """Put an object into the list of its kind. Of those of one name the last counts, but within one dump
+        the first.
+        """
         report_progress(self._doing, "objects", len(self._seen))
         here = (place, self._tree, len(listed))
         first = self._seen.setdefault(key, here)
@@ -318,7 +322,7 @@ class SnapshotCollector:
 
 
 def describe_conflict(key: tuple[str, ...], place: str, first: str) -> str:
-    """What is to be said of two objects of one kind, namespace and name that differ, of which the later one counts."""
+    """The note about two objects of one kind, namespace and name that differ, of which the later one counts."""
     kind, namespace, name, *_ = key
     what = f"{kind} {describe_value(f'{namespace}/{name}' if namespace else name)}"
     return f"{what} is there twice, and not alike: {place} counts, not {first}"

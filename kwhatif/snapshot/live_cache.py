@@ -1,7 +1,7 @@
-"""A snapshot of a live cluster that is kept for a while, so that a series of questions takes one dump.
+"""A cache of live snapshots, so that a series of questions takes one dump.
 
-Below the user's cache directory, in files that only the user can read, each named by who asked whom for what. Two runs
-at once take two dumps, and the one that is later ready replaces the other's.
+It is below the user's cache directory, in files that only the user can read, named by user, cluster and content. Two
+runs at once take two dumps, and the later one replaces the other's.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def cached_snapshot(
     progress: Progress = lambda kind, count, total: None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[Snapshot, list[str]]:
-    """A snapshot of a live cluster that is at most ``max_age`` seconds old, and what is worth a word about a new one.
+    """A snapshot of a live cluster that is at most ``max_age`` seconds old, and notes about a new one.
 
-    Raises ClusterError and InputError as ``dump`` does; that nothing can be kept is only worth a word.
+    Raises ClusterError and InputError as ``dump`` does; a failure to keep it is only noted.
     """
     wanted = DumpOptions()
     folder = directory()
@@ -64,7 +64,7 @@ def cached_snapshot(
 
 
 def directory() -> Path | None:
-    """Where snapshots of live clusters are kept; None where that cannot be known, as of a user without a home."""
+    """The cache directory; None where it is unknown, as for a user without a home."""
     for base in (os.environ.get("XDG_CACHE_HOME"), os.environ.get("LOCALAPPDATA"), os.path.join("~", ".cache")):
         # As the XDG Base Directory Specification has it, a path that is not absolute is as good as none.
         if base and os.path.isabs(whole := os.path.expanduser(base)):
@@ -73,7 +73,7 @@ def directory() -> Path | None:
 
 
 def _key(connection: Connection, wanted: DumpOptions) -> str:
-    """Who asks whom for what. The kubeconfig says server and user, and may say another tomorrow."""
+    """The cache key: user, server and content. The kubeconfig defines server and user, and may change."""
     files = connection.files()
     pod = [] if files else [os.environ.get(IN_CLUSTER, ""), *_texts([SERVICE_ACCOUNT])]
     asked = [(kind.name, kind.versions) for kind in READ_KINDS]
@@ -105,7 +105,7 @@ def _read_cached(file: Path, max_age: float) -> Snapshot | None:
 
 
 def _forget(directory: Path, age: float) -> None:
-    """Remove what is too old for everybody, and what a run that was killed left behind."""
+    """Remove expired files, and what a killed run left behind."""
     for pattern in ("live-*.json", ".kwhatif-*.tmp"):
         for file in directory.glob(pattern):
             with contextlib.suppress(OSError):

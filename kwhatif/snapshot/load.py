@@ -1,4 +1,4 @@
-"""Snapshots and manifests from the files that a command names."""
+"""Loads snapshots and manifests from the files that a command names."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _NAMES = ("name", "generateName", "namespace")
 class Manifest:
     """One object of a manifest and where it came from.
 
-    ``obj`` has but apiVersion, kind and names: what the rest is worth, the API server says. ``raw`` is the whole
-    object as plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name.
+    ``obj`` has only apiVersion, kind and names: the rest is validated by the API server. ``raw`` is the whole object as
+    plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name.
     """
 
     obj: Resource
@@ -90,7 +90,7 @@ def load_snapshot(
 
 
 def load_recording(path: str) -> tuple[Recording, Snapshot]:
-    """A recording, and the cluster it begins with. Raises InputError, also for what is none."""
+    """A recording, and the cluster it begins with. Raises InputError, also for a file of another format."""
     if os.path.isdir(path):
         raise InputError("expected a recording, found a directory", source=display_path(path))
     with _without_garbage_collection():
@@ -110,7 +110,7 @@ def load_recording(path: str) -> tuple[Recording, Snapshot]:
 
 
 def is_recorded(path: str) -> bool:
-    """Whether a file is a recording; what comes from standard input is taken for one."""
+    """Whether a file is a recording; standard input is assumed to be one."""
     return path == "-" or lines_that_begin(path, is_recording) is not None
 
 
@@ -122,9 +122,9 @@ def load_manifests(
 ) -> list[Manifest]:
     """The objects of manifests, in their order: those of files, and those given as plain values.
 
-    Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name.
-    Of an object that appears twice one is enough; if they differ, the last one counts, unless its file was named itself
-    and it may make pods. What is worth knowing goes to the ``report``. Raises InputError, also for those.
+    Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name. Of an
+    object that appears twice one is enough; if they differ, the last one counts, unless its file was named itself and
+    it may make pods. Notes go to the ``report``. Raises InputError, also for those.
     """
     manifests: list[Manifest] = []
     seen: dict[tuple[str, ...], int] = {}
@@ -164,12 +164,12 @@ def _manifest(item: Item, namespace: str) -> Manifest:
 
 
 def _identity(obj: Resource, item: Item) -> tuple[str, ...]:
-    """What no two objects share: group, kind, namespace and name."""
+    """The identity of an object: group, kind, namespace and name."""
     return item.api_version.rpartition("/")[0], item.kind, obj.namespace, obj.name
 
 
 def _may_make_pods(item: Item, group: str) -> bool:
-    """Whether a kind makes pods, or is none of Kubernetes' own, which may have a template anywhere."""
+    """Whether a kind makes pods, or is custom, so that it may have a template anywhere."""
     if GROUPS.get(item.kind) != group:
         return newest_types().api_resource_of(item.api_version, item.kind) is None
     return item.kind in {"Pod", *TEMPLATES}

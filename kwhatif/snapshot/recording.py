@@ -1,12 +1,9 @@
-"""A recorded stretch of a cluster's life as a whole: first a list of each kind, then the events of the watches.
+"""A recording of a cluster's life: the lists, the changes in their order, and the state at a moment of it.
 
 Each kind has a connection of its own, so the lines have no order between kinds; all kinds of one store share one
-counter, ``resourceVersion``, and that is the order in which it was.
-
-One moment of a recording: ``day.jsonl.zst@2026-11-20T14:00:00Z``, ``@+2h`` after its first line, or ``@end``.
-
-The cluster is as all lines that were received by then tell it, and those received later which tell of something older
-than what is known then. Of each object only the last text is kept, and only that is decoded.
+counter, ``resourceVersion``, which gives the order. A moment is ``day.jsonl.zst@2026-11-20T14:00:00Z``, ``@+2h`` after
+the first line, or ``@end``: the state by all lines received by then, and by later ones about older versions. Of each
+object only the last text is kept and decoded.
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ class Change:
 
 @dataclass
 class Recording(RecordingReader[msgspec.Raw]):
-    """What was there at first, and the changes since in the order in which they were made."""
+    """The initial objects, and the changes since in their order."""
 
     start: list[Change] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -103,7 +100,7 @@ class Recording(RecordingReader[msgspec.Raw]):
         return versions[place - 1] if place else self.begins
 
     def until(self, version: float = math.inf) -> Iterator[Change]:
-        """The objects that are there once all changes up to a version are made, those that were first there first."""
+        """The objects after all changes up to a version, those that existed first at the front."""
         found: dict[tuple[str, tuple[str, str]], Change] = {}
         for change in chain(self.start, takewhile(lambda change: change.version <= version, self.changes)):
             if change.deleted:
@@ -143,7 +140,7 @@ class Moment:
 
 
 def moment_of(text: str) -> Moment:
-    """What stands behind the ``@``. Raises InputError."""
+    """The moment behind the ``@``. Raises InputError."""
     if text == END:
         return Moment()
     try:
@@ -202,7 +199,7 @@ class RecordedState(RecordingReader[Head]):
     _version: int = 0
 
     def items(self) -> Iterator[Item]:
-        """The objects that are there, those that were first there first."""
+        """The objects, those that existed first at the front."""
         for (name, _, _), (_, number, text, i) in self._found.items():
             kind, origin = self._kinds[name], Origin(self.source, number, number)
             if i < 0:

@@ -1,13 +1,10 @@
-"""The lines of a recorded stretch of a cluster's life, as their readers need them.
+"""The lines of a recording: their format, a reader, and a writer.
 
 A JSON object a line, with ``at`` (when it was received, in seconds), ``kind`` (``v1/pods``, ``apps/v1/replicasets``),
-and a ``list`` or a watch ``event``. ``snapshot record`` also writes what is known of the ``cluster`` as a whole, and
-what of a kind is ``missing``.
-
-A recording as it is written: line after line, so that whatever happens what was written stays readable.
-
-Lines are packed and written about once a second, each time as a whole of its own (a frame of zstd, a member of gzip): a
-run that is killed loses what came since, and a file that cannot be written any more ends with the last whole.
+and a ``list`` or a watch ``event``. ``snapshot record`` also writes cluster-wide information (``cluster``), and gaps of
+a kind (``missing``). Lines are compressed and written about once a second, each time as a complete frame (of zstd) or
+member (of gzip): a killed run loses what came since, and a file that cannot be written any more ends with the last
+complete one.
 """
 
 from __future__ import annotations
@@ -54,7 +51,7 @@ class ObjectMeta(msgspec.Struct, rename="camel"):
 
 
 class Head(msgspec.Struct):
-    """What tells an object from others of its kind."""
+    """The identity of an object among those of its kind."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
 
@@ -107,7 +104,7 @@ def lines_of(text: Text) -> Lines:
 
 
 def decode_lines(lines: Lines, type_: type[T]) -> Iterator[tuple[int, bytes, T]]:
-    """Number, text and value of each line. A last line that is not whole is left out, and ``lines`` are ``cut``.
+    """Number, text and value of each line. An incomplete last line is left out, and ``lines`` are ``cut``.
 
     Raises InputError with the line.
     """
@@ -135,7 +132,7 @@ def version_of(metadata: ObjectMeta, place: str) -> int:
 
 
 class RecordingInfo:
-    """What the lines of our own say: of the ``cluster``, and what was ``missing`` of which kinds, by their paths."""
+    """The content of lines of our own: ``cluster``, and what was ``missing`` of which kinds, by their paths."""
 
     def __init__(self) -> None:
         self.cluster = Metadata()
@@ -158,10 +155,10 @@ class RecordingInfo:
 
 @dataclass
 class RecordingReader(ABC, Generic[T]):
-    """What the lines of a recording say, whatever is made of its objects; those of events are read as a ``T``.
+    """Reads the lines of a recording; the objects of events are read as a ``T``.
 
-    ``kinds`` are those of which there is a list, with its version; ``strangers`` counts lines of unknown kinds.
-    ``cut`` says that the last line is not whole, as after a crash; ``about`` has what its recorder says besides.
+    ``kinds`` are those with a list, and its version; ``strangers`` counts lines of unknown kinds. ``cut`` says that the
+    last line is incomplete, as after a crash; ``about`` has the recorder's own lines.
     """
 
     source: str
@@ -182,7 +179,7 @@ class RecordingReader(ABC, Generic[T]):
         self.cut = lines.cut
 
     def take(self, line: Line[T], text: bytes, number: int) -> None:
-        """What a line tells, of which this is the ``text``. Raises InputError for a line of none of the forms."""
+        """Handle one line, whose ``text`` this is. Raises InputError for a line of an unknown form."""
         if line.cluster is not None or line.missing is not None:
             self.on_annotation(line)
             return
@@ -208,7 +205,7 @@ class RecordingReader(ABC, Generic[T]):
 
     @abstractmethod
     def on_event(self, kind: Kind, obj: T, line: Line[T], text: bytes, number: int, *, deleted: bool) -> None:
-        """An object came, changed or went."""
+        """An object was added, changed or deleted."""
 
 
 Treat = Callable[[Sequence[bytes]], list[bytes]]
@@ -224,8 +221,8 @@ _ZSTD_LEVEL, _GZIP_LEVEL = 3, 6
 class RecordingWriter:
     """Takes lines from any number of threads. ``failed`` is why nothing can be written any more, ``size`` in bytes.
 
-    Nothing is written unless somebody calls ``flush``, or very much waits. What is written is what ``treat`` makes of
-    the lines. Raises OSError if the file is there already, or cannot be made.
+    Lines are buffered until ``flush``, or until the buffer is full. ``treat`` may change the lines that are written.
+    Raises OSError if the file exists already, or cannot be created.
     """
 
     def __init__(self, path: str, treat: Treat | None = None) -> None:
@@ -247,7 +244,7 @@ class RecordingWriter:
     def add(self, line: Callable[[], bytes]) -> bool:
         """Add a line; it is made when its turn comes, so that the order is that of the times in it.
 
-        False if it is not, since the file is closed or cannot be written.
+        False if it is not added, since the file is closed or cannot be written.
         """
         with self._taking:
             if self._closed or self.failed:
@@ -261,7 +258,7 @@ class RecordingWriter:
         return True
 
     def flush(self) -> None:
-        """Write what waits. What cannot be written is given up, and ``failed`` says why."""
+        """Write the buffer. What cannot be written is dropped, and ``failed`` says why."""
         with self._writing:
             with self._taking:
                 lines, self._lines, self._waiting = self._lines, [], 0
@@ -273,7 +270,7 @@ class RecordingWriter:
                 self.failed = error
 
     def _write(self, lines: list[bytes]) -> None:
-        """Write lines as a whole; where there is no room for all of them, as many as there is room for."""
+        """Write lines as one frame; where there is no space for all of them, as many as fit."""
         try:
             self._file.append(self._pack(b"".join(lines)))
             self.written += len(lines)
@@ -285,14 +282,14 @@ class RecordingWriter:
             self._write(lines[half:])
 
     def close(self) -> None:
-        """Write what waits; nothing can be added any more."""
+        """Write the buffer and close."""
         with self._taking:
             self._closed = True
         self.flush()
         self._file.close()
 
     def remove(self) -> None:
-        """Close the file and take it away: there is nothing in it that would be worth keeping."""
+        """Close and delete the file, which has nothing worth keeping."""
         with self._taking:
             self._closed, self._lines = True, []
         with self._writing:

@@ -1,6 +1,6 @@
-"""Snapshots read for validation: everything that can be read of files, and everything that is wrong with the rest.
+"""Reads snapshots for validation: everything that can be read of files, and every error in the rest.
 
-What decodes is taken at once; only an object that does not is held against the schema, which finds all its misfits.
+Objects are decoded first; only one that does not decode is validated by the schema, which finds all its misfits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _MOST_EXPLAINED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an object stands: the file or document, and the path in it."""
+    """The place of an object: the file or document, and the path in it."""
 
     source: str
     path: str
@@ -76,12 +76,12 @@ class ValidatedSnapshot:
     dumped: set[tuple[str, str, str]] | None = None
 
     def add(self, rule: str, name: str, place: Place, text: str) -> None:
-        """Note what is wrong with an object."""
+        """Note an error of an object."""
         finding = Finding(level="error", rule=rule, object=name, source=place.source, place=place.path, message=text)
         self.problems.append(finding)
 
     def take(self, kind: str, obj: Resource, place: Place) -> None:
-        """Keep an object; if there is one of its name already, in its stead."""
+        """Keep an object; it replaces an earlier one of its name."""
         if kind in NAMESPACED:
             put_in_namespace(obj, "default")
         key = (kind, obj.namespace, obj.name)
@@ -103,9 +103,9 @@ class ValidatedSnapshot:
 
 
 def read_for_validation(paths: Sequence[str]) -> ValidatedSnapshot:
-    """Read snapshots and manifests as ``load_snapshot`` does, but go on where it stops.
+    """Read snapshots and manifests as ``load_snapshot`` does, but go on after errors.
 
-    Raises InputError only for files that cannot be opened or unpacked.
+    Raises InputError only for files that cannot be opened or decompressed.
     """
     found = ValidatedSnapshot()
     for path in once(paths):
@@ -279,7 +279,7 @@ def _plain(value: Any) -> Any:
 
 
 def _soundly_plain(value: Any) -> Any:
-    """The same without nulls; None if it cannot be had."""
+    """As ``_plain`` without nulls; None if that fails."""
     try:
         return drop_nulls(_plain(value))
     except InputError:
@@ -290,7 +290,7 @@ def _soundly_plain(value: Any) -> Any:
 
 
 def _misfits(value: Any, kind: str) -> Iterator[tuple[str, str]]:
-    """Place and text of all that the schema does not allow: of an object of a kind, or (no kind) of the envelope."""
+    """Place and text of all schema errors: of an object of a kind, or (no kind) of the envelope."""
     return find_schema_errors(value, _validator(kind))
 
 

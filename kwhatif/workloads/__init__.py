@@ -1,1 +1,1 @@
-"""What the controllers make of a Deployment, StatefulSet, Job, ...: pods, and the plan of an update."""
+"""Kubernetes' workload controllers: the pods that they make of a new object, and the plan of an update."""

@@ -1,4 +1,4 @@
-"""What an operator's children become: its own pods, and those that Kubernetes' controllers make of the rest."""
+"""The objects that an operator makes, and the pods that Kubernetes' controllers make of those."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ Native = Callable[[Object, ObjectCreator], None]
 
 
 def kind_for(obj: Object, kinds: Iterable[WorkloadKind]) -> WorkloadKind | None:
-    """The first of some kinds that an object is of."""
+    """The first of these kinds that matches an object."""
     return next((kind for kind in kinds if kind.fits(obj)), None)
 
 
 def children_of(obj: Object, kind: WorkloadKind, companions: Companions) -> list[Object]:
-    """What an operator makes of an object. Raises InputError for fields of types that no definition lets in."""
+    """The objects that an operator makes of an object. Raises InputError for fields of types that no
+    definition allows.
+    """
     try:
         return list(kind.children_of(obj, companions))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -31,7 +33,7 @@ def children_of(obj: Object, kind: WorkloadKind, companions: Companions) -> list
 
 
 def doubts_of(obj: Object, kind: WorkloadKind, companions: Companions, *, updated: bool) -> list[Doubt]:
-    """What is not known of an object's pods, or of their update. Raises InputError, as ``children_of`` does."""
+    """What is unknown about an object's pods, or about their update. Raises InputError, as ``children_of`` does."""
     try:
         return list(kind.doubts_of(obj, companions, updated=updated))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -45,7 +47,7 @@ def _misshapen(obj: Object, error: Exception) -> InputError:
 def make_children(
     obj: Object, kind: WorkloadKind, companions: Companions, making: ObjectCreator, native: Native
 ) -> None:
-    """Create the children of an object, and have their controllers work. Raises InputError for what makes no sense."""
+    """Create the children of an object, and run their controllers. Raises InputError for an invalid object."""
     for is_pod, some in groupby(children_of(obj, kind, companions), key=lambda each: each["kind"] == "Pod"):
         if is_pod:
             _make_pods(obj, list(some), making)
@@ -66,7 +68,7 @@ def _make_pods(obj: Object, pods: Sequence[Object], making: ObjectCreator) -> No
 
 
 class _Drafts:
-    """A server that takes everything as it is, for pods as they are asked for."""
+    """A server that accepts everything unchanged, to draft pods."""
 
     def __init__(self) -> None:
         self.world = ObjectStore()

@@ -1,16 +1,11 @@
-"""From an object that the API server took to the pods that its controllers make of it.
+"""From an object that the API server stored to the pods of its controller; with those of Job, CronJob and custom
+resources that carry pod templates (``GROUP/KIND=$.spec.template``).
 
-Job: pods that run to an end, as many at a time as its parallelism and what is left to do allow.
-
-Upstream: pkg/controller/job/job_controller.go, indexed_job_utils.go; the labels: pkg/registry/batch/job/strategy.go.
-
-CronJob: one run of it, as if its time had come. A suspended one has no runs.
-
-Upstream: pkg/controller/cronjob/cronjob_controllerv2.go, utils.go; there the job is named after the minute.
-
-Custom resources that carry pod templates, as a command line says it: ``GROUP/KIND=$.spec.template``.
-
-There is no controller to agree with: of each template there are as many pods as ``replicas`` beside it says, or one.
+A job has as many pods at a time as its parallelism and remaining completions allow. A cron job has one run, as if its
+time had come; a suspended one has none. Of a custom resource's templates each has as many pods as ``replicas`` beside
+it says, or one. Upstream: pkg/controller/job (job_controller.go, indexed_job_utils.go),
+pkg/registry/batch/job/strategy.go, pkg/controller/cronjob (cronjob_controllerv2.go, utils.go), where the job is named
+after the minute.
 """
 
 from __future__ import annotations
@@ -196,7 +191,7 @@ WORKLOADS = frozenset((GROUPS[kind], kind) for kind in ("Pod", *TEMPLATES))
 
 
 def makes_pods(obj: Object, templates: Sequence[WorkloadKind] = ()) -> bool:
-    """Whether anything here makes pods of such an object."""
+    """Whether pods are made of such an object here."""
     return (group_of(obj), obj.get("kind")) in WORKLOADS or any(path.fits(obj) for path in templates)
 
 
@@ -209,11 +204,11 @@ def reconcile(
     templates: Sequence[WorkloadKind] = (),
     companions: Companions | None = None,
 ) -> CreatedObjects:
-    """What the controllers make of an object as the API server stored it.
+    """The pods and other objects that the controllers make of an object as the API server stored it.
 
-    ``nodes`` are those that daemon sets may want. With ``ready`` the pods of a StatefulSet become ready, so that
-    each next one is made; without, an ordered one stops at its first. ``templates`` are kinds of operators,
-    which may look up their ``companions``. Of other kinds nothing is made.
+    ``nodes`` are the candidates of daemon sets. With ``ready`` the pods of a StatefulSet become ready, so that each
+    next one is made; without, an ordered one stops at its first. ``templates`` are kinds of operators, which may look
+    up their ``companions``. Nothing is made of other kinds.
     """
     making = ObjectCreator(server)
     kind = kind_for(obj, templates)
@@ -227,7 +222,7 @@ def reconcile(
 
 
 def make_native(obj: Object, making: ObjectCreator, nodes: Sequence[Object] = (), *, ready: bool = True) -> None:
-    """What Kubernetes' own controllers make of an object; nothing of a kind that they do not know."""
+    """The objects that Kubernetes' own controllers make of an object; nothing for other kinds."""
     kind = (group_of(obj), str(obj.get("kind")))
     if kind == ("", "Pod"):
         making.record_pod(obj)

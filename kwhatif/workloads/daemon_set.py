@@ -1,19 +1,9 @@
-"""DaemonSet: one pod for each node that its rules admit, bound to it by an affinity for the node's name.
+"""DaemonSet: one pod for each node that its rules admit, with an affinity for the node's name, and its rolling update,
+with or without a surge.
 
-Upstream: pkg/controller/daemon/daemon_controller.go, util/daemonset_util.go.
-
-Whether a daemon set wants a pod on a node: the controller's own check, before any scheduler looks.
-
-Upstream: pkg/controller/daemon/daemon_controller.go (NodeShouldRunDaemonPod), and for the taints that mirror a
-node's state pkg/controller/nodelifecycle/node_lifecycle_controller.go.
-
-The tolerations that a daemon set's pods are given, so that trouble with their node does not drive them away.
-
-Upstream: pkg/controller/daemon/util/daemonset_util.go (AddOrUpdateDaemonPodTolerations).
-
-Updates of a DaemonSet: node by node, first out then in, or with a surge first in then out.
-
-Upstream: pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode), update.go (rollingUpdate).
+Upstream: pkg/controller/daemon/daemon_controller.go (also NodeShouldRunDaemonPod, podsShouldBeOnNode), update.go
+(rollingUpdate), util/daemonset_util.go (AddOrUpdateDaemonPodTolerations); for taints that mirror a node's state
+pkg/controller/nodelifecycle/node_lifecycle_controller.go.
 """
 
 from __future__ import annotations
@@ -90,7 +80,7 @@ class DaemonDecision(NamedTuple):
 
 
 class NodeCheck:
-    """The rules of one daemon set's template, asked of many nodes."""
+    """The rules of one daemon set's template, evaluated for many nodes."""
 
     def __init__(self, template: Object, *, comparison_operators: bool | None = None) -> None:
         spec = section(template, "spec")
@@ -118,7 +108,9 @@ class NodeCheck:
 
 
 def taints_of(node: Object) -> list[Taint]:
-    """The taints of a node and those its state brings with it, should they be missing (as in a written snapshot)."""
+    """The taints of a node, with those that its conditions imply, should they be missing (as in a hand-written
+    snapshot).
+    """
     spec = section(node, "spec")
     taints = convert(spec.get("taints") or [], list[Taint])
     states = [(item.get("type"), item.get("status")) for item in section(node, "status").get("conditions") or ()]
@@ -165,7 +157,7 @@ def daemon_pod(daemon_set: Object, node: str, revision: str, generation: str) ->
 
 
 def generation_of(daemon_set: Object) -> str:
-    """How often the template was changed, counted from one, as the API server notes it."""
+    """How often the template was changed, counted from one, as the API server records it."""
     return annotations_of(daemon_set).get(_GENERATION_ANNOTATION) or "1"
 
 
@@ -222,7 +214,9 @@ class DaemonSetRollout(Rollout):
         return self._roll()
 
     def _manage(self) -> tuple[bool, bool]:
-        """Every node has the pods it should have, whatever their revision. Whether any came or went, or was refused."""
+        """Every node has the pods it should have, whatever their revision. Returns whether any was made, deleted or
+        refused.
+        """
         changed = refused = False
         by_node = self._by_node()
         for node, wanted in self.wanted.items():

@@ -1,10 +1,7 @@
-"""Deployment: its pods come through a replica set, which a paused one does not get.
+"""Deployment: its replica sets, new and stored, and the limits of its updates. A paused one makes no replica set.
 
+The stored replica sets are taken from the snapshot if it has them in full; otherwise they are inferred from the pods.
 Upstream: pkg/controller/deployment/sync.go (getNewReplicaSet).
-
-The replica sets of a deployment that is already in the cluster.
-
-They are taken from the snapshot if it has them whole; else the pods tell that there must be such a set.
 """
 
 from __future__ import annotations
@@ -53,12 +50,12 @@ def make_deployment(deployment: Object, making: ObjectCreator) -> None:
 
 
 def replica_set_name(deployment: Object) -> str:
-    """The name of the replica set that a deployment's template leads to."""
+    """The name of the replica set for a deployment's template."""
     return truncate_name(name_of(deployment), f"-{template_hash(section(deployment, 'spec', 'template'))}")
 
 
 def template_with_hash(template: Object, hash_: str) -> Object:
-    """The template with the label that tells the replica sets of one deployment apart."""
+    """The template with the label pod-template-hash."""
     labels = {**section(template, "metadata", "labels"), HASH_LABEL: hash_}
     return {"metadata": section(template, "metadata") | {"labels": labels}, "spec": section(template, "spec")}
 
@@ -113,7 +110,9 @@ def _replica_set(deployment: Object, replicas: int) -> Object:
 
 @dataclass(eq=False, slots=True)
 class SizedReplicaSet:
-    """A replica set and the size it should have; ``desired`` and ``maximum`` are what it knows of its deployment."""
+    """A replica set and its desired size; ``desired`` and ``maximum`` are the deployment's numbers in its
+    annotations.
+    """
 
     owner: Object
     template: Object

@@ -1,10 +1,8 @@
-"""Updates of a Deployment: a new replica set grows while the old ones shrink, within surge and unavailability.
+"""Updates of a Deployment: a new replica set grows while the old ones shrink, within surge and unavailability; with
+proportional scaling of all replica sets when the size changes in the middle of an update.
 
-Upstream: pkg/controller/deployment/{deployment_controller,sync,rolling,recreate}.go.
-
-How the replica sets of a deployment share a change of its size in the middle of an update.
-
-Upstream: pkg/controller/deployment/sync.go (scale), util/deployment_util.go (GetReplicaSetProportion).
+Upstream: pkg/controller/deployment/{deployment_controller,sync,rolling,recreate}.go, and util/deployment_util.go
+(GetReplicaSetProportion).
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class ReplicaShare(Protocol):
 def proportional(active: Sequence[ReplicaShare], replicas: int, surge: int, pods: int) -> list[int]:
     """The new sizes of the replica sets, given oldest first. The largest takes what rounding leaves.
 
-    A replica set that does not know how many pods the deployment could have before is measured by its ``pods``.
+    A replica set without the deployment's former maximum in its annotations is measured by its ``pods``.
     """
     allowed = replicas + surge if replicas > 0 else 0
     change = allowed - sum(one.replicas for one in active)
@@ -142,7 +140,7 @@ class DeploymentRollout(Rollout):
         return self._grow() or self._shrink()
 
     def _grow(self) -> bool:
-        """The new replica set takes what room there is."""
+        """The new replica set takes the available room."""
         assert self.new_set is not None
         room = self.replicas + self.surge - sum(one.replicas for one in self.sets)
         size = self.new_set.replicas
@@ -151,7 +149,7 @@ class DeploymentRollout(Rollout):
         return self._resize(self.new_set, size + max(0, min(room, self.replicas - size)))
 
     def _shrink(self) -> bool:
-        """The old replica sets give up first what is not available, then what may become so."""
+        """The old replica sets give up unavailable pods first, then others as far as availability allows."""
         assert self.new_set is not None
         old = [one for one in self.sets if one is not self.new_set and one.replicas > 0]
         if not old:
@@ -202,7 +200,7 @@ class DeploymentRollout(Rollout):
     # --- small parts
 
     def _resize(self, one: SizedReplicaSet, replicas: int, *, note: bool = False) -> bool:
-        """Give a replica set a size; it then knows the size of the whole deployment."""
+        """Set a replica set's size, and the deployment's in its annotations."""
         maximum = self.replicas + self.surge
         noted = one.desired == self.replicas and one.maximum == maximum
         if one.replicas == replicas and (noted or not note):

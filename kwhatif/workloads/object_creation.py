@@ -1,14 +1,10 @@
-"""What a controller has made so far, and what it could not make.
+"""Creation of pods and other objects by a controller, through the API server, with a record of what was made and
+refused.
 
-Pods come into being through the API server, which may refuse them; controllers say so in an event and try again.
-
-A pod from a template, as every controller makes it.
-
-Upstream: pkg/controller/controller_utils.go (GetPodFromTemplate).
-
-Names that are stable and readable: ``web-5d4c7`` for a replica set, ``web-5d4c7-1`` for its first pod.
-
-Upstream hashes a dump of Go structs; ours hashes the JSON, so it differs from a real cluster's but never between runs.
+Refusals become events, as controllers report them. Pods are made from templates as in
+pkg/controller/controller_utils.go (GetPodFromTemplate). Names are stable and readable: ``web-5d4c7`` for a replica set,
+``web-5d4c7-1`` for its first pod. Upstream hashes a dump of Go structs; here the JSON is hashed, so names differ from
+those of a real cluster but never between runs.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ _LONGEST_NAME = 253
 
 
 def template_hash(template: Object) -> str:
-    """Five letters and digits that stand for a template; letters that spell no words."""
+    """Five letters and digits that identify a template."""
     number = int.from_bytes(hashlib.blake2b(canonicalize(template).encode(), digest_size=8).digest())
     text = ""
     for _ in range(_LENGTH):
@@ -70,7 +66,7 @@ def pod_from_template(template: Object, owner: Object, prefix: str = "") -> Obje
 
 
 def template_of(pod: Object) -> Object:
-    """The template that a pod may have been made from: what is left when its place is taken away."""
+    """The template that a pod may have been made from: the pod without its node."""
     metadata = {key: deep_copy_json(section(pod, "metadata", key)) for key in ("labels", "annotations")}
     spec = deep_copy_json(section(pod, "spec"))
     spec.pop("nodeName", None)
@@ -78,7 +74,7 @@ def template_of(pod: Object) -> Object:
 
 
 def device_claims(pod: Object, world: ObjectStore) -> Iterator[Object]:
-    """The claims of a pod that device templates are for; the pod's status is completed as they are taken."""
+    """The claims that are made for a pod from device templates; the pod's status is completed as they are consumed."""
     namespace = namespace_of(pod)
     return plain_device_claims(
         pod,
@@ -113,7 +109,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CreationFailure:
-    """An event that tells of a failure: its text as upstream's, and how many pods did not come to be for it."""
+    """The event of a failure: its text as upstream's, and how many pods are missing for it."""
 
     owner: str
     message: str
@@ -122,7 +118,7 @@ class CreationFailure:
 
 @dataclass(frozen=True, slots=True)
 class CreatedObjects:
-    """What became of one object. ``changes`` has one trail for each of the pods, in their order.
+    """What was created for one object. ``changes`` has one trail for each of the pods, in their order.
 
     ``objects`` are the controllers in between: the replica set of a deployment, the job of a cron job.
     """
@@ -135,7 +131,7 @@ class CreatedObjects:
 
     @property
     def missing(self) -> int:
-        """How many pods did not come to be."""
+        """How many pods could not be created."""
         return sum(failed.pods for failed in self.refusals)
 
 
@@ -185,7 +181,7 @@ class ObjectCreator:
         return None
 
     def record_pod(self, pod: Object, changes: tuple[FieldChange, ...] = ()) -> None:
-        """A pod that has come to be."""
+        """Record a created pod."""
         self.pods.append(pod)
         self.changes.append(changes)
         for claim in ephemeral_claims(pod):

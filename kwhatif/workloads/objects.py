@@ -1,12 +1,8 @@
-"""Small questions about objects as plain JSON values, and the references between them.
+"""Properties of objects as plain JSON values: references, scaled values, phase and readiness of pods, equality of
+templates.
 
-How far along a pod is: its phase, whether it is ready and since when.
-
-Upstream: pkg/api/v1/pod/util.go, pkg/controller/controller_utils.go.
-
-Whether two pod templates mean the same: an object as stored has defaults that its manifest leaves out.
-
-Upstream: pkg/controller/deployment/util/deployment_util.go (EqualIgnoreHash); defaults: pkg/apis/core/v1/defaults.go.
+Upstream: pkg/api/v1/pod/util.go, pkg/controller/controller_utils.go, pkg/controller/deployment/util/deployment_util.go
+(EqualIgnoreHash); defaults: pkg/apis/core/v1/defaults.go.
 """
 
 from __future__ import annotations
@@ -56,7 +52,7 @@ def section(obj: Object, *path: str) -> Object:
 
 
 def integer(value: Any, default: int) -> int:
-    """A whole number of the API, or what stands for its absence."""
+    """A whole number of the API, or a default where it is absent."""
     return default if value is None else int(value)
 
 
@@ -85,7 +81,7 @@ def uid_of(obj: Object) -> str:
 
 
 def owner_reference(owner: Object) -> Object:
-    """The reference that says: this controller manages me."""
+    """The controller reference to an object."""
     return {
         "apiVersion": owner.get("apiVersion"),
         "kind": owner.get("kind"),
@@ -133,18 +129,18 @@ def claim_template(name: str, namespace: str, template: Object) -> Object:
 
 
 def phase_of(pod: Object) -> str:
-    """The phase; where a snapshot does not tell it, a pod with a node is taken to run."""
+    """The phase; where a snapshot does not have it, a pod with a node is assumed to run."""
     told = section(pod, "status").get("phase")
     return str(told or ("Running" if section(pod, "spec").get("nodeName") else "Pending"))
 
 
 def is_over(pod: Object) -> bool:
-    """Whether the pod has run its course."""
+    """Whether the pod has succeeded or failed."""
     return section(pod, "status").get("phase") in ("Succeeded", "Failed")
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether the pod is ready; where a snapshot tells no conditions, a running pod is taken to be."""
+    """Whether the pod is ready; without conditions in the snapshot, a running pod is assumed to be."""
     if section(pod, "status").get("conditions") is None:
         return phase_of(pod) == "Running"
     return bool(_ready_condition(pod))
@@ -189,12 +185,12 @@ HASH_LABEL = "pod-template-hash"
 
 
 def same_template(one: Object, other: Object) -> bool:
-    """Whether two templates make the same pods; the label that tells replica sets apart does not count."""
+    """Whether two templates make the same pods; the label pod-template-hash does not count."""
     return canonicalize(one) == canonicalize(other)
 
 
 def canonicalize(template: Object) -> str:
-    """A text that two templates share if they mean the same."""
+    """A text that is equal for equivalent templates."""
     bare = deep_copy_json(template)
     section(bare, "metadata", "labels").pop(HASH_LABEL, None)
     section(bare, "metadata").pop("creationTimestamp", None)
@@ -204,7 +200,7 @@ def canonicalize(template: Object) -> str:
 
 
 def matches_template(pod: Object, template: Object) -> bool:
-    """Whether a pod may have been made from a template: it has all that the template says, and maybe more."""
+    """Whether a pod may have been made from a template: it has all of the template's fields, and maybe more."""
     labels = section(template, "metadata", "labels")
     return labels.items() <= section(pod, "metadata", "labels").items() and _covers(
         plain(section(pod, "spec")), plain(section(template, "spec"))

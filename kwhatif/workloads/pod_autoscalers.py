@@ -1,4 +1,4 @@
-"""Who scales a workload, and between which bounds: HorizontalPodAutoscalers, and the ScaledObjects of KEDA.
+"""Autoscalers of workloads and their bounds: HorizontalPodAutoscalers, and KEDA's ScaledObjects.
 
 Upstream: pkg/controller/podautoscaler/horizontal.go (reconcileAutoscaler); of kedacore/keda
 apis/keda/v1alpha1/scaledobject_types.go and pkg/scaling/executor/scale_scaledobjects.go.
@@ -56,16 +56,16 @@ class PodAutoscaler:
         return self.target_kind, self.namespace, self.target_name
 
     def scales(self, obj: Object) -> bool:
-        """Whether an object is the target; one that names no API group means that of any."""
+        """Whether an object is the target; a target without an API group matches any."""
         key = str(obj.get("kind") or ""), namespace_of(obj), name_of(obj)
         return key == self.target and self.target_group in ("", group_of(obj))
 
     def is_off(self, replicas: int) -> bool:
-        """Whether nothing is scaled: a HorizontalPodAutoscaler leaves a workload alone that somebody set to zero."""
+        """Whether nothing is scaled: a HorizontalPodAutoscaler leaves a workload with zero replicas alone."""
         return self.kind == HPA and not replicas
 
     def replicas(self, running: int) -> int:
-        """What a workload of so many replicas is scaled to, as long as its load stays what it is."""
+        """The replicas that a workload of so many replicas is scaled to under an unchanged load."""
         if self.paused_replicas is not None:
             return self.paused_replicas
         if self.is_off(running) or running == self.idle_replicas:

@@ -1,11 +1,9 @@
-"""The claims that the resource claim controller makes for a pod from templates.
+"""Claims that controllers make for a pod: by the resource claim controller from templates, by the ephemeral volume
+controller for generic ephemeral volumes.
 
-Upstream: pkg/controller/resourceclaim/controller.go (handleClaim). Names end in random letters there; here they end
-where those begin, and are numbered if that name is taken.
-
-The claims that the ephemeral volume controller makes for a pod.
-
-Upstream: pkg/controller/volume/ephemeral/controller.go.
+Upstream: pkg/controller/resourceclaim/controller.go (handleClaim), pkg/controller/volume/ephemeral/controller.go.
+Claims from templates end in random letters upstream; here the suffix is left out, and a number is added if the name is
+taken.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 def device_claims(
     pod: Pod, template: Callable[[str], ResourceClaimTemplate | None], taken: Callable[[str], bool]
 ) -> Iterator[tuple[PodResourceClaimStatus, ResourceClaim]]:
-    """A claim for each of the pod's that names a template and has none yet, with what the pod's status says of it.
+    """A claim for each of the pod's that names a template and has none yet, with the entry of the pod's status.
 
-    ``template`` finds one in the pod's namespace; nothing is made of a template that is not there.
+    ``template`` finds one in the pod's namespace; nothing is made of a template that does not exist.
     """
     made = {status.name for status in pod.status.resource_claim_statuses or ()}
     names: set[str] = set()

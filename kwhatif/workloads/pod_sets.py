@@ -1,14 +1,14 @@
-"""How a kind makes pods, said by data: where its templates are, how many of each, in which role, and by which names.
+"""How a kind makes pods, declared by data: the paths of its templates, the number of pods, their roles and names.
 
     template: $.spec.replicatedJobs[*].template    an item of a list, or a value of a map, for each [*]
-    makes: Job                                     what the operator creates: pods itself, or what makes them
+    makes: Job                                     what the operator creates: pods itself, or a workload
     count: .replicas                               from the item; or from the object ($.spec.size), or a number
     role: "{.name}"
     name: "{name}-{role}-{index}"
 
-Texts may hold ``{name}``, ``{namespace}`` and ``{uid}`` of the object, ``{role}``, ``{key}`` (the last key or
-place that [*] took), ``{index}``, ``{count}``, ``{hash}`` of the template, and paths: ``{.name}`` of the item,
-``{$.spec.x}`` of the object. ``{key|lower}`` is in small letters.
+Texts may hold ``{name}``, ``{namespace}`` and ``{uid}`` of the object, ``{role}``, ``{key}`` (the last key or index
+that [*] matched), ``{index}``, ``{count}``, ``{hash}`` of the template, and paths: ``{.name}`` of the item,
+``{$.spec.x}`` of the object. ``{key|lower}`` is in lower case.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class DeclaredKind:
-    """A kind whose pods are known by data. ``suspended`` are paths to what is true where there are no pods."""
+    """A kind declared by data. ``suspended`` are paths to fields that are true where there are no pods."""
 
     group: str
     kind: str
@@ -84,7 +84,9 @@ class DeclaredKind:
         return obj.get("kind") == self.kind and group_of(obj) == self.group
 
     def children_of(self, obj: Object, companions: Companions) -> Iterator[Object]:
-        """What the operator makes. Raises InputError if there is no template where one should be, or for its fields."""
+        """The objects that the operator makes. Raises InputError if there is no template where one should be, or for
+        its fields.
+        """
         if any(path_of(path).value_in(obj) is True for path in self.suspended):
             return
         for pods in self.sets:
@@ -150,7 +152,7 @@ def _make_children(pods: PodSet, obj: Object) -> Iterator[Object]:
 
 
 def _item(obj: Object, head: FieldPath, taken: tuple[str, ...]) -> Any:
-    """What the last [*] of a path took; the object, of a path without one."""
+    """The value that the last [*] of a path matched; the object, for a path without one."""
     return next((value for keys, value in head.values_in(obj) if keys == taken), obj) if taken else obj
 
 

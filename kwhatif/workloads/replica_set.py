@@ -1,16 +1,10 @@
-"""ReplicaSet and ReplicationController: so many pods, all alike.
+"""ReplicaSet and ReplicationController: replicas of one template, which of them are deleted first, and updates, which
+scale but apply a new template to new pods only.
 
-Upstream: pkg/controller/replicaset/replica_set.go, which serves both.
-
-Updates of a ReplicaSet or ReplicationController: it grows and shrinks; a new template is for new pods only.
-
-Upstream: pkg/controller/replicaset/replica_set.go (manageReplicas).
-
-Which pods of a replica set go first when there are too many.
-
-Upstream: pkg/controller/controller_utils.go (ActivePodsWithRanks), replicaset/replica_set.go (getPodsToDelete).
-Times are compared by the power of two of their distance from ``now``; without a ``now``, as they are.
-Pods that no rule tells apart go in an order upstream leaves to chance; here the one made last goes first.
+Upstream: pkg/controller/replicaset/replica_set.go (manageReplicas, getPodsToDelete), which serves both, and
+pkg/controller/controller_utils.go (ActivePodsWithRanks). Times are compared by the power of two of their distance from
+``now``; without a ``now``, as they are. Pods that no rule tells apart are deleted in random order upstream; here the
+one made last goes first.
 """
 
 from __future__ import annotations
@@ -65,7 +59,9 @@ def first_to_go(
     related: Iterable[Object] = (),
     now: datetime | None = None,
 ) -> list[T]:
-    """The ``count`` candidates that are deleted. ``related`` are the pods of all replica sets of the same owner."""
+    """The ``count`` candidates that are deleted first. ``related`` are the pods of all replica sets of the
+    same owner.
+    """
     crowd = Counter(_node(pod) for pod in related if not is_over(pod))
 
     def compare(one: tuple[T, _Rank], other: tuple[T, _Rank]) -> int:
@@ -77,7 +73,7 @@ def first_to_go(
 
 @dataclass
 class _Rank:
-    """What decides about one pod; times and restarts are read only of pods that nothing else tells apart."""
+    """The deletion rank of one pod; times and restarts are read only of pods that nothing else tells apart."""
 
     pod: Object
     ready: bool
@@ -165,7 +161,7 @@ def adjust(
     related: Sequence[RolloutPod] = (),
     now: datetime | None = None,
 ) -> bool:
-    """Make pods or remove some until there are as many active ones as there should be; whether there was a need."""
+    """Make or delete pods until the number of active ones is as desired; returns whether anything changed."""
     active = [member for member in mine if member.active]
     for place in range(replicas - len(active)):
         if rollout.create(pod_from_template(template, owner), revision) is None:

@@ -1,13 +1,13 @@
-"""The plan of an update: what the controllers do, step by step, once a changed object is in the cluster.
+"""The plan of an update: what the controllers do, step by step, once a changed object is stored.
 
-    plan_ = plan(old, new, pods, nodes, ready=lambda pod: name_of(pod) in placed)
-    for step in plan_:                      # the controllers have come to rest
+    plan = plan_rollout(old, new, pods, nodes, ready=lambda pod: name_of(pod) in placed)
+    for step in plan:                       # the controllers have come to rest
         place(step.creates)                 # with the pods of step.removes still there
         forget(step.removes)
-    plan_.unfinished                        # "" or what is still to be done: the update is stuck
+    plan.remaining_work                     # "" or what is still to be done: the update is stuck
 
-Between two steps terminating pods disappear, and ``ready`` is asked of each pod of the plan that is not ready yet, at
-every step anew. Minimum ready times are taken to have passed. When nothing more happens there are no more steps.
+Between two steps terminating pods disappear, and ``ready`` is called for each pod of the plan that is not ready yet.
+Minimum ready times are assumed to have passed. When nothing more happens there are no more steps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kwhatif.workloads.stateful_set import StatefulSetRollout
 
 
 class Plan(Iterator[Step]):
-    """The steps of an update, made as they are asked for, and what has come of it so far."""
+    """The steps of an update, computed as they are consumed, and its state so far."""
 
     def __init__(self, rollout: Rollout | None, ready: Ready, gone: PodDeleted | None = None) -> None:
         self._rollout = rollout
@@ -65,7 +65,7 @@ class Plan(Iterator[Step]):
 
     @property
     def refused_pods(self) -> tuple[str, ...]:
-        """The pods that the API server would not let in."""
+        """The pods that the API server refused."""
         return tuple(sorted(self._rollout.refused)) if self._rollout else ()
 
     @property

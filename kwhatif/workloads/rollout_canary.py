@@ -1,6 +1,6 @@
-"""Updates of Argo Rollouts by a canary: at each step so many pods are new, and as many stable ones fewer.
+"""Canary updates of Argo Rollouts: each step sets the number of new pods, and of stable ones accordingly.
 
-Pauses are taken to end, analyses and experiments to succeed. Upstream: utils/replicaset/canary.go of
+Pauses are assumed to end, analyses and experiments to succeed. Upstream: utils/replicaset/canary.go of
 argoproj/argo-rollouts (CalculateReplicaCountsForCanary), rollout/canary.go.
 """
 
@@ -129,7 +129,7 @@ class CanaryRollout(Rollout):
 
 
 def steps_of(obj: Object) -> tuple[CanaryStep, ...]:
-    """What each step of a canary asks for; those that only wait ask for what the one before did."""
+    """The target of each step of a canary; steps that only wait have that of the one before."""
     canary = section(obj, "spec", "strategy", "canary")
     found: list[CanaryStep] = []
     weight, replicas, follows = 0, None, True

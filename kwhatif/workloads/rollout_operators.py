@@ -1,4 +1,4 @@
-"""Updates of objects that operators make pods of: which pods are theirs, and how the operator replaces them."""
+"""Updates of objects whose operators make pods: which pods belong to one, and how the operator replaces them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_OWNERS = 5
 def operator_pods(
     obj: Object, wanted: Sequence[Wanted], world: ObjectStore, pods: Iterable[Object] | None = None
 ) -> list[Object]:
-    """The pods that are of an object: its own, those of what it controls, and those of what it would control.
+    """The pods of an object: its own, those of what it controls, and those of what it would control.
 
     ``pods`` are those to choose from, if not all of the object's namespace.
     """
@@ -48,7 +48,7 @@ def _is_owned(pod: Object, tops: set[tuple[str, str]], world: ObjectStore) -> bo
 def operator_rollout(
     obj: Object, kind: WorkloadKind, wanted: Sequence[Wanted], pods: Sequence[Object], admit: Admit
 ) -> Rollout:
-    """The update of an object whose ``wanted`` pods are these, and whose own in the cluster are those."""
+    """The update of an object from its present pods to the ``wanted`` ones."""
     order = kind.update_of(obj)
     if order == UpdateOrder.canary:
         return CanaryRollout.of(obj, pods, wanted, admit)

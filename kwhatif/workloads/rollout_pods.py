@@ -1,7 +1,7 @@
-"""Updates of objects whose operators replace pods by themselves: which pods stay, and in which order the others go.
+"""Updates by operators that replace pods themselves: which pods stay, and in which order the others are replaced.
 
-Pods that have a name of their own are compared by it, others with any that is alike. Two pods are alike if all that
-scheduling reads of the new one is also in the old one.
+Pods with a stable name are compared by name, others with any equal one. Two pods are equal if all that scheduling reads
+of the new one is also in the old one.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class PodsRollout(Rollout):
         return bool(members)
 
     def _create_all(self) -> bool:
-        """Make all that can be made by now: a name is free only when the pod that had it has gone."""
+        """Create all pods whose names are free by now."""
         taken = {member.name for member in self.members}
         now = [each for each in self.wanted if name_of(each[0]) not in taken]
         came = [self._come(each) for each in now]
@@ -129,7 +129,7 @@ class PodsRollout(Rollout):
         return self._remove([member for member in going if self._unit_of(member.pod) == last])
 
     def _unit_of(self, pod: Object) -> str:
-        """What goes together: pods of a group of which each needs the others, else a pod by itself."""
+        """The pods that are replaced together: a group whose pods need each other, else a single pod."""
         return str(section(pod, "metadata", "labels").get(self.together) or name_of(pod))
 
     def is_new(self, member: RolloutPod) -> bool:

@@ -1,6 +1,6 @@
-"""A workload in the middle of an update: its pods, what was done since the last step, what comes next.
+"""The state of a workload during an update: its pods, the changes since the last step, and the controller's next pass.
 
-Each kind of controller is a subclass with one method, ``sync``: a single pass over what there is, as upstream's.
+Each kind of controller is a subclass with one method, ``sync``: a single pass, as upstream's.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is there when the controllers have come to rest, and what they did to get there.
+    """The state when the controllers have come to rest, and the changes that led to it.
 
-    ``creates`` are the plan's own pods: who places one writes the node into its ``spec.nodeName``. ``removes`` are
-    names; a pod that has a node keeps its room until the next step, and counts as terminating.
+    ``creates`` are the plan's own pods: a caller that places one sets its ``spec.nodeName``. ``removes`` are names; a
+    pod with a node keeps its room until the next step, and counts as terminating.
     """
 
     live: Counts
@@ -77,7 +77,7 @@ class RolloutPod:
 
 @dataclass
 class Rollout(ABC):
-    """Common to all kinds: pods come and go, and are counted by revision."""
+    """Common to all kinds: pods are created and deleted, and counted by revision."""
 
     members: list[RolloutPod]
     admit: Admit
@@ -94,7 +94,7 @@ class Rollout(ABC):
 
     @abstractmethod
     def sync(self) -> bool:
-        """One pass of the controllers; whether it changed anything."""
+        """One pass of the controllers; returns whether it changed anything."""
 
     @abstractmethod
     def is_new(self, member: RolloutPod) -> bool:
@@ -105,7 +105,7 @@ class Rollout(ABC):
         """What is still to be done, in words; empty when the update is complete."""
 
     def settle(self, ready: Ready) -> bool:
-        """Time passes: terminating pods disappear, and pods become ready. Whether anything did."""
+        """Terminating pods disappear, and pods become ready. Returns whether anything changed."""
         staying = [member for member in self.members if not member.terminating]
         changed = len(staying) < len(self.members)
         for member in self.members:
@@ -118,7 +118,7 @@ class Rollout(ABC):
         return changed
 
     def take_step(self) -> Step | None:
-        """What was done since this was last asked; None if nothing was."""
+        """The changes since the last call; None if there are none."""
         if not self._created and not self._removed:
             return None
         step = Step(
@@ -134,7 +134,7 @@ class Rollout(ABC):
         return step
 
     def create(self, body: Object, revision: str, claims: Sequence[Object] = ()) -> RolloutPod | None:
-        """A pod comes, unless the API server refuses it. One without a name is numbered."""
+        """Create a pod, unless the API server refuses it. One without a name is numbered."""
         metadata = body["metadata"]
         prefix = metadata["generateName"]
         numbered = not metadata.get("name")
@@ -155,7 +155,7 @@ class Rollout(ABC):
         return member
 
     def remove(self, member: RolloutPod) -> None:
-        """A pod is deleted: one that has a node takes its grace period, any other is gone at once."""
+        """Delete a pod: one with a node terminates, any other is gone at once."""
         if member.fresh:
             self._created.remove(member)
         else:

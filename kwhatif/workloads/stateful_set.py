@@ -1,10 +1,8 @@
-"""StatefulSet: pods with an ordinal, a name and claims of their own, made one after the other or all at once.
+"""StatefulSet: pods with ordinals, stable names and claims, created in order or in parallel; and its rolling update,
+from the highest ordinal down to the partition.
 
-Upstream: pkg/controller/statefulset/stateful_set_control.go, stateful_set_utils.go, stateful_pod_control.go.
-
-Updates of a StatefulSet: from the highest ordinal down, never below the partition.
-
-Upstream: pkg/controller/statefulset/stateful_set_control.go (updateStatefulSet).
+Upstream: pkg/controller/statefulset/stateful_set_control.go (also updateStatefulSet), stateful_set_utils.go,
+stateful_pod_control.go.
 """
 
 from __future__ import annotations
@@ -116,7 +114,7 @@ def _claim_templates(stateful_set: Object) -> list[Object]:
 
 
 def _claims_problem(stateful_set: Object, pod: Object, ordinal: int, making: ObjectCreator) -> str:
-    """What keeps the claims of a pod from being made; empty if nothing does."""
+    """Why the claims of a pod cannot be created; empty if they can."""
     problems = []
     for claim in claims_of(stateful_set, ordinal):
         refused = making.claim(claim)
@@ -239,7 +237,7 @@ class StatefulSetRollout(Rollout):
         return made is not None
 
     def _first_unavailable(self, there: dict[int, RolloutPod], condemned: list[RolloutPod]) -> RolloutPod | None:
-        """The pod that may go although it is not available; none if a replica is what is missing."""
+        """The pod that may be deleted although it is not available; None if a replica is missing."""
         for ordinal in self.ordinals:
             member = there.get(ordinal)
             if member is None or not member.available:

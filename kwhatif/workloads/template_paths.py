@@ -1,6 +1,6 @@
-"""Paths into an object: ``$.spec.replicatedJobs[*].template``, ``[0]`` for one item of a list and ``[*]`` for each.
+"""Paths into an object: ``$.spec.replicatedJobs[*].template``; ``[0]`` is one item of a list, ``[*]`` each of them.
 
-``[*]`` takes the items of a list, or the values of a map in the alphabet's order of their keys.
+``[*]`` matches the items of a list, or the values of a map in the order of their keys.
 """
 
 from __future__ import annotations

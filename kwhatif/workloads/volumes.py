@@ -1,6 +1,6 @@
-"""The controller of volumes: claims of manifests are bound or provisioned, as far as that needs no node.
+"""The persistent volume controller: claims of manifests are bound or provisioned, as far as that needs no node.
 
-Where a class waits for the first consumer, the scheduler chooses and this controller has nothing to do, unless a volume
+Where a class waits for the first consumer, the scheduler chooses and this controller does nothing, unless a volume
 names the claim. Upstream: pkg/controller/volume/persistentvolume/{pv_controller,index}.go.
 """
 
@@ -35,9 +35,10 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
-    """Let the controller come to rest, with ``new`` objects among ``objects``; what it did, in words.
+    """Run the controller with ``new`` objects among ``objects``; returns what it did, in words.
 
-    Claims that are not new have had their chance: they may get a new volume, but none is provisioned for them.
+    For claims that are not new nothing is provisioned: the controller has had its chance. They may bind to a new
+    volume.
     """
     mine = {(type(obj), obj.namespace, obj.name) for obj in new if isinstance(obj, Resource)}
     if not any(kind in (PersistentVolume, PersistentVolumeClaim, StorageClass) for kind, _, _ in mine):
@@ -56,13 +57,13 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
 
 
 def provision_claim(storage: Storage, claim: PersistentVolumeClaim) -> None:
-    """A claim comes into being while pods are scheduled, and gets its volume at once if that needs no node."""
+    """Create a claim while pods are scheduled, with a volume at once if that needs no node."""
     if (claim.namespace, claim.name) in storage.claims:
         return
     run = _Controller(storage.volumes, storage.classes)
     among = {volume.name for volume in storage.prebound_volumes_of(claim)}
     if not run.waits(claim):
-        # Of a class that waits for no consumer the scheduler takes no volume: who has one stands in the volume.
+        # The scheduler binds no volume of a class with immediate binding: the volume itself names its claim.
         among.update(volume.name for volume in storage.volumes_of_class(storage_class_of(claim)))
     storage.add_claim(run.settle(claim, sorted(among), provision=True))
 
@@ -82,12 +83,12 @@ class _Controller:
         self.told: list[str] = []
 
     def waits(self, claim: PersistentVolumeClaim) -> bool:
-        """Whether it is left to the scheduler which volume a claim gets."""
+        """Whether the scheduler chooses the claim's volume."""
         storage_class = self._classes.get(storage_class_of(claim))
         return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
     def settle(self, claim: PersistentVolumeClaim, among: Iterable[str], *, provision: bool) -> PersistentVolumeClaim:
-        """The claim after its turn: bound to one of some volumes, or to one that is made for it, or as it was."""
+        """The claim after one pass: bound to an existing volume, to a provisioned one, or unchanged."""
         if BIND_COMPLETED in (claim.metadata.annotations or {}):
             its = self.volumes.get(claim.spec.volume_name or "")
             if its is not None and its.name in among and its.spec.claim_ref is None:
@@ -136,7 +137,7 @@ class _Controller:
         )
 
     def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
-        """Both sides know each other."""
+        """Set both sides of the binding."""
         ref = ObjectReference(
             kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
         )

@@ -1,7 +1,7 @@
-"""Kinds of objects that make pods and are not Kubernetes' own: what the rest of the program asks of one.
+"""The interface of kinds that make pods and are not Kubernetes' own.
 
 An operator makes other objects: pods, or a Job, a StatefulSet, a Deployment, whose controllers make the pods. So a kind
-answers with its children, and everything from there on is what Kubernetes' own controllers do.
+returns its children, and everything from there on is done by Kubernetes' own controllers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class WorkloadKind(Protocol):
         ...
 
     def doubts_of(self, obj: Object, companions: Companions, *, updated: bool) -> Iterable[Doubt]:
-        """What is not known of its pods, or of their update."""
+        """What is unknown about its pods, or about their update."""
         ...
 
 

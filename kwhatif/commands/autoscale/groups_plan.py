@@ -1,10 +1,8 @@
-"""The scheduler first, then a loop of the autoscaler about what has no node, in words and numbers.
+"""The plan of cluster-autoscaler after a scheduler run; and scheduler and autoscaler in turns until neither acts.
 
-Scheduler and autoscaler in turns, in simulated time, until neither has anything to do.
-
-First the cluster grows as long as that helps. When no group helps anybody any more, unneeded nodes go, and their pods
-are made again and placed. Nodes whose going would leave somebody waiting who does not wait now stay: the autoscaler
-would take them away and bring them back for ever.
+First the cluster grows as long as that helps. When no group helps any more, unneeded nodes are removed, and their pods
+are made again and placed. A node stays if its removal would leave a pod pending that is not now: the autoscaler would
+remove it and bring it back for ever.
 """
 
 from __future__ import annotations
@@ -64,9 +62,9 @@ _MOST_ROUNDS = 100
 
 @dataclass
 class Quiet:
-    """How things stand once nothing more happens, and the ``steps`` to it.
+    """The final state, once neither acts, and the ``steps`` to it.
 
-    ``gone`` counts the nodes that have gone, by group.
+    ``gone`` counts the removed nodes, by group.
     """
 
     run_outcome: RunOutcome
@@ -76,7 +74,7 @@ class Quiet:
 
 
 def run_until_stable(grown: Placed, known: ConfiguredGroups, now: datetime) -> Quiet:
-    """What happens one after the other. The cluster has ``grown`` already; ``known`` are its groups by then."""
+    """The steps of growth and shrinking. The cluster has ``grown`` already; ``known`` are its groups by then."""
     steps = list(_growth(grown))
     time = steps[-1].time
     shrinking = _Shrinking(grown, known, now, time, time if grown.run_outcome.scale_up and len(steps) > 1 else None)
@@ -106,7 +104,7 @@ def _monthly_savings(gone: Counter[str], known: ConfiguredGroups) -> float | Non
 
 
 def unneeded_wait(world: AutoscalingContext) -> int:
-    """For so many seconds nodes have to be unneeded before any of them goes."""
+    """The seconds for which nodes have to be unneeded before any of them is removed."""
     return max((group.settings.scale_down_unneeded_time for group in world.groups), default=0) // SECOND + 1
 
 
@@ -178,7 +176,7 @@ def _waiting(pending: Sequence[PendingPod]) -> Counter[str]:
 
 
 class _Shrinking:
-    """Unneeded nodes go, as many as go at once, one round after the other."""
+    """Removal of unneeded nodes, round by round."""
 
     def __init__(self, grown: Placed, known: ConfiguredGroups, now: datetime, time: int, grew_at: int | None) -> None:
         self.session, self._known, self._now = grown.end.session, known, now
@@ -256,8 +254,8 @@ def plan_node_groups(
     now: datetime | None = None,
     fidelity: Fidelity,
 ) -> AutoscaleResult:
-    """One loop, after the scheduler has placed what it could in a ``run``; the outcome is what growing alone leads to,
-    as ``grown`` has it, and when it is ``quiet``, where that was asked.
+    """One loop after a ``run`` of the scheduler; the outcome is that of growth alone, from ``grown``, and the ``quiet``
+    state, if requested.
 
     ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance.
     """
@@ -304,7 +302,7 @@ def plan_node_groups(
 
 
 def groups_of(path: str, snapshot: Snapshot, notes: Notes, now: datetime | None = None) -> ConfiguredGroups:
-    """The groups of a file. Warns of what it lacks, and of groups whose maximum is unknown. Raises InputError."""
+    """The groups of a file. Warns of missing properties, and of groups whose maximum is unknown. Raises InputError."""
     known = read_groups(path, snapshot.objects.list_all(Node), moment_of(snapshot, now))
     warn_of(known, notes)
     return known
@@ -368,7 +366,7 @@ def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutl
 
 
 def _left(pod: str, loop: LoopResult, *, helped: bool) -> PodOutlook:
-    """A pod that waits for another loop, or that the autoscaler leaves to others."""
+    """A pod that waits for another loop, or that the autoscaler ignores."""
     if pod in loop.ignored:
         return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=loop.ignored[pod])
     others = (option.group.name for option in loop.scale_up.options if any(pod == each.key for each in option.pods))
@@ -390,7 +388,7 @@ def _helpless(pod: str, found: FoundScaleUp) -> PodOutlook:
 
 
 def _nodes(world: AutoscalingContext) -> Iterator[NodeOutlook]:
-    """A loop now, and one when all that is unneeded has been so for long enough."""
+    """One loop now, and one when all unneeded nodes have been so for long enough."""
     autoscaler = StaticAutoscaler()
     first = autoscaler.loop(world, up=False, down=True).scale_down
     settings = [group.settings for group in world.groups]

@@ -1,6 +1,5 @@
-"""The scheduler first, then a round of Karpenter about what has no node, in words and numbers.
-
-What of a plan of Karpenter's depends on the order of its maps: the same moment, with chance falling otherwise.
+"""The plan of Karpenter after a scheduler run: its NodeClaims and consolidation; and what of it depends on map
+order.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ from kwhatif.snapshot.format.model import Snapshot
 
 
 def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisioning, orders: int) -> KarpenterResult:
-    """The result of a round that ``found`` so much, with what ``orders`` more orders lead to.
+    """The result of a round, with the results of ``orders`` more map orders.
 
-    Where there never was a choice between equals, there is no other order to try, and all of it is firm.
+    Where there never was a choice between equals, no other order is tried, and the whole plan is firm.
     """
     if not world.order.mattered:
         return replace(result, chance=Chance(orders=0))
@@ -92,7 +91,7 @@ def _find_helped_pods(found: Provisioning) -> set[str]:
 
 
 def identity_of(claim: NewClaim) -> Hashable:
-    """What tells one NodeClaim to be from others, whatever order they were made in."""
+    """The identity of a new NodeClaim, whatever the order in which they were made."""
     asked = frozenset(str(each) for each in claim.resolve_requirements().values())
     return claim.template.name, frozenset(wants.key for wants in claim.pods), tuple(claim.types), asked
 
@@ -116,11 +115,10 @@ def karpenter(
     now: datetime | None = None,
     fidelity: Fidelity,
 ) -> KarpenterResult:
-    """One round, of the cluster as it is once the scheduler has placed what it could, as its ``placements`` say.
+    """One round, on the cluster after the scheduler's ``placements``.
 
-    ``outcome_after`` makes the outcome, which is what growing alone leads to, with the plan in words before it.
-    ``orders`` more rounds have Karpenter's maps in other orders, if their order matters, to find out what is left to
-    chance.
+    ``outcome_after`` makes the outcome of growth alone, with the plan in words before it. ``orders`` more rounds use
+    other map orders, if their order matters, to find out what is left to chance.
     """
     world = build_karpenter_snapshot(later, known, pools, now)
     found = provision(world)
@@ -232,7 +230,7 @@ def _refusals(pod: Pod, refused: Mapping[str, Sequence[str]], world: KarpenterSn
 
 
 def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
-    """What alone, or beside taints, keeps some type from suiting: a label, or an amount. Nothing if none does so."""
+    """The single requirement or amount, alone or beside taints, that excludes some type. None if there is none."""
     rows, requests = frozenset(offer.types.tolist()), wants.requests
     of_pool, of_pod = NodeClaimTemplate(offer.pool).requirements, wants.strict_requirements
     asked = merge_requirements(of_pool, *of_pod.values())
@@ -287,9 +285,10 @@ def _with_consolidation(result: KarpenterResult, world: KarpenterSnapshot) -> Ka
 
 
 class ConsolidationReview:
-    """Every node judged by consolidation: what is done first, and of each other node why it stays.
+    """Consolidation of every node: the first command, and why each other node stays.
 
-    ``able``: what would become of nodes that could go alone. ``going`` are those of the first command.
+    ``able``: where the pods of nodes that could be removed alone would go. ``going`` are the nodes of the first
+    command.
     """
 
     def __init__(self, world: KarpenterSnapshot) -> None:

@@ -1,4 +1,4 @@
-"""What Karpenter would do: which machines it would buy for which pods, and which nodes it would give back."""
+"""Results of Karpenter: new machines, pods, consolidation, and comparisons of NodePools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Karpenter would do, in words: the machines it would buy, pod by pod, and node by node."""
+"""Karpenter's plan as blocks: new machines, pods and nodes."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _why(each: NodeConsolidation) -> Iterator[tuple[str, str]]:
 
 
 def _loose(result: KarpenterResult) -> str:
-    """Which parts other orders have otherwise, and which are firm."""
+    """The parts that differ in other orders, and those that are firm."""
     machines = [str(number) for number, each in enumerate(result.machines, 1) if not each.firm]
     commands = [each.method for each in result.consolidations if not each.firm]
     parts = (
@@ -191,7 +191,7 @@ def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:
 
 
 def _tells(requirement: str) -> bool:
-    """Whether it says more than which NodePool the machine is of."""
+    """Whether it says more than the machine's NodePool."""
     key = requirement.partition(" ")[0]
     return key != "karpenter.sh/nodepool" and not key.endswith("nodeclass")
 

@@ -1,4 +1,6 @@
-"""Two sets of NodePools, or two catalogues: what Karpenter would buy for the same pods, and for how much."""
+"""Compares two sets of NodePools, or two catalogues: the machines that Karpenter would buy for the same pods, and their
+cost.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,7 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         return snapshot_after_run(session.snapshot, session.covered, ExpandedManifests(), FinalState(session, waiting))
 
     def _label(self, side: int) -> str:
-        """What only this side has."""
+        """The name of a side by what only this side has."""
         given = (("NodePools of", self._pools), ("catalogue", self.catalogue))
         return ", ".join(f"{what} {files[side] or 'the snapshot'}" for what, files in given if len(files) == 2)
 
@@ -159,7 +161,7 @@ def _moves(a: KarpenterResult, b: KarpenterResult) -> list[PodMove]:
 
 
 def _home(pod: PodPlan, result: KarpenterResult) -> str:
-    """Where a pod runs then, whichever of several machines alike that is."""
+    """Where a pod runs then; equal machines are not distinguished."""
     if pod.machine is not None:
         machine = result.machines[pod.machine - 1]
         return f"new {machine.type} ({machine.capacity_type}) of {pod.node_pool}"

@@ -1,4 +1,4 @@
-"""What cluster-autoscaler would do: which groups grow for which pods, and which nodes go."""
+"""Results of cluster-autoscaler: groups that grow, pods, and nodes that are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``autoscale`` as a question: of cluster-autoscaler, of Karpenter, and of both."""
+"""Questions about cluster-autoscaler, Karpenter, and both, and their Python functions."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 @dataclass(frozen=True)
 class AfterPlacing(Question[R_co]):
-    """What becomes of these pods, and of those that wait in the snapshot, once the scheduler has placed what it could?
+    """A question about these pods, and those that wait in the snapshot, after a scheduler run.
 
-    Pods that are on their way out are none of them.
+    Terminating pods are left out.
     """
 
     with_pending = True
@@ -56,7 +56,7 @@ class AfterPlacing(Question[R_co]):
 
 
 def answer_after_placing(case: PreparedScenario, after: Callable[[Placed, Fidelity], R_co]) -> PendingResult[R_co]:
-    """The scheduler places what it can; what comes ``after`` is the result."""
+    """Run the scheduler; ``after`` makes the result."""
     run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
     return PendingResult([run.basis], partial(after, run))
 
@@ -67,7 +67,7 @@ def after_growing(
     after: Callable[[Placed, Placed, Fidelity], R_co],
     provision: float = PROVISION_SECONDS,
 ) -> PendingResult[R_co]:
-    """The same beside a second run, in which autoscalers help those who wait after the first."""
+    """The same with a second run, in which autoscalers add nodes for pods that wait after the first."""
     growing = Growing(case, autoscalers, provision)
     run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
     grown = growing.after(run)
@@ -104,7 +104,7 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
         grown: Placed,
         fidelity: Fidelity,
     ) -> AutoscaleResult:
-        """Once the scheduler has placed what it could, and the ``grower`` has helped."""
+        """The result once the scheduler has run, and the ``grower`` has added nodes."""
         quiet = None
         if self.until_quiet:
             quiet = run_until_stable(grown, grower.known, observation_time_of(case.snapshot, case.inputs.now))
@@ -135,7 +135,7 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
         return after_growing(case, [self.grower(case)], partial(self.after, case))
 
     def grower(self, case: PreparedScenario) -> Autoscaler:
-        """Karpenter as it is before anything has happened."""
+        """Karpenter in its initial state."""
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
         from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
@@ -144,7 +144,7 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
         return PoolAutoscaler(known, pools_of(case.snapshot, self.node_pools))
 
     def after(self, case: PreparedScenario, run: Placed, grown: Placed, fidelity: Fidelity) -> KarpenterResult:
-        """Once the scheduler has placed what it could, and Karpenter has helped."""
+        """The result once the scheduler has run, and Karpenter has added nodes."""
         from kwhatif.commands.autoscale.karpenter_plan import karpenter
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import pools_of

@@ -1,4 +1,4 @@
-"""``kwhatif autoscale`` as a value."""
+"""The spec of ``kwhatif autoscale`` and its subcommands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the autoscaler would do, in words: the plan, what each group could do, pod by pod, and node by node."""
+"""cluster-autoscaler's plan as blocks: the plan, the options of each group, pods and nodes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _outlook(pod: PodOutlook) -> tuple[str, str]:
 
 
 def _by_reason(rejections: Sequence[Rejection]) -> Iterator[str]:
-    """Why groups don't help; of many groups those with the same reason together, or pods times groups would be told."""
+    """Why groups don't help; groups with the same reason are put together."""
     if len(rejections) <= _FEW:
         yield from (f"{each.group}: {_reason(each)}" for each in rejections)
         return

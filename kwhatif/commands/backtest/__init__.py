@@ -1,1 +1,1 @@
-"""``backtest``: a recording's decisions asked again."""
+"""``backtest``: the decisions of a recording are made again and compared."""

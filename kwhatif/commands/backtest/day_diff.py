@@ -1,6 +1,6 @@
-"""A recorded day lived by two schedulers, and what that comes to.
+"""A recorded day simulated with two configurations, and the comparison.
 
-A recorded day lived again by a simulated scheduler: the world does what it did, and the scheduler as it likes.
+The world does what was recorded, and the simulated scheduler decides.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _ASSUMED = Storage.KINDS | Devices.KINDS
 
 @dataclass(frozen=True)
 class PendingPeriod:
-    """One pod on its way to a node: when it could first be tried, and when it was ``bound`` and where. None and nothing
-    if it was not; it waited ``until`` then.
+    """The time in which one pod waited: from when it could first be tried until it was ``bound``, and where. None and
+    an empty node if it was not; it waited ``until`` then.
     """
 
     entered: float
@@ -67,11 +67,11 @@ class PendingPeriod:
 
 @dataclass
 class ReplayedDay:
-    """What became of a day.
+    """The outcome of a day.
 
-    ``stays`` are by the pods' uids in the recording: of each life one, and one more whenever it had to go and was made
-    again; ``homes`` are all nodes by uid. ``preempted`` are the lives in which the scheduler preempted it,
-    ``preemptions`` say so in words. ``uses`` are the cluster at each of the moments asked about, and how many waited.
+    ``stays`` are by the pods' uids in the recording: one for each life, and one more for each replacement; ``homes``
+    are all nodes by uid. ``preempted`` are the lives in which the scheduler preempted the pod, ``preemptions`` describe
+    them. ``uses`` are the utilisation at each requested moment, and how many pods waited.
     """
 
     session: Session
@@ -83,7 +83,7 @@ class ReplayedDay:
 
 
 class Day:
-    """What happened outside, brought to a scheduler that begins with the cluster of ``session``."""
+    """The external events of a day, fed to a scheduler that begins with the cluster of ``session``."""
 
     def __init__(self, session: Session, world: RecordedDay) -> None:
         self._session, self._world = session, world
@@ -94,7 +94,7 @@ class Day:
         )
 
     def live(self, moments: Sequence[float]) -> ReplayedDay:
-        """The whole day; how full the cluster is at the given moments."""
+        """Simulate the whole day; returns the utilisation at the given moments."""
         simulator, lived = self._simulator, ReplayedDay(self._session)
         for moment in moments:
             simulator.call_at(moment, lambda: lived.uses.append(self._use()))
@@ -114,7 +114,7 @@ class Day:
     # --- pods
 
     def _plan(self, life: PodLife) -> None:
-        """When a pod comes, changes and goes."""
+        """Schedule a pod's arrival, changes and end."""
         simulator = self._simulator
         if life.there and not life.created:
             if life.works_for is not None:
@@ -136,7 +136,7 @@ class Day:
         return self._session.info(PodToSchedule(pod), bound=bound)
 
     def _appears(self, life: PodLife) -> None:
-        """Somebody else binds a pod, as recorded, and it works as long as recorded."""
+        """Add a pod that another scheduler binds, as recorded, for as long as recorded."""
         info = self._info(life.pod, bound=True)
         self._simulator.add_bound_pod(info, life.node)
         if life.works_for is not None:
@@ -160,7 +160,7 @@ class Day:
     # --- other objects
 
     def _renew(self, puts: Sequence[Put]) -> None:
-        """Objects become others: schedulers read them, pods hear of it."""
+        """Replace objects: schedulers read them again, and pods are requeued."""
         objects, cluster = self._objects, self._session.cluster
         if any(kind in _ASSUMED for kind, _, _ in puts):
             self._store_assumed()
@@ -176,7 +176,7 @@ class Day:
             self._simulator.handle_changes([name for name in nodes if cluster.columns.row(name) is not None], readers)
 
     def _store_assumed(self) -> None:
-        """What the scheduler made of claims is in the objects, before they are read again."""
+        """Store what the scheduler assumed of claims in the objects, before they are read again."""
         objects, cluster = self._session.snapshot.objects, self._session.cluster
         store_volumes(objects, cluster.storage)
         claims = cluster.devices.claims.values()
@@ -388,7 +388,7 @@ def _preemptions(side: str, lived: ReplayedDay) -> Iterator[DayPreemption]:
 
 
 def _list_assumptions(day: RecordedDay) -> Iterator[str]:
-    """What the world is taken to do, whatever the schedulers do."""
+    """The assumptions about the world, which do not depend on the scheduler."""
     yield (
         "pods come, change and are deleted when they were recorded to: no controller waits for another pod, "
         "and no autoscaler acts otherwise"

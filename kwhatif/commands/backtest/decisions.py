@@ -1,9 +1,8 @@
-"""What the scheduler decided, by what a recording shows: bindings, and its Events about pods it found no node for.
+"""The decisions in a recording: bindings, and the scheduler's Events about pods without a node; and whether an answer
+agrees with one, or why it may not.
 
 Upstream: bind and handleSchedulingFailure in pkg/scheduler/schedule_one.go, prepareCandidate in
 pkg/scheduler/framework/preemption/executor.go.
-
-Whether an answer is what was recorded, and if no answer is, why that may be.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
 
 @dataclass(eq=False)
 class Decision:
-    """One cycle that really was, and when it can have been.
+    """A recorded cycle, and when it can have been.
 
     It was decided after ``after`` and before ``before``, which are versions; ``around`` is the best guess of the last
-    version that the scheduler knew. ``node`` is where the pod was bound; for one that was not, ``text`` is why, and
-    ``nominated`` and ``victims`` (``namespace/name``) what it preempted; ``perhaps`` are pods that were preempted more
-    than once, of which only the first time says by whom. ``at`` is in seconds.
+    version that the scheduler knew. ``node`` is where the pod was bound; for one that was not, ``text`` is the reason,
+    and ``nominated`` and ``victims`` (``namespace/name``) are its preemption; ``perhaps`` are pods that were preempted
+    more than once, of which only the first Event names the preemptor. ``at`` is in seconds.
     """
 
     uid: str
@@ -93,7 +92,7 @@ class _Event(msgspec.Struct, rename="camel"):
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """What a change tells of a pod: who it is, its node, and the text of its last refusal."""
+    """What a change says about a pod: its identity, its node, and the text of its last refusal."""
 
     change: Change
     uid: str
@@ -121,7 +120,7 @@ def _pods(recording: Recording) -> Iterator[_Told]:
 
 
 def _bindings(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
-    """The pods that got a node. A pod that has one when it is first seen was bound by somebody else, or unseen."""
+    """The pods that got a node. A pod that has one when it is first seen was bound by another scheduler, or unseen."""
     waiting: dict[str, int] = {}
     for pod in pods:
         change = pod.change
@@ -176,7 +175,7 @@ def _refusals(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]
 
 
 def _may_be_one(first: Decision, second: Decision) -> bool:
-    """Whether a condition and an Event may be of one cycle."""
+    """Whether a condition and an Event may be of the same cycle."""
     return first.text == second.text and first.after <= second.before and second.after <= first.before
 
 
@@ -222,14 +221,14 @@ def agreement(decision: Decision, attempt: Attempt, names: Sequence[str]) -> str
 
 
 def is_order_dependent(decision: Decision, attempt: Attempt) -> bool:
-    """Whether it preempts, with the recorded text: then it may be just the order in which nodes and pods were looked at
-    that led elsewhere.
+    """Whether it preempts, with the recorded text: then the order in which nodes and pods were visited may have
+    decided.
     """
     return bool(decision.victims and attempt.nominated) and attempt.message == decision.text
 
 
 def is_equally_good(decision: Decision, attempt: Attempt) -> bool:
-    """Whether the recorded node and victims are a candidate that no measure puts behind the answer."""
+    """Whether the recorded node and victims are a candidate that no criterion ranks behind the answer."""
     if attempt.diagnosis is None:
         return False
     for place, candidate in enumerate(Preemption().rank_candidates(attempt.pod, attempt.diagnosis)):
@@ -242,10 +241,10 @@ def is_equally_good(decision: Decision, attempt: Attempt) -> bool:
 
 
 def _are_victims(decision: Decision, victims: Sequence[PodInfo]) -> bool:
-    """Whether these are the victims told of, and such as no Event would tell of.
+    """Whether these are the recorded victims, plus such as no Event would report.
 
-    There is none about a pod that is on its way out already, and a second one about the same pod names the first
-    preemptor only. Upstream: prepareCandidateAsync of pkg/scheduler/framework/preemption/executor.go, recordToSink of
+    There is none about a pod that is terminating already, and a second one about the same pod names the first preemptor
+    only. Upstream: prepareCandidateAsync of pkg/scheduler/framework/preemption/executor.go, recordToSink of
     client-go/tools/events/event_broadcaster.go.
     """
     told = {pod.key for pod in victims if not (pod.shape.terminating or pod.key in decision.perhaps)}
@@ -274,7 +273,7 @@ def describe_answer(attempt: Attempt, names: Sequence[str]) -> str:
 
 
 def find_unmodelled(setup: Setup) -> list[str]:
-    """What has a say in the recorded decisions and is not modelled here."""
+    """Parts of the scheduler that take part in the recorded decisions and are not modelled here."""
     plugins = [f"plugin {name}" for name in sorted(setup.skipped)]
     called = setup.extenders is not None
     return plugins + [f"extender {each.url_prefix}" for each in setup.configuration.extenders if not called]
@@ -283,9 +282,9 @@ def find_unmodelled(setup: Setup) -> list[str]:
 def verdict(
     decision: Decision, attempt: Attempt, *, nodes: int, between: Sequence[Change], strangers: Sequence[str]
 ) -> tuple[str, str]:
-    """Why no answer agrees, and what shows it.
+    """Why no answer agrees, with the evidence.
 
-    ``between`` are the changes made while it can have been decided, ``strangers`` what has a say and is not modelled.
+    ``between`` are the changes made while it can have been decided, ``strangers`` the parts that are not modelled.
     """
     if strangers:
         return NOT_MODELLED, ", ".join(strangers)

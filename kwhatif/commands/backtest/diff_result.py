@@ -1,4 +1,4 @@
-"""What another configuration would have made of a recorded day."""
+"""Results of a recorded day under another configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded day under two configurations: what is different, how long pods wait, and how full the cluster is."""
+"""The comparison of two simulated days as blocks: changes, waiting times, and utilisation over time."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""The lives of a recording's pods, as far as no scheduler made them: who came, changed, was done, and was deleted.
+"""The lives of a recording's pods, without the scheduler's decisions: creation, changes, completion and deletion.
 
-What the recorded scheduler did is left out: where pods went, and whom it preempted. A pod that was preempted, or that
-had to go because its node went, might have stayed on another node, and then none would have been made in its
-place: the two are one life here, which ends as that of the second did.
-
-What a recording lacks, as notes beside every answer about it.
+The recorded nodes and preemptions are left out. A pod that was preempted, or that had to leave with its node, might
+have stayed on another node, and then no replacement would have been made: the two are one life here, which ends as that
+of the replacement did. Missing parts of a recording become notes.
 """
 
 from __future__ import annotations
@@ -32,11 +30,10 @@ _PREEMPTED = "PreemptionByScheduler"
 class PodLife:
     """One pod, with moments in seconds since the recording began.
 
-    ``pod`` is as it was created, or as it was at first. It was ``bound`` to ``node``, by nobody's decision if it was
-    ``there``: before the recording, or as a static pod. It was told to go when ``deleted``, gone ``leaving`` seconds
-    later, and had ``finished`` its work. ``changes`` are later versions of it. ``preempted``: the recorded scheduler
-    told it to go. ``lost``: nobody wanted it gone, but from its node.
-    ``follower`` was made in its place.
+    ``pod`` is as it was created, or as it was at first. It was ``bound`` to ``node``, by no decision if it was
+    ``there``: before the recording, or as a static pod. It was ``deleted``, gone ``leaving`` seconds later, and had
+    ``finished`` its work. ``changes`` are later versions of it. ``preempted``: the recorded scheduler deleted it.
+    ``lost``: it was deleted on account of its node only. ``follower`` is its replacement.
     """
 
     pod: Pod
@@ -59,7 +56,7 @@ class PodLife:
 
     @property
     def ready(self) -> float | None:
-        """When it could first be tried: once nothing gates it any more."""
+        """When it could first be tried: once it was not gated any more."""
         if not self.pod.spec.scheduling_gates:
             return self.created
         return next((at for at, pod in self.changes if not pod.spec.scheduling_gates), None)
@@ -74,20 +71,20 @@ class PodLife:
 
     @property
     def unwanted_at(self) -> float | None:
-        """When it, or what came in its place, was deleted by somebody who wanted none of it again."""
+        """When it, or its replacement, was deleted for good."""
         last = self.last
         return None if last.lost else last.deleted
 
     @property
     def works_for(self) -> float | None:
-        """How long it, or what came in its place, worked until it was done."""
+        """How long it, or its replacement, ran until it completed."""
         last = self.last
         return None if last.finished is None or last.bound is None else last.finished - last.bound
 
 
 @dataclass
 class PodLives:
-    """All lives in the order in which pods came, and when which nodes were emptied of their pods."""
+    """All lives in the order in which pods were created, and when which nodes were emptied."""
 
     lives: list[PodLife]
     emptied: list[tuple[float, str]]
@@ -98,7 +95,7 @@ class PodLives:
 
 
 class LifeReader:
-    """Reads lives off the changes of pods and nodes, which come in the order in which they were made."""
+    """Derives lives from the changes of pods and nodes, in their order."""
 
     def __init__(self, start: Iterable[Resource]) -> None:
         self._lives: dict[str, PodLife] = {}
@@ -113,7 +110,7 @@ class LifeReader:
                 self._first(obj)
 
     def take(self, at: float, change: Change, obj: Resource) -> None:
-        """One change; other kinds are passed over."""
+        """Handle one change; other kinds are ignored."""
         if isinstance(obj, Node):
             if change.deleted:
                 self._cordoned.pop(obj.name, None)
@@ -162,7 +159,7 @@ class LifeReader:
             life.leaving = at - life.deleted
 
     def _start_deletion(self, life: PodLife, at: float, pod: Pod) -> None:
-        """Whether that was the scheduler's doing, or its node's."""
+        """Record a deletion: by the scheduler, by its node, or by a user."""
         if life.finished is not None:
             return
         why = next((one.reason or "" for one in pod.status.conditions or () if one.type == "DisruptionTarget"), "")
@@ -185,13 +182,13 @@ def _unbound(spec: PodSpec) -> PodSpec:
 
 
 def _desired_state_of(pod: Pod) -> tuple[dict[str, str], PodSpec]:
-    """What somebody may want otherwise of a pod: its labels, and its spec without a node."""
+    """The parts of a pod that a user may change: labels, and the spec without a node."""
     labels = {name: value for name, value in (pod.metadata.labels or {}).items() if name not in _PLACED}
     return labels, _unbound(pod.spec)
 
 
 def _join(lives: Sequence[PodLife]) -> None:
-    """Find the followers of lost pods: the next pod that the same controller made, which follows no other one.
+    """Find the replacements of lost pods: the next pod that the same controller made and that follows no other one.
 
     A pod that its controller did not make again ended as recorded; one without a controller goes on.
     """

@@ -1,9 +1,8 @@
-"""A cluster that follows a recording: every change is made in it as the scheduler's informers would.
+"""A cluster that follows a recording: each change is applied as the scheduler's informers would; and the changes that
+do not follow from the scheduler's decisions.
 
-What happens in a recording that no scheduler decides: the lives of its pods, and other objects that come and go.
-
-Which volume a claim gets that waits for its pod, and which devices, follow from where the pod goes: that is the
-simulated scheduler's to decide, so it is not taken from the recording.
+Volumes that a claim gets with its pod, and devices, are decided by the simulated scheduler, so they are not taken from
+the recording.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from kwhatif.snapshot.recording import Change, Recording, rfc3339
 
 
 class ChangingObjects:
-    """A session's objects while they change. Those that its schedulers read are read again when asked to."""
+    """A session's objects while they change. Those that its schedulers read are read again on request."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -47,7 +46,7 @@ class ChangingObjects:
         self._changed: set[str] = set()
 
     def put(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
-        """An object is so from now on, or gone; what it was before."""
+        """Replace or remove an object; returns the former one."""
         listed = self._listed.setdefault(kind, {})
         old = listed.get(key)
         if obj == old:
@@ -65,7 +64,7 @@ class ChangingObjects:
         return self._listed.get(kind, {})
 
     def reread(self) -> set[str]:
-        """Have the schedulers read what changed; the kinds that did."""
+        """Have the schedulers read what changed; returns the changed kinds."""
         changed, self._changed = self._changed, set()
         for kind in changed:
             self._session.snapshot.objects.put(KINDS[kind], self._listed[kind].values())
@@ -86,7 +85,7 @@ class RecordedCluster:
         self._objects = ChangingObjects(session)
 
     def apply(self, kind: str, key: tuple[str, str], obj: Resource | None) -> Resource | None:
-        """An object is so from now on, or gone; what it was before."""
+        """Replace or remove an object; returns the former one."""
         old = self._objects.put(kind, key, obj)
         if kind == Pod.__name__ and obj != old:
             self._move(old, obj)
@@ -118,7 +117,7 @@ class RecordedCluster:
         return self.session.driver.scheduler(pod.spec.scheduler_name) is not None
 
     def ask(self, pod: Pod, begin: int | None = None) -> Attempt:
-        """What the scheduler would make of a pod now. Nothing comes of it.
+        """The decision about a pod now, without acting on it.
 
         ``begin`` is the row of the node that its search begins at, if not where the last decision left off.
         """
@@ -130,12 +129,12 @@ class RecordedCluster:
         return self.session.driver.decide(info, begin)
 
     def follow_search(self, attempt: Attempt) -> None:
-        """A search was like this one, so that the next begins where it ends."""
+        """Take this search as the last one, so that the next begins where it ends."""
         if attempt.next_start is not None:
             self.session.driver.shared.next_start = attempt.next_start
 
     def _move(self, old: Resource | None, new: Resource | None) -> None:
-        """A pod came, changed or went."""
+        """Add, change or remove a pod."""
         assert old is None or isinstance(old, Pod)
         assert new is None or isinstance(new, Pod)
         cluster = self.session.cluster
@@ -207,7 +206,7 @@ def recorded_world(recording: Recording, start: Snapshot) -> RecordedDay:
 
 
 class _ChangeFilter:
-    """Tells which changes of objects other than pods do not follow from decisions."""
+    """Selects changes of objects other than pods that do not follow from decisions."""
 
     def __init__(self, start: Snapshot) -> None:
         self._classes = {each.name: each for each in start.objects.list_all(StorageClass)}

@@ -1,4 +1,4 @@
-"""How far kwhatif agrees with what a scheduler was recorded to decide."""
+"""Results of ``backtest``: how far decisions agree."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""``backtest`` of a recording as a question.
-
-``backtest`` of a snapshot alone: the pods that were bound last are taken off again, and asked for.
-
-What becomes of all decisions that are asked about, counted.
+"""Questions about a recording, or about the pods of a snapshot that were bound last, which are taken off and scheduled
+again; and counts of their agreement.
 """
 
 from __future__ import annotations
@@ -54,7 +51,7 @@ class AgreementCounts:
     times: list[tuple[float, bool]] = field(default_factory=list)
 
     def add(self, decision: Decision, asked: RepeatedDecision, verdict: Callable[[Attempt], tuple[str, str]]) -> None:
-        """A decision that was asked about; the ``verdict`` on the best guess is asked for if nothing agrees."""
+        """Count a decision; the ``verdict`` on the best guess is computed if nothing agrees."""
         self.states += asked.states
         if asked.guess is None:
             self.left_out[asked.why] += 1
@@ -186,7 +183,7 @@ class LastBound(Question[BacktestResult]):
 def _replay_decision(
     cluster: RecordedCluster, searches: SearchTracker, decision: Decision, pod: Pod, same_second: Sequence[Pod]
 ) -> RepeatedDecision:
-    """The pod as the last one that was bound in its second; if that leads elsewhere, as the first one."""
+    """The pod as the last one that was bound in its second; if that differs, as the first one."""
     asked = RepeatedDecision(why="the pod belongs to a scheduler that none of the profiles is")
     if not cluster.decides_about(pod):
         return asked
@@ -208,7 +205,7 @@ def _replay_decision(
 
 
 def _take_off(cluster: RecordedCluster, pods: Sequence[Pod]) -> None:
-    """The pods are no longer bound."""
+    """Unbind the pods."""
     for pod in pods:
         cluster.apply("Pod", (pod.namespace, pod.name), _unbound(pod))
 

@@ -1,4 +1,4 @@
-"""``kwhatif backtest`` as a value."""
+"""The spec of ``kwhatif backtest``."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
-"""Each decision of a recording asked again, in the state it was made in, as far as that is known.
+"""Makes each recorded decision again, in the state in which it was made, as far as that is known.
 
-The best guess at that state is asked first. Where the answer is another one, so are the states around it that the
-scheduler can have seen: it hears of changes a little late, and of its own earlier decisions a little before anybody
-else does, since a pod counts as placed before its binding is written.
-
-One decision asked again: in the state guessed best, by other searches of it, and in the states around.
-
-Searches of a part of the nodes that begin elsewhere, where it is not known where the real one began.
+The best guess at that state is tried first. If the answer differs, so are the states around it that the scheduler can
+have seen: it learns of changes a little late, and of its own earlier decisions a little early, since a pod counts as
+placed before its binding is written. Where the start of the search is unknown, searches of a part of the nodes that
+begin elsewhere are tried, too.
 """
 
 from __future__ import annotations
@@ -87,7 +84,7 @@ class CandidateState:
 
 
 class Replay:
-    """A recording and a place in it, from which it goes forward and back."""
+    """A recording and a position in it, which moves forward and back."""
 
     def __init__(self, cluster: RecordedCluster, changes: Sequence[Change]) -> None:
         self.cluster = cluster
@@ -104,7 +101,7 @@ class Replay:
         return bisect_right(self._versions, version)
 
     def seek(self, place: int) -> None:
-        """Make changes, or take them back, until so many are made."""
+        """Apply changes, or revert them, until so many are applied."""
         while self.place < place:
             change, obj = self._steps[self.place]
             before = self.cluster.apply(change.kind.name, change.key, obj)
@@ -132,8 +129,8 @@ class Replay:
     def state(
         self, decision: Decision, moment: CandidateState, *, order: VictimOrder | None = None
     ) -> Iterator[Pod | None]:
-        """The cluster is in a state meanwhile: the pod that is asked about; None if it does not wait there, or so many
-        decisions are not ahead. Of pods that are equally important, the recorded victims are in this ``order``.
+        """A context with the cluster in a state: yields the pod; None if it does not wait there, or so many decisions
+        are not ahead. Of pods that are equally important, the recorded victims are in this ``order``.
         """
         self.seek(moment.place)
         ahead = self._ahead(moment, decision.uid)
@@ -211,10 +208,10 @@ MEASURED = 50
 
 @dataclass
 class SearchTracker:
-    """Above 100 nodes the scheduler looks at a part of them, from where the last search ended. The cluster follows that
+    """Above 100 nodes the scheduler visits a part of them, from where the last search ended. The cluster follows that
     from decision to decision; where it is not known, searches that begin elsewhere are tried.
 
-    ``reach`` has the share of the nodes that pass which some search leads to, for the first decisions that took one.
+    ``reach`` has the share of the feasible nodes that some search leads to, for the first decisions that took one.
     """
 
     cluster: RecordedCluster
@@ -253,9 +250,9 @@ NEAR, SEARCH = "near", "search"
 
 @dataclass
 class RepeatedDecision:
-    """What came of asking: the answer to the best ``guess``, how the nearest state agrees, and whether the text does.
+    """The outcome: the answer to the best ``guess``, how the nearest state agrees, and whether the text does.
 
-    ``why`` nothing could be asked, if so.
+    ``why`` no answer was possible, if so.
     """
 
     guess: Attempt | None = None
@@ -267,7 +264,7 @@ class RepeatedDecision:
 
 
 def ask_again(replay: Replay, searches: SearchTracker, decision: Decision) -> RepeatedDecision:
-    """The decision in all states that it may have been made in, until one agrees."""
+    """Make the decision in all states that it may have been made in, until one agrees."""
     asked = RepeatedDecision(why="the pod does not wait in any state it can have been decided in")
     for moment in replay.moments(decision):
         with replay.state(decision, moment) as pod:

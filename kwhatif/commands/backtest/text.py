@@ -1,4 +1,4 @@
-"""How far a recording's decisions come out again: a row for each sort, and why others do not."""
+"""Agreement with a recording as blocks: a row for each sort of decision, and the disagreements."""
 
 from __future__ import annotations
 

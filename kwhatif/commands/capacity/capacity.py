@@ -1,8 +1,8 @@
-"""How many more of a pod or a release fit, on which nodes, and what ends it.
+"""How many more copies of a pod or a release fit, on which nodes, and what limits them.
 
-Copies are placed one after the other, as kube-scheduler places them, until one of them finds no node. Nobody is
-evicted for them: what preemption would do for the next one is in its message. Where autoscalers are asked, they add
-nodes for those that find none, until every group that could help has grown to its limits.
+Copies are placed one after the other, as kube-scheduler places them, until one of them finds no node. No pod is evicted
+for them: what preemption would do for the next one is in its message. With autoscalers, nodes are added for copies that
+find none, until every group that could help has reached its maximum.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def measure_capacity(
 ) -> PendingResult[CapacityResult]:
     """Fill the cluster with copies of all pods of the manifests together, or with ``single`` ones of their template.
 
-    What the API server does not let in as a whole fits not once. ``limit`` ends the search early. Pods that are to be
-    placed ``first``, as those that edits took their node from, take their room before. Raises UsageError where there is
-    nothing to count, for pods of a DaemonSet, of which a node has one, and for pods that no scheduler here takes up.
+    A unit that the API server refuses in part does not fit once. ``limit`` ends the search early. Pods that are placed
+    ``first``, such as those that edits took their node from, take their room before. Raises UsageError where there is
+    nothing to count, for pods of a DaemonSet, of which a node has one, and for pods of other schedulers.
     """
     # The scheduler's order; only the first copies of a release may depend on it.
     asked = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
@@ -224,7 +224,7 @@ class _Filling:
         self._tried = 0
 
     def run(self, most: int) -> int:
-        """Place whole units until one does not fit; how many did.
+        """Place whole units until one does not fit; returns how many did.
 
         Autoscalers are asked about as many units as there are by then, as if they had been made together.
         """
@@ -238,7 +238,7 @@ class _Filling:
         return fits
 
     def _scale_up(self, first: int, units: int) -> bool:
-        """Whether nodes came for copies that have none: the one that found none, and those that would follow.
+        """Whether nodes were added for copies that have none: the one that found none, and those that would follow.
 
         An autoscaler may find room for all of them where the scheduler, which packs otherwise, does not: then it is
         asked again about those that the scheduler leaves over.
@@ -257,7 +257,7 @@ class _Filling:
         return True
 
     def _scale_up_for_rest(self, number: int, scaler: Scaler) -> bool:
-        """Whether nodes came for those of a unit that are without one while the others have theirs."""
+        """Whether nodes were added for the pods of a unit that are without one while the others have theirs."""
         placed, without = self._attempt_unit(number)
         nodes = scaler.ask(self._session, list(map(pending_pod_of, without))) if without else []
         self._take_back(placed)
@@ -280,7 +280,7 @@ class _Filling:
                 self._count_requests(info)
         placed, without = self._attempt_unit(number)
         if without:
-            # What a pod lacks is told rather than that others wait for it.
+            # The reason that a pod lacks something is reported rather than that others wait for it.
             self.refused = min(without, key=lambda attempt: attempt.waiting or attempt.lost)
             # Half a release is none.
             self._take_back(placed)

@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif capacity``."""
+"""The options of ``kwhatif capacity``."""
 
 from __future__ import annotations
 

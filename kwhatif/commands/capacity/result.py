@@ -1,4 +1,4 @@
-"""How many more of a pod or a release fit."""
+"""Results of ``capacity``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``capacity`` as a question."""
+"""The question of ``capacity``, and its Python function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kwhatif capacity`` as a value."""
+"""The spec of ``kwhatif capacity``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many more fit, in words: the number, what ends it, what is left over, and node by node."""
+"""Capacity as blocks: the number, its limit, what is left over, and each node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many times something fits, in a sentence."""
+"""The verdict of ``capacity`` in a sentence."""
 
 from __future__ import annotations
 

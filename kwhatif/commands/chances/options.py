@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif chances``."""
+"""The options of ``kwhatif chances``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely it is that pods go where they may go."""
+"""Results of ``chances``: probabilities with intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``chances`` as a question."""
+"""The question of ``chances``, and its Python function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kwhatif chances`` as a value."""
+"""The spec of ``kwhatif chances``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely pods go where, in words: workloads, their zones and nodes, and what was left to chance."""
+"""Chances as blocks: workloads with their zones and nodes, and what was randomised."""
 
 from __future__ import annotations
 

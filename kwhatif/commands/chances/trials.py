@@ -1,11 +1,9 @@
-"""One throw of the dice: pods arrive in some order, and the scheduler takes chances as upstream's does.
+"""Randomised trials, and their outcomes added up to probabilities.
 
-What is left to chance, trial by trial: how the pods of several workloads come between each other, and of one workload's
-own pods which comes first (those of a StatefulSet come in their order); where the first search for nodes begins; which
-nodes the racing workers of a search find, and in which order; which of the best nodes is drawn where that is not
-decided by the order; and which candidates preemption looks at and takes.
-
-Outcomes of trials added up, in their order, to probabilities.
+Each trial randomises what upstream leaves to chance: the order in which the pods of several workloads arrive, and of
+one workload's pods (those of a StatefulSet come in their order); where the first search for nodes begins; which nodes
+the racing workers of a search find, and in which order; which of the best nodes is drawn where that is random; and
+which candidates preemption tries and takes.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ChancesBase:
-    """What all trials have in common: a cluster, the pods that come to it, and what tells places apart.
+    """The base of all trials: a cluster, the arriving pods, and the topology key of skew.
 
     If there are ``updates``, each trial needs ``rollouts`` of its own.
     """
@@ -86,7 +84,7 @@ class ChancesBase:
 
     @property
     def is_picklable(self) -> bool:
-        """Whether another process may have it: updates are walked through by functions of this one."""
+        """Whether it can be sent to other processes: updates are walked through by functions of this one."""
         return not self.updates
 
     @contextmanager

@@ -1,1 +1,1 @@
-"""Does the engine decide as a recorded scheduler did?"""
+"""``conformance``: recorded scenarios are replayed and compared."""

@@ -1,12 +1,7 @@
-"""Replay scenarios that cluster-autoscaler was recorded in, and answer in the shape they were recorded in.
+"""Replays scenarios recorded with cluster-autoscaler or Karpenter, with answers in the form of the recording.
 
-A scenario is a cluster with node groups and pods that found no node; the format is described in
-``docs/conformance.md``.
-
-Replay scenarios that Karpenter was recorded in, and answer in the shape they were recorded in.
-
-A scenario is a cluster with NodePools, a catalogue and pods that found no node; the format is described in
-``docs/conformance.md``.
+A scenario is a cluster with node groups, or with NodePools and a catalogue, and pods that found no node; the formats
+are described in ``docs/conformance.md``.
 """
 
 from __future__ import annotations

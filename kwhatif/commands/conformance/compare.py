@@ -1,17 +1,9 @@
-"""Compare answers with recorded decisions, field by field.
+"""Compares answers with recorded decisions of kube-scheduler, cluster-autoscaler and Karpenter, field by field.
 
-The order of reasons does not count, a plugin that is absent from a node's scores counts as 0, of an error only its
-presence counts, and absent, null and empty are the same. Where no plugin was recorded, none is asked for.
-
-Compare answers with an autoscaler's recorded decisions, field by field.
-
-Lists are sets but for those whose order is part of a decision; numbers agree within a billionth; of an error only its
-type counts; absent, null and empty are the same.
-
-Compare answers with Karpenter's recorded decisions, field by field.
-
-New NodeClaims are known by their pods; numbers agree within a billionth; of errors and reasons only the kind counts,
-the words before the details; absent, null and empty are the same.
+Absent, null and empty are the same; numbers agree within a billionth; of an error only its presence, type or first
+words count. kube-scheduler: the order of reasons does not count, a plugin that is absent from a node's scores counts as
+0, and no plugin is compared where none was recorded. Autoscalers: lists are sets unless their order is part of a
+decision. Karpenter: new NodeClaims are identified by their pods.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Compare answers with the descheduler's recorded decisions, field by field.
+"""Compares answers with recorded decisions of the descheduler, field by field.
 
-Numbers agree within a millionth, thresholds, which are logged with two decimals, within 0.006. Of errors only whether
-there is one counts, of reasons the kind: the words before the details.
+Numbers agree within a millionth, thresholds, which are logged with two decimals, within 0.006. Of errors only their
+presence counts, of reasons the words before the details.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replay scenarios that the descheduler was recorded in, and answer in the shape they were recorded in.
+"""Replays scenarios recorded with the descheduler, with answers in the form of the recording.
 
 The format is described in ``docs/conformance.md``.
 """

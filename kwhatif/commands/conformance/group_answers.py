@@ -1,6 +1,7 @@
-"""Replay recorded scenarios with groups of pods, and answer in the shape they were recorded in.
+"""Replays scenarios with pod groups, with answers in the form of the recording.
 
-A scenario is a cluster and steps: pods and PodGroups come and go, and the scheduler runs until its queue is empty.
+A scenario is a cluster and steps: pods and PodGroups are created and deleted, and the scheduler runs until its queue is
+empty.
 """
 
 from __future__ import annotations

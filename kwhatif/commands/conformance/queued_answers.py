@@ -1,5 +1,5 @@
-"""Answers to scenarios that were recorded with nothing pinned: pods go through the queue, and ties are decided as the
-version decides them.
+"""Answers to scenarios without pinned ties: pods go through the queue, and ties are decided as the version decides
+them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a real scheduler did with groups of pods, and where an answer differs from it.
+"""Compares answers with recorded decisions about pod groups.
 
 A plugin that is absent from a node's scores counts as 0; the order of a node's reasons does not count.
 """

@@ -1,4 +1,4 @@
-"""How far replayed decisions agree with the recorded ones."""
+"""Results of ``conformance``: agreement by file."""
 
 from __future__ import annotations
 

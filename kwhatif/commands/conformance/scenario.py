@@ -1,8 +1,7 @@
-"""What scenarios say that autoscalers decided: the formats of ``expected``, as ``docs/conformance.md`` describes them.
+"""The ``expected`` parts of scenarios as types, as ``docs/conformance.md`` describes them, and the objects of a
+scenario.
 
-Answers are held against these as plain values, in which absent and null are the same; here they get their types.
-
-The objects of a scenario, of whichever scheduler or autoscaler it is.
+Answers are compared with these as plain values, in which absent and null are the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Scenario files: JSON Lines, or one indented JSON object after the other; packed or not.
+"""Reads scenario files (JSON Lines, or indented JSON objects, compressed or not), and replays a scenario of any kind.
 
 The schema of a scenario is ``schemas/scenario.schema.json``.
-
-Replay a scenario of any kind.
 """
 
 from __future__ import annotations
@@ -110,7 +108,7 @@ def read_scenarios(path: str) -> Iterator[tuple[str, AnyScenario]]:
 
 
 def pods_in(scenario: AnyScenario) -> int:
-    """How many pods are asked about: none by themselves where the descheduler chooses among those that run."""
+    """How many pods the scenario schedules: none where the descheduler chooses among running ones."""
     if isinstance(scenario, DeschedulerScenario):
         return 0
     return scenario.size if isinstance(scenario, GroupScenario) else len(scenario.pods)

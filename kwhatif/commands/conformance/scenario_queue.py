@@ -1,7 +1,7 @@
-"""Replay a scenario whose pods go through the real queue, sorted by the configured plugin.
+"""Replays a scenario through the queue, sorted by the configured plugin.
 
-Time stands still while pods are in the queue: one that failed comes back when a plugin activates it, and no permit
-times out before the queue is empty. The format is described in ``docs/conformance.md``.
+Time stands still while pods are in the queue: a failed one comes back when a plugin activates it, and no permit times
+out before the queue is empty. The format is described in ``docs/conformance.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replay recorded scenarios and answer in the shape they were recorded in.
+"""Replays scenarios recorded with kube-scheduler, with answers in the form of the recording.
 
 A scenario is a cluster, a policy and pods that arrive one at a time; the format is described in
 ``docs/conformance.md``.

@@ -1,4 +1,4 @@
-"""``kwhatif conformance`` as a value."""
+"""The spec of ``kwhatif conformance``."""
 
 from __future__ import annotations
 

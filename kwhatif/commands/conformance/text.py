@@ -1,4 +1,4 @@
-"""How far recorded decisions agree, a row a file."""
+"""Agreement with recordings as a table, a row a file."""
 
 from __future__ import annotations
 

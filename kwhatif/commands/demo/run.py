@@ -1,4 +1,4 @@
-"""The samples of the package as files of the user's own."""
+"""Copies the package's samples to a directory of the user's."""
 
 from __future__ import annotations
 

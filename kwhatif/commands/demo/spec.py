@@ -1,4 +1,4 @@
-"""``kwhatif demo`` as a value."""
+"""The spec of ``kwhatif demo``."""
 
 from __future__ import annotations
 

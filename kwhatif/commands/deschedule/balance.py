@@ -1,4 +1,4 @@
-"""Whether evictions help: how full nodes are, how evenly, and how pods of one owner lie, before and after."""
+"""How balanced a cluster is, before and after: utilization, its deviation, and how the pods of one owner are spread."""
 
 from __future__ import annotations
 

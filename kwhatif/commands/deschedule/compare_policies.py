@@ -1,4 +1,4 @@
-"""``diff --deschedule`` as a question: what do two policies of the descheduler differ in?"""
+"""The question of ``diff --deschedule``: what do two policies of the descheduler differ in?"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Descheduler and scheduler in turns: a cycle, what follows, and the next one, until no pod is evicted.
+"""Descheduler and scheduler in turns: a cycle, the replacements, and the next cycle, until no pod is evicted.
 
-A state of the cluster that comes back, all pods of each owner on the same nodes, comes back for ever: that is told,
-with the pods that move.
+A state of the cluster that recurs, with all pods of each owner on the same nodes, recurs for ever: it is reported with
+the pods that move.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Cycles:
     recurrence: Recurrence | None = None
 
     def look(self, *, with_protected: bool = False) -> Cycle:
-        """What a cycle would do now. No pod has left yet, and no budget has allowed an eviction."""
+        """The evictions of a cycle now. No pod leaves, and no budget is checked."""
         return Descheduler(self.policy, self.world()).cycle(with_protected=with_protected)
 
     def world(self) -> ClusterObjects:

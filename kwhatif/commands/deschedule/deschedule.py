@@ -1,4 +1,4 @@
-"""Cycles of the descheduler as a result: who goes and why, where they land, whether that helps, and who goes again."""
+"""The result of descheduler cycles: evictions with reasons, new nodes, balance, and repeated evictions."""
 
 from __future__ import annotations
 

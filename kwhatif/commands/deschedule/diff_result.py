@@ -1,4 +1,4 @@
-"""What two policies of the descheduler differ in, on one cluster."""
+"""Results of the comparison of two descheduler policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What two policies of the descheduler differ in, in words."""
+"""The comparison of two descheduler policies as blocks."""
 
 from __future__ import annotations
 

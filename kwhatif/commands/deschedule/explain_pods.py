@@ -1,4 +1,4 @@
-"""``explain --deschedule`` as a question: why is a pod evicted by the descheduler, or why not?"""
+"""The question of ``explain --deschedule``: why does the descheduler evict a pod, or not?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why the descheduler evicts a pod, or does not."""
+"""Results of ``explain --deschedule``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why the descheduler evicts pods, or does not, in words: a table of plugins for each pod."""
+"""Explanations of descheduling as blocks: a table of plugins for each pod."""
 
 from __future__ import annotations
 

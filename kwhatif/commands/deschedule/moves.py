@@ -1,8 +1,8 @@
-"""What follows when pods are evicted: controllers make them again, the scheduler places them, nodes may come.
+"""What follows evictions: controllers make the pods again, the scheduler places them, and autoscalers may add nodes.
 
-What a replica set or a job makes again is there at once, while the pod in whose place it comes still takes its room:
-pods terminate for a while. When those have gone, what stateful sets and daemon sets make again is placed, and whoever
-found no node is tried once more.
+Replacements by replica sets and jobs exist at once, while the evicted pods still take their room until they have
+terminated. Then the replacements of stateful sets and daemon sets are placed, and pods that found no node are tried
+once more.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Moves:
         return self._recreated.asked
 
     def follow(self, evicted: Sequence[Pod], now: str) -> list[Move]:
-        """Evict pods together; afterwards everybody who can be placed is. ``now`` is an RFC 3339 time."""
+        """Evict pods together, and place all that can be placed afterwards. ``now`` is an RFC 3339 time."""
         moves = [Move(pod, self.roots.get(pod.key, pod.key)) for pod in evicted]
         lingering = [move.pod for move in moves if self._terminate(move.pod)]
         for move in moves:
@@ -127,7 +127,7 @@ class Moves:
             self._waiting.append(self.run.take(asked, told_later=True))
 
     def _replace_victims(self) -> None:
-        """Whom pods evicted that were made again is made again, too; priorities fall, so this ends."""
+        """Victims of replacements are replaced, too; priorities decrease, so this ends."""
         for victim in self._recreated.take_victims():
             self.pods.pop(victim.key, None)
             self._waiting = [taken for taken in self._waiting if taken.asked.pod.identity != victim.uid]

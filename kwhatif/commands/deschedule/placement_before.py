@@ -1,4 +1,4 @@
-"""Pods that what-if edits leave without a node are placed before anything moves."""
+"""Pods that what-if edits leave without a node are placed before the cycles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Result)
 
 
 def add_placement_before(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
-    """An answer that stands on what was placed before, too, if anything was."""
+    """The answer with the earlier placements, if there were any."""
     if before is None:
         return answer
     make: Callable[[Fidelity], R] = answer.result

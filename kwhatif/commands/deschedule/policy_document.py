@@ -1,6 +1,4 @@
-"""The DeschedulerPolicy of a question: that of a file (as such, in a ConfigMap, in values of the Helm chart), or the
-snapshot's own.
-"""
+"""Finds the DeschedulerPolicy of a question: in a file, a ConfigMap, values of the Helm chart, or the snapshot."""
 
 from __future__ import annotations
 

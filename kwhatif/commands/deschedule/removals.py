@@ -1,4 +1,4 @@
-"""The nodes that autoscalers take away once the descheduler has come to its end: those it has emptied, and others."""
+"""Nodes that autoscalers remove after the descheduler, compared with those that they remove without it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwhatif.simulation.session import Session
 
 
 class Removals:
-    """What autoscalers take away after the descheduler, held against what they take away without it.
+    """The removals after the descheduler, compared with those without it.
 
     ``session`` is the cluster as it is, and the ``waiting`` pods find no node there.
     """

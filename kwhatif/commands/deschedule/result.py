@@ -1,4 +1,4 @@
-"""What the descheduler would do, and what follows."""
+"""Results of ``deschedule``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from kwhatif.results.place import FailedCreate, Placement, Refusal, ScaleUp
 class DescheduledPod(ResultStruct, frozen=True, kw_only=True):
     """A pod that was evicted in a cycle: by which plugin of which profile, why, and what became of it.
 
-    ``outcome``: ``moved`` to another node, ``returned`` to the same one, ``pending``, or ``gone`` where nobody makes it
-    again. ``replacement`` is made in its place, ``lands_on`` is its node. ``again``: the next cycle evicts it, too.
+    ``outcome``: ``moved`` to another node, ``returned`` to the same one, ``pending``, or ``gone`` where no controller
+    makes it again. ``replacement`` is made in its place, ``lands_on`` is its node. ``again``: the next cycle evicts it,
+    too.
     """
 
     cycle: int
@@ -133,10 +134,10 @@ class DescheduleResult(Concluded, frozen=True, kw_only=True):
     """Cycles of the descheduler, each followed by the scheduler.
 
     It is good if every evicted pod finds a node and is left alone there by the next cycle, and no plugin fails.
-    ``cycles`` were run and followed; ``quiet`` tells whether the cycle after them evicts nobody. ``next_evictions`` are
-    those of that cycle. ``empty_nodes`` have no pods left but those of daemon sets and static ones. ``helped`` are
-    pods that waited for a node before, and have one now. ``balance`` is there if anybody was evicted, and
-    ``removed_nodes`` if autoscalers were asked.
+    ``cycles`` were run and followed; ``quiet`` says whether the cycle after them evicts no pod. ``next_evictions`` are
+    those of that cycle. ``empty_nodes`` have no pods left but those of daemon sets and static ones. ``helped`` are pods
+    that waited for a node before, and have one now. ``balance`` is there if anybody was evicted, and ``removed_nodes``
+    if autoscalers were asked.
     """
 
     rows: ClassVar[str] = "pods"

@@ -1,4 +1,4 @@
-"""``deschedule`` as a question."""
+"""The question of ``deschedule``, and its Python function."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def deschedule(
 ) -> DescheduleResult:
     """What would the descheduler evict by a policy, and what follows?
 
-    Without a policy it is the one that the snapshot has. ``cycles`` are followed, or as many as it takes until nobody
-    is evicted. ``metrics`` are files with what was measured. With ``dry_run`` budgets are not asked.
-    The other ``policy`` is the scheduler's.
+    Without a policy it is the one that the snapshot has. ``cycles`` are followed, or as many as it takes until no pod
+    is evicted. ``metrics`` are files with what was measured. With ``dry_run`` budgets are not asked. The other
+    ``policy`` is the scheduler's.
     """
 
     given = descheduler_policy if isinstance(descheduler_policy, Mapping) else os.fspath(descheduler_policy)

@@ -1,4 +1,4 @@
-"""``kwhatif deschedule`` as a value."""
+"""The spec of ``kwhatif deschedule``."""
 
 from __future__ import annotations
 

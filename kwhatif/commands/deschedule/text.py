@@ -1,4 +1,4 @@
-"""What the descheduler would do, in words: each pod's way, what was refused, the nodes before and after, and thrash."""
+"""Descheduling as blocks: each evicted pod, refused evictions, nodes before and after, and thrash."""
 
 from __future__ import annotations
 

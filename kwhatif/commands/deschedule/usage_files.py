@@ -1,4 +1,4 @@
-"""Files with what was measured: lists of NodeMetrics and PodMetrics, or Prometheus' answer to the policy's query."""
+"""Reads measured usage from files: lists of NodeMetrics and PodMetrics, or Prometheus' answer to the policy's query."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""What would change? Two runs over the same pods, and a comparison: the engine knows nothing of it.
+"""Compares two runs over the same pods; the engine itself has no diff mode.
 
-Each side places the pods that ``place`` does. A tie is no difference: where both hold the same nodes for the best, B
-takes the one that A took, unless that changes which pods find a node at all.
-
-Which pod of one side is which of the other: that of the same name, else the next one of the same workload.
-
-The pods of a deployment whose template has changed have other names; they are the first, the second and so on all the
-same.
+Each side places the pods that ``place`` does. A tie is no difference: where both consider the same nodes best, B takes
+the one that A took, unless that changes which pods find a node at all. Pods are paired by name, else by workload and
+order, since the pods of a deployment with another template have other names.
 """
 
 from __future__ import annotations
@@ -165,7 +161,7 @@ class _Pair:
 
 
 class _MoveObserver(Observer):
-    """Writes down scores where pods move: for the first of those that get another node than the one ``expected``, the
+    """Records scores where pods move: for the first of those that get another node than the one ``expected``, the
     scores of both nodes. ``leaned``: some tie was not decided as it is by itself.
     """
 
@@ -205,7 +201,7 @@ def _scores_of(table: Sequence[PluginScore], place: int | None) -> Scores:
 
 @dataclass(frozen=True)
 class _SideRun:
-    """What became of a side. ``asked`` has the pods of its updates, too; those that are ``gone`` made room for them."""
+    """The run of a side. ``asked`` has the pods of its updates, too; those that are ``gone`` made room for them."""
 
     session: Session
     expanded: ExpandedManifests
@@ -285,8 +281,8 @@ def _choices(placements: Sequence[Placement]) -> dict[str, str]:
 
 
 def _match_placements(a: _SideRun, b: _SideRun, rolled: set[str]) -> list[tuple[Placement | None, Placement | None]]:
-    """What became of each pod on either side, in A's order; of workloads that are updated on one of them, the pods that
-    stay are among them.
+    """The placements of each pod on either side, in A's order; for workloads that are updated on one of them, including
+    the pods that stay.
     """
     ends = [_standing(run, rolled) | {placement.pod: placement for placement in run.placements} for run in (a, b)]
     workloads = []
@@ -366,7 +362,7 @@ def _message_of(placement: Placement | None) -> str:
 
 
 def _reason(placement: Placement) -> str:
-    """What the nodes say. What preemption says after it, each minor says in other words."""
+    """The nodes' reasons, without preemption's, whose words differ by minor."""
     return _message_of(placement).partition(". ")[0].removesuffix(".")
 
 

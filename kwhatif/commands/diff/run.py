@@ -1,4 +1,4 @@
-"""``diff`` as a question: two cases, in which what is given once serves both."""
+"""The question of ``diff``, with two scenarios that share the options given once; and its Python function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kwhatif diff`` as a value."""
+"""The spec of ``kwhatif diff``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two runs, in words: a summary, pod by pod, why, and what it did to the cluster."""
+"""Differences as blocks: a summary, each pod, the scores, and the cluster afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far two runs differ: one outcome of the whole, beside that of each side."""
+"""The outcome of a comparison as a whole; each side has its own."""
 
 from __future__ import annotations
 

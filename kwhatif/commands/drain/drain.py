@@ -1,9 +1,9 @@
-"""What would draining these nodes do? Evictions as budgets allow them, and where the pods made anew land.
+"""Drains nodes: evictions as budgets allow them, and the nodes of the replacements.
 
-As ``kubectl drain`` does it: all nodes are cordoned first, then emptied one after the other. Of a node all evictions
-are asked for at once; what a budget forbids is asked for again when pods made in the place of others have become
-ready, which every pod that found a node is taken to do. Where autoscalers are asked, they add nodes for pods that
-found none when nothing else can be evicted, and when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
+As ``kubectl drain`` does it: all nodes are cordoned first, then emptied one after the other. All evictions of a node
+are requested at once; what a budget refuses is requested again when replacements have become ready, which every pod
+that found a node is assumed to do. Autoscalers add nodes for pods that found none when nothing else can be evicted, and
+when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def drain_nodes(
     before: Placed | None = None,
     never_made: NeverMade = NOTHING_MISSING,
 ) -> tuple[PendingResult[DrainResult], Session]:
-    """Drain nodes, all of which are cordoned, in this order: what is found, and how it leaves the cluster.
+    """Drain nodes, all of which are cordoned, in this order: the result, and the cluster afterwards.
 
-    Autoscalers may help pods that are made again, and may have helped those that were placed ``earlier``.
+    Autoscalers may help replacements, and may have helped pods that were placed ``earlier``.
     """
     run, members = _Drain(session, filters, scaler), running_members(session.cluster)
     earlier = () if before is None else before.placements
@@ -212,7 +212,7 @@ class _Drain:
         self._wait_for_nodes()
 
     def _go(self, going: Sequence[Pod], node: str, turn: int) -> None:
-        """Pods leave together; then their replacements look for nodes, and those that find one become ready."""
+        """Evict pods together; then their replacements are scheduled, and those that find a node become ready."""
         for pod in going:
             found = self._session.running(pod)
             self.emptied += [found[0]] if found is not None else []
@@ -228,12 +228,12 @@ class _Drain:
         self._become_ready()
 
     def _wait_for_nodes(self) -> bool:
-        """Whether pods that were made again became ready, since nodes came for them."""
+        """Whether replacements became ready, since nodes were added for them."""
         self.placed.help()
         return self._become_ready()
 
     def _become_ready(self) -> bool:
-        """Pods that have found a node are ready, and budgets hear of it; whether there were any."""
+        """Pods that have found a node become ready, which the budgets count; returns whether there were any."""
         waiting: list[AttemptedPod] = []
         for taken in self._waiting:
             if taken.placement.good:
@@ -246,7 +246,7 @@ class _Drain:
 
     @property
     def pods(self) -> tuple[DrainedPod, ...]:
-        """What became of every pod in the end."""
+        """Every pod's outcome."""
         return tuple(
             told if taken is None else replace(told, replacement=taken.asked.pod.key, lands_on=taken.placement.node)
             for told, taken in self._told

@@ -1,4 +1,4 @@
-"""Which pods of a node ``kubectl drain`` would evict, leave alone, or refuse to touch.
+"""The filters of ``kubectl drain``: which pods of a node it would evict, skip, or refuse to touch.
 
 Upstream: k8s.io/kubectl/pkg/drain/filters.go.
 """
@@ -15,7 +15,7 @@ from kwhatif.cluster.cluster import FINISHED
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What drain means to do with a pod, and why."""
+    """What drain does with a pod, and why."""
 
     what: Literal["evict", "ignore", "refuse"]
     reason: str = ""

@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif drain``; the flags are those of kubectl drain."""
+"""The options of ``kwhatif drain``; the flags are those of kubectl drain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``drain`` as a question."""
+"""The question of ``drain``, and its Python function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kwhatif drain`` as a value."""
+"""The spec of ``kwhatif drain``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What draining nodes would do, in words: node by node, each pod's way, what blocks, and what is left."""
+"""A drain as blocks: nodes, evicted pods, what blocks, and what is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``expand`` as a question."""
+"""The question of ``expand``, and its Python function."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Expand(Question[ExpandResult]):
     schedules: ClassVar[bool] = False
 
     def is_answered_by(self, expanded: ExpandedManifests) -> bool:
-        """What the API server warns of is an answer, too."""
+        """Warnings of the API server are an answer, too."""
         return bool(expanded.refusals or expanded.warnings)
 
     def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExpandResult]:

@@ -1,4 +1,4 @@
-"""``kwhatif expand`` as a value."""
+"""The spec of ``kwhatif expand``."""
 
 from __future__ import annotations
 

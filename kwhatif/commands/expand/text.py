@@ -1,4 +1,4 @@
-"""What manifests become: the pods with what was done to them, and what the API server and the controllers refused."""
+"""Expanded manifests as blocks: pods with their changes, refusals and rollouts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""``explain`` as a question.
+"""The question of ``explain``, also about pods in the very state in which another question's run tried them.
 
-Pods explained in the very state in which a run tried them: after their siblings, in a rollout, in a gate's change.
-
-The run is another question, which is answered as ever while somebody looks on. A pod that it did not try is explained
-in the state in which it leaves the cluster.
+The run is another question, which is answered as usual while it is observed. A pod that it did not try is explained in
+the state in which it leaves the cluster.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``kwhatif explain`` as a value."""
+"""The spec of ``kwhatif explain``."""
 
 from __future__ import annotations
 

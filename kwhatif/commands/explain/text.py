@@ -1,4 +1,4 @@
-"""Why pods go where they go: the verdict, then of each pod the nodes, the evictions and the fixes."""
+"""Explanations as blocks: the verdict, then the nodes, evictions and fixes of each pod."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def _describe_victims(placement: Placement) -> str:
 
 
 def _alike_blocks(report: PodReport) -> Iterator[Block]:
-    """Where pods of the same workload go that come to the same."""
+    """The nodes of pods of the same workload with the same outcome."""
     if report.alike:
         homes = Counter(each.node for each in report.alike)
         nodes = format_some([f"{node} ({number})" if number > 1 else node for node, number in homes.items() if node])

@@ -1,1 +1,3 @@
-"""The gate: may this change go into the cluster? One file a rule (``rules/``); ``run.py`` puts the answer together."""
+"""The gate: may this change go into the cluster? One file a rule (``rules/``); ``judgement.py`` rolls the change out
+and judges it.
+"""

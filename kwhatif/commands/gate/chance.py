@@ -1,4 +1,4 @@
-"""What may go wrong with a change in some of many trials, and does not in the one run that is judged."""
+"""Frequencies of failures over many randomised trials of a change, for rules that allow some."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kwhatif.results.amounts import format_count
 
 
 class TrialParameters(Parameters, frozen=True, kw_only=True):
-    """What may happen, but only so often."""
+    """The parameters of rules about trials: the tolerated frequency."""
 
     chance: Annotated[
         Annotated[float, Meta(ge=0, lt=1)] | None,
@@ -37,7 +37,7 @@ def check_frequency(
     happens: Callable[[Outcome, str], bool],
     topology_key: str = ZONE,
 ) -> Probability | None:
-    """How often it happens to a workload, if that is too often and anybody asked."""
+    """How often it happens to a workload, if that is too often and the rule has a limit."""
     if given.chance is None:
         return None
     outcomes = context.outcomes(topology_key, given.trials)

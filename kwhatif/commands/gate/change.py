@@ -1,11 +1,8 @@
-"""What changes: the objects of two sets of manifests, matched by group, kind, namespace and name.
+"""The change: objects of two sets of manifests, matched by group, kind, namespace and name; objects that it removes;
+and refusals of the API server.
 
 A workload counts as unchanged if the API server would store the same object, as far as its defaults are known here. Its
-pods stay as they are then, even if a LimitRange or a PriorityClass of the change would make new ones look otherwise.
-
-Objects that a change removes, and what goes with them.
-
-What the API server refused of a workload: the object itself, or pods that its controller would have made.
+pods stay as they are then, even if a LimitRange or a PriorityClass of the change would alter new ones.
 """
 
 from __future__ import annotations
@@ -51,10 +48,10 @@ class ChangeSet:
 def compare_manifests(
     base: Sequence[Manifest] | None, head: Sequence[Manifest], templates: Sequence[WorkloadKind] = ()
 ) -> ChangeSet:
-    """What there is to judge. Without a base every manifest is, and what it is comes to light when it is applied.
+    """The change. Without a base every manifest is part of it, and whether it is new is found out when it is applied.
 
-    Namespaces, priority classes, quotas and whatever else makes no pods is applied before what does: the names of
-    files say nothing about what needs what.
+    Namespaces, priority classes, quotas and all other objects that make no pods are applied first: the names of files
+    say nothing about dependencies.
     """
     found = ChangeSet()
     before = {_key(manifest): manifest for manifest in base or ()}

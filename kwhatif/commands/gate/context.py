@@ -1,21 +1,9 @@
-"""What rules look at: the workloads of the change, the cluster after it, and answers to what if more went wrong.
+"""What rules read: the workloads of the change, the cluster after it, and further simulations on it.
 
-Which nodes could ever take a pod: what would be feasible if no other pod ran there.
-
-What depends on other pods (affinity to them, even spread) is left out. So is what the plugins from outside the tree
-say only of a cluster with pods in it.
-
-What if nodes were gone once the change is rolled out: do the pods they ran find room on the others?
-
-Controllers make the lost pods again, all at once; they are taken up in the scheduler's order and evict no
-others. Pods that no controller would make again, and those of daemon sets, which want none elsewhere, are not asked
-about. The search for nodes begins with the first one: how far it will have got by then is unknown, and an outage with
-the change is compared to one without.
-
-How many nodes would have to be added for pods that found none, by what they would be like.
-
-Nodes are added as a what-if edit adds them, with the pods of daemon sets on them, to the cluster as it is after the
-change. The first number tried is what the requests alone would take; then one more at a time.
+The simulations: which nodes could ever take a pod, if no other pod ran there (without affinity to pods, spread, and
+outside plugins' view of other pods); whether pods of failed nodes find room elsewhere, without preemption, all
+recreated at once, compared with the same outage without the change; and how many nodes like a given one would have to
+be added, trying first what the requests alone would take, then one more at a time.
 """
 
 from __future__ import annotations
@@ -58,21 +46,21 @@ from kwhatif.snapshot.format.model import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class StrandedPod:
-    """A pod that ran on a node that is gone, and why the one made in its place finds no other."""
+    """A pod of a failed node, and why its replacement finds no other node."""
 
     pod: PodInfo
     message: str
 
 
 class OutageSimulator:
-    """What nodes that are gone would mean, asked again and again of one cluster, which stays as it is."""
+    """Simulates outages of one cluster, one after the other; the cluster is not changed."""
 
     def __init__(self, cluster: Cluster, setup: Setup) -> None:
         self._failing = FailingCluster(cluster.fork(), setup)
         self._made = PodRecreator(evicting=False)
 
     def fail_nodes(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
-        """How many pods have to find another node when these are gone, and those that find none."""
+        """How many pods need another node when these fail, and those that find none."""
         lost = self._failing.pods_on(nodes)
         if not lost:
             return 0, []
@@ -195,11 +183,11 @@ class Context:
         return [self.tried[each.pod] for each in unit.placements if each.pod in self.tried]
 
     def outage(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
-        """What if these nodes were gone once the change is in?"""
+        """The outage of these nodes once the change is rolled out."""
         return self._outages.fail_nodes(nodes)
 
     def outage_before(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
-        """What if they were gone without the change?"""
+        """The outage of these nodes without the change."""
         return self._outages_before.fail_nodes(nodes)
 
     @cached_property
@@ -212,7 +200,7 @@ class Context:
 
 
 def _running_pod(pod: Pod, node: str, created: str) -> Pod:
-    """A pod as its node has it by and by."""
+    """A pod with the status that it has once it runs."""
     if pod.spec.node_name == node and pod.status.phase == "Running":
         return pod
     metadata = replace(pod.metadata, creation_timestamp=pod.metadata.creation_timestamp or created)
@@ -272,7 +260,7 @@ MOST_NODES = 200
 
 
 class GrownCluster:
-    """The cluster after a change, to be made larger."""
+    """The cluster after a change, to which nodes are added."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

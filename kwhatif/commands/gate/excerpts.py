@@ -1,7 +1,7 @@
-"""The lines of manifests that findings are about: what scheduling looks at, and nothing else.
+"""The lines of manifests at findings, with only those values that scheduling reads.
 
-Manifests may hold what is private, in environments, arguments, annotations and custom resources. So a value
-is shown only where it is known to be harmless, under a field that scheduling reads. All others are ``...``.
+Manifests may hold private data, in environments, arguments, annotations and custom resources. So a value is shown only
+where it is known to be harmless, under a field that scheduling reads. All others are ``...``.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ _FLAT = re.compile(r"\{[^{}\[\]#]*\}|\[[^{}\[\]#]*\]")
 
 
 def with_excerpts(result: GateResult) -> GateResult:
-    """The result with what stands where its findings point, as far as that can be read again."""
+    """The result with the lines at its findings, as far as the files can be read again."""
     findings = [*result.findings, *(exemption.finding for exemption in result.exemptions)]
     places = dict.fromkeys(finding.location for finding in findings if finding.location is not None)
     texts: dict[str, list[str]] = {}

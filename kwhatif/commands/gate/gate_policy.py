@@ -1,16 +1,14 @@
-"""What the gate makes of a GatePolicy: the rules to run, and the exemptions that workloads ask for.
+"""The gate's use of a GatePolicy: the rules to run, and the exemptions of workloads.
 
-With a file only the rules that it names are run; without one, or if it says nothing of ``rules``, those of
-``DEFAULT_RULES``.
-
-Exemptions: a workload says of itself which findings do not count, and why.
+With a file only the rules that it names are run; without one, or if it has no ``rules``, those of ``DEFAULT_RULES``. A
+workload declares exemptions from findings, with reasons:
 
     metadata:
       annotations:
         kwhatif.dev/ignore: "single-node: a cache, which may be cold for a while"
 
-Several stand on lines of their own or behind a semicolon. One without a reason, or for an unknown rule, is
-a finding itself.
+Several stand on lines of their own or behind a semicolon. One without a reason, or for an unknown rule, is a finding
+itself.
 """
 
 from __future__ import annotations

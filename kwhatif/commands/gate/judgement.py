@@ -1,7 +1,7 @@
-"""May this change go into the cluster? It is rolled out on paper, and then every rule looks at what came of it.
+"""Rolls a change out on a copy of the cluster, and lets every rule judge the outcome.
 
-What is removed leaves first; what supports the others is put in next; then all new pods are scheduled, by priority;
-then updates are rolled out one by one, as ``place`` does it.
+Removed objects leave first; objects without pods are applied next; then all new pods are scheduled, by priority; then
+updates are rolled out one by one, as ``place`` does it.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def apply_change(case: LoadedScenario) -> tuple[ChangeSet, LoadedScenario]:
 def judge_change(
     proposal: GateScenario, terms: GateSettings, now: datetime, scale_out: Callable[[], ScaledOutChange]
 ) -> PendingResult[GateResult]:
-    """Roll a change out, to be judged by the rules once it is known what that stands on. The snapshot stays as it was
-    ``before``. ``scale_out`` rolls it out once more, with its workloads at the upper bounds of their autoscalers.
+    """Roll a change out; the rules judge it once its fidelity is known. The snapshot ``before`` is not changed.
+    ``scale_out`` rolls it out once more, with its workloads at the upper bounds of their autoscalers.
     """
     session, expanded = proposal.session, proposal.expanded
     forked = session.cluster.fork()
@@ -169,7 +169,7 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, ru
 
 
 class CycleRecorder(Observer):
-    """Remembers what was tried, and by how much a node beat the next best if scores are kept at all."""
+    """Records which pods were tried, and by how much a node beat the next best if scores are kept at all."""
 
     def __init__(self) -> None:
         self.margins: dict[str, int] = {}
@@ -189,7 +189,7 @@ class CycleRecorder(Observer):
 
 
 def _in_the_end(placements: Sequence[Placement]) -> Iterator[Placement]:
-    """The placements; a new pod that had to leave again for another one, and finds no other node, has none."""
+    """The placements; a new pod that was evicted again, and finds no other node, has none."""
     evicted = {victim.pod: (each, victim) for each in placements for victim in each.victims}
     for placement in placements:
         who, victim = evicted.get(placement.pod, (None, None))
@@ -254,7 +254,7 @@ def _with_pod_counts(changes: Sequence[Change], proposal: GateScenario, context:
 
 
 def _count_outcomes(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
-    """Whether anything happens to a pod, or would but for a refusal, or will when the load is another one."""
+    """Whether any pod is affected, or would be but for a refusal, or will be under another load."""
     return any(
         unit.placements
         or unit.refusals
@@ -272,7 +272,7 @@ def _count_outcomes(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
 
 
 class _Judgement:
-    """What the rules say of a change."""
+    """The outcome of all rules on a change."""
 
     def __init__(self, context: Context, terms: GateSettings) -> None:
         self._context, self._terms = context, terms
@@ -322,7 +322,7 @@ class _Judgement:
         return "warn" if self.findings else "pass"
 
     def outcomes(self) -> list[RuleOutcome]:
-        """What came of each rule; if none was asked, none applies."""
+        """The outcome of each rule; without any rule run, none applies."""
         if self._outcomes is not None:
             return self._outcomes
         return [

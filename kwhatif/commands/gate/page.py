@@ -1,4 +1,4 @@
-"""What a page shows of the gate: its findings beside the lines they are about, the change, the pods and the rules."""
+"""The HTML page of the gate: its findings beside their lines, the change, the pods and the rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The two sides of a change where git's revisions name them.
+"""The two sides of a change that are named by git revisions.
 
 ``gate BASE HEAD`` compares all manifests of two revisions, ``gate DIR --base REVISION`` a directory of the work tree
-with itself as it was, and ``REVISION:PATH`` names a part of a revision as git does. Nothing is checked out.
+with its content in that revision, and ``REVISION:PATH`` names a part of a revision as git does. Nothing is checked out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a rule of the gate is: a name, what it is for, parameters with defaults, and ``check``.
+"""The base class of the gate's rules: a name, a purpose, parameters with defaults, and ``check``.
 
     class Spread(Rule[SpreadParameters]):
         name = "spread"
@@ -7,11 +7,9 @@
 
         def check(self, context: Context) -> Iterator[Finding]: ...
 
-A rule is made for one run. It counts what it looks at in ``checked``, says in ``summary`` what it saw, and makes its
-findings with ``finding``.
-
-Which rules there are: those of ``rules/``, found by walking, and those of the entry-point group
-``kwhatif.gate_rules``. Each is looked at when it is registered, not when it first fails.
+A rule is instantiated for one run. It counts what it looks at in ``checked``, sets ``summary``, and makes its findings
+with ``finding``. Rules are found in ``rules/`` and in the entry-point group ``kwhatif.gate_rules``, and checked at
+registration.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ Level = Literal["error", "warn", "off"]
 
 
 class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every rule can be told: how much a finding counts, and which workloads it looks at."""
+    """Parameters of every rule: the level of its findings, and the workloads it looks at."""
 
     level: Annotated[Level, Meta(description="What a finding is: it fails the gate, it warns, or nobody looks.")] = (
         "error"
@@ -58,7 +56,7 @@ class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
     ] = ""
 
     def verify(self) -> None:
-        """Raise InputError, its place a path from ``$``, for a value that no rule can work with."""
+        """Raise InputError, its place a path from ``$``, for an invalid value."""
         try:
             parse_selector(self.selector)
         except SelectorError as error:
@@ -66,7 +64,7 @@ class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
 
     @property
     def scope(self) -> str:
-        """Which workloads the rule was told to look at, ``namespace shop``; empty if at all it is about."""
+        """The workloads that the rule is limited to, ``namespace shop``; empty if it is not limited."""
         parts = [f"namespace{'s' * (len(self.namespaces) > 1)} {', '.join(self.namespaces)}"] if self.namespaces else []
         parts += [", ".join(self.kinds)] if self.kinds != type(self)().kinds else []
         parts += [self.selector] if self.selector else []
@@ -99,11 +97,11 @@ class Rule(Generic[P]):
         self.summary = ""
 
     def threshold(self) -> str:
-        """What the rule wants, as a person reads it."""
+        """The rule's threshold in words."""
         return ""
 
     def check(self, context: Context) -> Iterator[Finding]:
-        """What does not pass."""
+        """The findings."""
         raise NotImplementedError
 
     def units(self, context: Context) -> Iterator[Unit]:
@@ -125,7 +123,9 @@ class Rule(Generic[P]):
         hint: str = "",
         pod: str = "",
     ) -> Finding:
-        """A finding. ``about`` tells it from others of the rule about the same subject, in every run alike."""
+        """A finding. ``about`` distinguishes it from others of the rule about the same subject, the same in
+        every run.
+        """
         told = "\0".join((self.name, str(subject or ""), about))
         return Finding(
             rule=self.name,
@@ -195,7 +195,7 @@ def _defined_in(module: Any) -> Iterator[RuleClass]:
 
 
 def register(found: dict[str, RuleClass], known: object, where: str) -> None:
-    """Add a rule to those ``found``. Raises UsageError if it cannot be told what it is, PluginError if it is wrong."""
+    """Add a rule to those ``found``. Raises UsageError if it is no rule, PluginError if it is invalid."""
     if not isinstance(known, type):
         raise UsageError(f"{where}: expected a class, found {known!r}")
     name = getattr(known, "name", None)
@@ -212,7 +212,7 @@ def register(found: dict[str, RuleClass], known: object, where: str) -> None:
 
 
 def _problem(known: type) -> str:
-    """What is wrong with a rule, or nothing."""
+    """Why a class is no valid rule, or an empty text."""
     if not issubclass(known, Rule):
         return f"class {known.__name__} is no subclass of kwhatif.commands.gate.rule.Rule"
     if not isinstance(known.purpose, str) or not known.purpose.strip():

@@ -1,4 +1,4 @@
-"""``gate`` as a question."""
+"""The question of ``gate``, and its Python function."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Gate(Question[GateResult]):
     seed: int | None = None
 
     def case(self, inputs: Inputs, engine: SchedulerOptions) -> Scenario:
-        """What to ask of which cluster, where the rules file stands for what is not said."""
+        """The scenario, with defaults from the rules file."""
         # Rules that make no sense are refused before anything else is looked at.
         tuple(self.terms.rules)
         told = self._read.policy
@@ -88,7 +88,7 @@ class Gate(Question[GateResult]):
         )
 
     def named_cluster(self) -> Sequence[str] | None:
-        """What the rules file says of the cluster, once its rules make sense."""
+        """The cluster that the rules file names, once its rules are valid."""
         tuple(self.terms.rules)
         return self._read.policy.snapshot
 
@@ -98,7 +98,9 @@ class Gate(Question[GateResult]):
 
     @cached_property
     def terms(self) -> GateSettings:
-        """How to judge. Raises InputError for a rules file, UsageError for a level, that makes no sense."""
+        """The settings of the judgement. Raises InputError for an invalid rules file, UsageError for an
+        invalid level.
+        """
         known = all_rules()
         return GateSettings(
             rules_of(self._read, known, self.rule),
@@ -109,7 +111,7 @@ class Gate(Question[GateResult]):
         )
 
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
-        """Read the manifests as they are to be, and as they were."""
+        """Read the manifests of head and base."""
         base, head = sides_of(self.base, case.inputs.manifests)
         # With a base, a head without manifests is a change, too: all of them go.
         manifests, report = self._read_side(case, head, is_compared=base is not None)

@@ -1,6 +1,4 @@
-"""What if the workloads of a change scale out? The change is rolled out once more, with as many replicas as their
-autoscalers allow.
-"""
+"""Rolls a change out with its workloads scaled to the upper bounds of their autoscalers."""
 
 from __future__ import annotations
 

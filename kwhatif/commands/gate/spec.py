@@ -1,4 +1,4 @@
-"""``kwhatif gate`` as a value."""
+"""The spec of ``kwhatif gate``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The workloads that a change is about, each with its pods, what became of them, and what was refused.
-
-A workload that the gate judges: its manifest, its new pods, and what became of them.
-"""
+"""The workloads of a change: each with its manifest, its new pods, their placements, and refusals."""
 
 from __future__ import annotations
 
@@ -28,9 +25,9 @@ _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
 class Unit:
     """One workload.
 
-    ``labels`` are its own and, of those it lacks, its pods'; ``annotations`` are both sets, its own last. ``asked``
-    are the pods that the change makes, ``placements`` what became of them, ``plan`` how its update went. No manifest
-    is about one that is there ``by_autoscaler``: the change has that of an autoscaler that scales it.
+    ``labels`` are its own and, of those it lacks, its pods'; ``annotations`` are both sets, its own last.
+    ``placements`` are those of the pods that the change makes, ``plan`` is how its update went. No manifest is about
+    one that is there ``by_autoscaler``: the change has that of an autoscaler that scales it.
     """
 
     subject: Subject
@@ -67,7 +64,7 @@ class Unit:
 
 
 def subject_of(manifest: Manifest) -> Subject:
-    """What a manifest is about."""
+    """The subject of a manifest."""
     obj = manifest.obj
     name = obj.name or f"{obj.metadata.generate_name or ''}..."
     return Subject(kind=obj.kind or "", namespace=obj.namespace, name=name)

@@ -1,10 +1,9 @@
-"""What one failure does: which pods come back, which do not, who has to leave for them, and what is left of workloads.
+"""The effects of one failure: which pods are replaced, which find no node, victims, and what is left of workloads;
+compared with the state before any failure.
 
-The nodes are gone at once, and no budget is asked. Controllers make all pods again that they make again, before the
-scheduler takes up the first of them; it takes them up in its order. Pods that are evicted leave at once and are made
-again when all of these have been tried; they are tried as everybody is, until nobody would move.
-
-What stands before anything fails, to compare with: workloads with their replicas, budgets with what they want.
+The nodes fail at once, and no budget is checked. Controllers replace all pods before the scheduler tries the first of
+them, in its order. Evicted pods leave at once and are replaced when all of these have been tried; then the cluster runs
+to rest.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ STATEFUL_SET = "StatefulSet"
 
 
 class Baseline:
-    """Workloads and budgets of a cluster in which nothing has failed yet."""
+    """Workloads and budgets of the cluster before any failure."""
 
     def __init__(self, snapshot: Snapshot, cluster: Cluster) -> None:
         self._owners = Owners(snapshot)
@@ -58,7 +57,7 @@ class Baseline:
 
     @cached_property
     def book(self) -> Bookkeeper:
-        """Tells whose a pod is and why it looks for a node."""
+        """Looks up the workload of a pod, and why the pod looks for a node."""
         return Bookkeeper.of(self._snapshot)
 
     def workload_of(self, info: PodInfo) -> str:
@@ -96,7 +95,7 @@ class Baseline:
 
     @cached_property
     def _budgets(self) -> list[tuple[PodDisruptionBudget, Selector, int, int]]:
-        """Budgets that the controller has judged: with the healthy pods they want and have."""
+        """Budgets with a status: the healthy pods they want and have."""
         found = []
         for budget in self._cluster.objects.list_all(PodDisruptionBudget):
             status = budget.status
@@ -117,7 +116,7 @@ class Baseline:
         return {}
 
     def broken_floors(self, lost: Iterable[PodInfo]) -> tuple[BrokenFloor, ...]:
-        """The budgets that have fewer healthy pods than they want once these are lost, which had enough before."""
+        """The budgets that have fewer healthy pods than they want once these are lost, and had enough before."""
         gone = Counter(place for info in lost if is_healthy(info) for place in self._selecting(info))
         broken = []
         for place in sorted(gone):
@@ -149,7 +148,7 @@ def is_healthy(info: PodInfo) -> bool:
 
 @dataclass
 class FailureEffects:
-    """Asked of one failure after the other; the session's cluster is as it was after each.
+    """Computes one failure after the other; the session's cluster is restored after each.
 
     ``unreachable``: the nodes stay in the cluster and do not answer, so it is unknown whether their pods still run.
     """
@@ -182,7 +181,7 @@ class FailureEffects:
         return Budgets(self.session.cluster)
 
     def failure_of(self, gone: NodeFailure) -> Failure:
-        """What this failure does."""
+        """The effects of this failure."""
         rows = self._failing.rows(gone.nodes)
         names = self.session.cluster.columns.names
         home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
@@ -202,7 +201,7 @@ class FailureEffects:
         return run.failure(gone, headroom, groups)
 
     def _try_to_recreate(self, info: PodInfo, run: _Run) -> bool:
-        """Whether the pod is made again; what else becomes of it is recorded."""
+        """Whether the pod is replaced; other outcomes are recorded."""
         owner = info.shape.controller
         outcome: Outcome
         if info.pod.is_mirror or (owner is not None and owner.kind in BOUND_TO_NODES):
@@ -219,7 +218,7 @@ class FailureEffects:
 
 @dataclass
 class _Run:
-    """What becomes of the pods of one failure, each of which has its ``home``: uid -> node."""
+    """The run after one failure; ``home``: uid -> node."""
 
     standing: Baseline
     home: dict[str, str]
@@ -238,7 +237,7 @@ class _Run:
         )
 
     def place(self, session: Session, queue: Sequence[tuple[PodInfo, PodInfo]], budgets: Budgets) -> None:
-        """Schedule the pods that are made again, and go on until nobody would move."""
+        """Schedule the replacements, and run to rest."""
         driver, tried = session.driver, []
         before = {info.uid: old for old, info in queue}
         for info, attempts, evicted in _attempts(driver, [info for _, info in queue]):
@@ -376,7 +375,7 @@ def _try_alone(driver: Driver, info: PodInfo) -> tuple[PodInfo, Sequence[Attempt
 
 
 def _headroom(cluster: Cluster) -> Iterator[Headroom]:
-    """What the nodes that are there and take pods have, and what is asked of them."""
+    """The allocatable and requested amounts of the nodes that are left and take pods."""
     rows = cluster.node_order
     rows = rows[~cluster.columns.unschedulable[rows]]
     allocatable = cluster.columns.allocatable[rows].sum(axis=0)

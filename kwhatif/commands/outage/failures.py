@@ -1,12 +1,8 @@
-"""Which nodes are gone together: each node, zone and pool, pairs of nodes, and what a label names.
+"""Failures: which nodes fail together, a cluster whose nodes fail and come back, and the replacements of lost pods.
 
-Nodes fail: the cluster and the scheduler process without them, one failure after the other.
-
-A failed node keeps its row and is taken out of what the scheduler looks at; afterwards all that has happened is undone.
-So a failure costs what it changes, and what plugins know of the cluster stays known. Where somebody has a say of whom
-that is not known to be right, every failure gets a cluster of its own, which gives the same answers.
-
-The pods that controllers make in the place of those that a failure took, ready to be scheduled.
+A failed node keeps its row and is deactivated; afterwards everything is undone. So a failure costs what it changes, and
+plugins keep their caches. Where parts of the scheduler cannot be undone, every failure gets a cluster of its own, with
+the same results.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ EACH = ("nodes", "zones", "pools")
 
 
 class NodeFailure(msgspec.Struct, frozen=True):
-    """Nodes that are gone together."""
+    """Nodes that fail together."""
 
     kind: str
     name: str
@@ -45,7 +41,7 @@ class NodeFailure(msgspec.Struct, frozen=True):
 
 
 def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[NodeFailure], dict[str, int]]:
-    """The failures, each once, and of each kind how many there are. Raises InputError for names of nothing."""
+    """The failures, each once, and how many there are of each kind. Raises InputError for unknown names."""
     groups = {ZONE: _group_nodes(nodes, zone_of), POOL: _group_nodes(nodes, pool_of)}
     found: dict[tuple[str, ...], NodeFailure] = {}
     there: dict[str, int] = {}
@@ -133,7 +129,7 @@ class FailingCluster:
 
     @contextmanager
     def without(self, nodes: Collection[str]) -> Iterator[Driver]:
-        """The scheduler process when these nodes and their pods are gone; its next search begins with the first one."""
+        """The scheduler process without these nodes and their pods; its next search begins with the first node."""
         if self._apart:
             yield Driver(self.cluster.without_nodes(nodes), self._setup, imagined=True)
             return

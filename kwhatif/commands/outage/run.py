@@ -1,4 +1,4 @@
-"""``outage`` as a question."""
+"""The question of ``outage``, and its Python function."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REQUIREMENTS: tuple[Requirement, ...] = ("back", "replicas", "quorum", "budgets"
 
 @dataclass(frozen=True)
 class OutageBase:
-    """What all failures have in common."""
+    """The base of all failures."""
 
     base: StudyBase
     unreachable: bool
@@ -53,7 +53,7 @@ class OutageBase:
 
 
 def simulate_failure(ground: OutageBase, gone: NodeFailure) -> Failure:
-    """What one failure does."""
+    """The effects of one failure."""
     return ground.effects.failure_of(gone)
 
 
@@ -175,7 +175,7 @@ class Outage(OutageOptions, Question[OutageResult]):
 
 
 def _examples(session: Session, failures: Sequence[Failure]) -> Iterator[PodToSchedule]:
-    """One pod of each shape that is made again, for what the answer stands on."""
+    """One replacement of each shape, for the fidelity of the answer."""
     wanted = {pod.pod for each in failures for pod in each.lost_pods if pod.replacement}
     seen = set()
     for info, _ in session.cluster.pods():

@@ -1,4 +1,4 @@
-"""``kwhatif outage`` as a value."""
+"""The spec of ``kwhatif outage``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What failures do, in words: the worst first, workload by workload, pods without a node, and what is left."""
+"""Failures as blocks: the worst first, workloads, pods without a node, and what is left."""
 
 from __future__ import annotations
 

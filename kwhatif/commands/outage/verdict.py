@@ -1,4 +1,4 @@
-"""What all failures that were asked about come to: one outcome of the whole."""
+"""The outcome of all failures together."""
 
 from __future__ import annotations
 

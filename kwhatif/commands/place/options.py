@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif place``."""
+"""The options of ``kwhatif place``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``place`` as a question."""
+"""The question of ``place``, and its Python function."""
 
 from __future__ import annotations
 

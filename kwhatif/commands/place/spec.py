@@ -1,4 +1,4 @@
-"""``kwhatif place`` as a value."""
+"""The spec of ``kwhatif place``."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""Where pods would go, as a table like kubectl's, with the victims and what the answer stands on.
-
-``-o summary``: how many pods find a node, why others do not, and what is allocated afterwards.
-
-What happened over time, a line a happening, and the events a cluster would show.
-
-``-o name``: a line a pod, for scripts, as ``kubectl get -o name`` names things.
+"""Placements as blocks: a table like kubectl's with victims and gaps, a summary (``-o summary``), the timeline, and
+names (``-o name``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``kwhatif policy`` as a value."""
+"""The spec of ``kwhatif policy`` and its subcommands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What containers should ask for by what they used, and what limits follow.
+"""Recommended requests and limits of containers, by their usage.
 
 Upstream: vertical-pod-autoscaler/pkg/recommender/logic and pkg/utils/vpa (capping by policies and limit ranges).
 """
@@ -75,7 +75,7 @@ def advise(
     policy: RightsizingPolicy,
     ranges: LimitRanges,
 ) -> AdviceSet:
-    """Advice for each container of each workload of which anybody knows what it uses."""
+    """Advice for each container of each workload with known usage."""
     found = AdviceSet()
     for workload in pods.in_order():
         if workload.pods[0].is_mirror:
@@ -172,7 +172,7 @@ def _within_pod_ranges(workload: Workload, advice: Sequence[Advice], ranges: Lim
 def _compute_target(
     used: Histogram | None, recommended: Quantity | None, rule: Rule, resource: str
 ) -> tuple[int, int | None]:
-    """What to ask for, and the percentile that it follows from; samples count before others' recommendations."""
+    """The request, and the percentile that it follows from; samples take precedence over recommendations."""
     if used is None:
         assert recommended is not None
         return (recommended.milli_value() if resource == "cpu" else recommended.value()), None

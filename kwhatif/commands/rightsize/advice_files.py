@@ -1,4 +1,4 @@
-"""What rightsize writes: strategic merge patches or VerticalPodAutoscalers, and the same as edits of the cluster."""
+"""Writes advice as strategic merge patches or VerticalPodAutoscalers, and as edits of the cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice as the requests and limits that take the place of those there are."""
+"""Advice as the requests and limits that replace the present ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster comes to with some requests: who waits, which nodes are needed, what they cost, and what binds."""
+"""The consequences of some requests for a cluster: pending pods, nodes, cost, and the binding resource."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Consequence:
 
 @dataclass
 class SizingTrial:
-    """Asks what comes of requests, of one case; answers are kept, since steps come by the same ones again."""
+    """Computes the consequences of requests, of one scenario; answers are kept, since steps repeat them."""
 
     case: PreparedScenario
     price: Price
@@ -66,7 +66,7 @@ class SizingTrial:
     def try_resources(
         self, new: NewResources, scalings: Sequence[Scaling], change: Callable[[Snapshot], Snapshot] = lambda same: same
     ) -> Consequence:
-        """The same, not remembered, in a cluster with another ``change``."""
+        """The same without the cache, in a cluster with another ``change``."""
         draft = Draft(self.case.snapshot)
         failed = []
         if new:

@@ -1,4 +1,4 @@
-"""What is known of a cluster whose requests are to follow usage, before anybody asks what comes of it."""
+"""Usage, advice and changed workloads of a cluster, before any simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What HorizontalPodAutoscalers make of other requests: use per target times request, so lower requests mean more pods.
+"""Replicas under HorizontalPodAutoscalers with other requests: usage per target times request, so lower requests mean
+more pods.
 
 Upstream: pkg/controller/podautoscaler/replica_calculator.go (GetResourceReplicas) and horizontal.go.
 """

@@ -1,4 +1,4 @@
-"""What LimitRanges let containers and pods ask for, and quotas that would be full.
+"""Bounds of LimitRanges for requests and limits, and quotas that would be full.
 
 Upstream: plugin/pkg/admission/limitranger/admission.go.
 """

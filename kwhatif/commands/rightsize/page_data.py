@@ -1,4 +1,4 @@
-"""What a page draws of requests and use: a point a container, and what step by step is saved."""
+"""The data of a page about rightsizing: a point for each container, and the savings of each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How requests follow from usage, as a document.
+"""RightsizingPolicy: a document that says how requests follow from usage.
 
     apiVersion: kwhatif.dev/v1
     kind: RightsizingPolicy
@@ -10,8 +10,8 @@
     floors:
     - {selector: runtime=java, memory: 512Mi}
 
-What is unsaid is as VPA's recommender has it: the 90th percentile of CPU, the peak of memory, and 15% on top,
-from eight days. Its own minimum of 25m and 250Mi a pod has to be said. The schema of the format is
+Defaults are those of VPA's recommender: the 90th percentile of CPU, the peak of memory, and 15% on top, from eight
+days. Its own minimum of 25m and 250Mi a pod has to be set explicitly. The schema of the format is
 ``schemas/rightsizing-policy.schema.json``. Upstream: vertical-pod-autoscaler/pkg/recommender/logic/recommender.go.
 """
 

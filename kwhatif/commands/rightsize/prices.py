@@ -1,4 +1,4 @@
-"""What nodes cost, by whatever is known of it: a file of prices, the node groups, or Karpenter's catalogue."""
+"""Prices of nodes: from a file, the node groups, or Karpenter's catalogue."""
 
 from __future__ import annotations
 

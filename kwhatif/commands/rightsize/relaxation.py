@@ -1,4 +1,4 @@
-"""Which resource keeps the nodes of a pool: found out by asking again with no end of it."""
+"""Finds the resource that keeps the nodes of a pool, by simulating the pool with an unlimited amount of each."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ _MANY = Quantity.from_units(10**6)
 
 @dataclass(frozen=True)
 class Bound:
-    """The resource that keeps the nodes of a ``pool``: with no end of it ``nodes_freed`` more nodes would go.
-
-    If none does that, it is the one that is shortest, and ``nodes_freed`` is 0; None if nobody was asked.
+    """The resource that keeps the nodes of a ``pool``: with an unlimited amount ``nodes_freed`` more nodes would be
+    removed. If there is none, it is the one that is shortest, and ``nodes_freed`` is 0; None if that was not simulated.
     """
 
     pool: str
@@ -43,9 +42,9 @@ class Bound:
 def find_bounds(
     trial: SizingTrial, new: NewResources, scalings: Sequence[Scaling], after: Consequence
 ) -> Iterator[Bound]:
-    """What binds in each pool of the cluster that these requests lead to.
+    """The binding resource of each pool of the cluster under these requests.
 
-    Without autoscalers no node goes, so there is nothing to be asked; nor is a large cluster asked again.
+    Without autoscalers no node is ever removed, so nothing is simulated; nor is it in a large cluster.
     """
     pools = {pool: shortest_first(shares) for pool, shares in after.shares.items() if shares}
     asking = after.side.nodes_removable is not None and after.nodes_today <= LARGE and len(pools) <= MOST_POOLS
@@ -63,7 +62,7 @@ def find_bounds(
 
 
 def without_bound(snapshot: Snapshot, pool: str, resource: str) -> Snapshot:
-    """The snapshot where the nodes of a pool have no end of a resource."""
+    """The snapshot where the nodes of a pool have an unlimited amount of a resource."""
     relaxed = snapshot.copy()
     nodes = snapshot.objects.list_all(Node)
     mine = {node.name for node in nodes if pool_of(node) == pool}

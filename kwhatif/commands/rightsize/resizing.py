@@ -1,4 +1,4 @@
-"""How new requests come to pods that run: in place, by a restart of the container, or by a new pod."""
+"""How new requests reach running pods: in place, by a restart of the container, or by a new pod."""
 
 from __future__ import annotations
 

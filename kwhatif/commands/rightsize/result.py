@@ -1,4 +1,4 @@
-"""What would change if requests were what pods really use."""
+"""Results of ``rightsize``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LargestSlot(ResultStruct, frozen=True, kw_only=True):
 
 
 class Side(ResultStruct, frozen=True, kw_only=True):
-    """The cluster at rest: everybody who can has a node, and what autoscalers take away is gone.
+    """The cluster at rest: every pod that can has a node, and the nodes that autoscalers remove are gone.
 
     ``pods`` are there, of which ``pending`` wait for a node. ``nodesInUse`` have pods beside those of DaemonSets;
     ``nodesRemovable`` are those that autoscalers took away and ``nodesAdded`` those that they added, null where none

@@ -1,4 +1,4 @@
-"""What was found out, as a result: numbers and strings, and the verdict in a sentence."""
+"""Makes the result of ``rightsize``: numbers and strings, and the verdict in a sentence."""
 
 from __future__ import annotations
 

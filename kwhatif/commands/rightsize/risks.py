@@ -1,4 +1,4 @@
-"""What may go wrong with other requests: peaks above them, hot nodes, limits that kill, quotas that are full."""
+"""Risks of other requests: peaks above them, overloaded nodes, limits that kill, quotas that are full."""
 
 from __future__ import annotations
 

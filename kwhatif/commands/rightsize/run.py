@@ -1,7 +1,4 @@
-"""``rightsize`` as a question: what if requests were what pods really use?
-
-``rightsize`` as a function, for programs.
-"""
+"""The question of ``rightsize``, and its Python function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kwhatif rightsize`` as a value."""
+"""The spec of ``kwhatif rightsize``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster left alone until nothing moves: the scheduler places, autoscalers add nodes and take unneeded ones away."""
+"""A cluster run to a steady state: the scheduler places pods, autoscalers add nodes and remove unneeded ones."""
 
 from __future__ import annotations
 
@@ -117,11 +117,12 @@ def _scale_down_of(autoscaler: object, scaler: Scaler) -> _ScaleDown | None:
 
 
 class _GroupScaleDown:
-    """cluster-autoscaler: nodes that have been unneeded for long enough, as many as go at once, as in ``until_quiet``.
+    """cluster-autoscaler: nodes that have been unneeded for long enough, as many as are removed at once, as
+    ``run_until_stable`` does.
 
     In a large cluster that would take hundreds of rounds, since few nodes are drained at a time. There a round goes
-    through all nodes that one loop finds removable, and drains one after the other, as long as the node is still used
-    little enough and its pods find other nodes.
+    through all nodes that one loop finds removable, and drains one after the other, as long as the node is still
+    utilized little enough and its pods find other nodes.
     """
 
     def __init__(self, autoscaler: GroupAutoscaler, scaler: Scaler) -> None:

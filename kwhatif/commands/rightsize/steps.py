@@ -1,4 +1,4 @@
-"""The few workloads that bring most: each is tried beside those before it, by asking again what comes of that."""
+"""The few workloads that save most: each is tried together with those before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would come of other requests, in words: before and after, what binds, who changes, and what may go wrong."""
+"""Rightsizing as blocks: before and after, the binding resource, changed workloads, and risks."""
 
 from __future__ import annotations
 

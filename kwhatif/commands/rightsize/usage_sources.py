@@ -1,4 +1,4 @@
-"""Where usage comes from for a question: files, what the snapshot holds, or a Prometheus that is asked."""
+"""The sources of usage: files, the snapshot, or a Prometheus server."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _check(found: UsageInputs, snapshot: Snapshot) -> None:
 
 
 def _check_clocks(book: UsageBook, snapshot: Snapshot, now: datetime | None, notes: Notes) -> None:
-    """Samples of another time than the snapshot say less of it."""
+    """Warn where samples and snapshot are of different times."""
     told = book.complaints
     known = len(told.pods) - len(told.strangers)
     if known < len(told.strangers):

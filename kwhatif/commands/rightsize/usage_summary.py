@@ -1,4 +1,4 @@
-"""What is reserved in a snapshot against what is used: by pool, and by whom most for nothing."""
+"""Reserved and used resources of a snapshot: by pool, and the workloads that reserve most without using it."""
 
 from __future__ import annotations
 

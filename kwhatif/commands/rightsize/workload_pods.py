@@ -1,4 +1,4 @@
-"""Which pods a workload has, and whose pod one was that is gone."""
+"""The pods of each workload, and the workload of a pod that no longer exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kwhatif snapshot`` as a value."""
+"""The specs of ``kwhatif snapshot`` and its subcommands."""
 
 from __future__ import annotations
 

@@ -1,16 +1,11 @@
-"""What a run comes to in numbers, and which of them are to be small or large.
+"""The measures of a run, the influence of settings on them, the front and ranking of policies, and prices of nodes.
 
-Which settings matter for which measure: the means over the levels of each, against the range of all points.
+The influence of a setting is the range of its levels' means against the range of all points: none if all levels have
+the same mean, 100% if best and worst level are as far apart as best and worst point. Interactions of settings are not
+seen. Prices come from an InstanceTypes catalogue, or a plain table of instance types:
 
-A setting whose levels all have the same mean does not matter by itself; one whose best and worst level are as far apart
-as the best and the worst point decides alone. That two settings only matter together is not seen.
-
-Which policies are best: the front by all objectives, and an order by their weights.
-
-What nodes cost by the hour: by an InstanceTypes catalogue, or a plain table of instance types.
-
-m5.large: 0.096
-m5.xlarge: 0.192
+    m5.large: 0.096
+    m5.xlarge: 0.192
 """
 
 from __future__ import annotations
@@ -131,7 +126,7 @@ def _gpu_allocation(cluster: Cluster) -> float | None:
 
 
 DEFAULT_WEIGHTS = {"pending": 100.0, "evictions": 10.0, "cost": 1.0, "nodesInUse": 1.0}
-"""What is best unless somebody says otherwise: above all pods have nodes. Nodes count where prices are not known."""
+"""The default objectives: above all few pending pods; then cost, or nodes in use where prices are unknown."""
 
 Values = Mapping[str, float]
 """Measure -> value."""

@@ -1,8 +1,5 @@
-"""The points that are tried of a space: all of a grid, or a sample.
-
-Points around the front, found by optuna's tree-structured Parzen estimator.
-
-It learns from all points that were tried where good ones lie, setting by setting, and draws more from there.
+"""The points of a space that are tried: a grid or a sample, and refinement around the front by optuna's tree-structured
+Parzen estimator, which learns from all points tried, setting by setting.
 """
 
 from __future__ import annotations

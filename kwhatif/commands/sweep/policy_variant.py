@@ -1,6 +1,5 @@
-"""A policy that differs from another one in some settings, as a document that kube-scheduler reads.
-
-One policy on one cluster: what the workers of a sweep do.
+"""A policy that differs in some settings, as a document that kube-scheduler reads; and the run of one policy on one
+cluster, which the workers of a sweep compute.
 """
 
 from __future__ import annotations
@@ -53,7 +52,9 @@ def build_variant(setup: Setup, space: Space, settings: Mapping[str, Level]) -> 
 
 
 def apply_settings(setup: Setup, space: Space, settings: Mapping[str, Level]) -> Setup:
-    """The scheduler with these settings; without any, today's. Raises PolicyError where kube-scheduler would."""
+    """The scheduler with these settings; without any, today's. Raises PolicyError where kube-scheduler would refuse
+    them.
+    """
     if not settings:
         return setup
     document = build_variant(setup, space, settings)
@@ -79,7 +80,7 @@ def check(setup: Setup, space: Space) -> None:
 
 
 def describe_differences(setup: Setup, space: Space) -> Callable[[Mapping[str, Level]], str]:
-    """Tells in what a policy differs from today's, if in anything: ``strategy pack; NodeResourcesFit weighs 5``."""
+    """How a policy differs from today's: ``strategy pack; NodeResourcesFit weighs 5``."""
     today = as_document(setup.configuration)
 
     @cache
@@ -228,14 +229,14 @@ class PolicyRun:
 
 @dataclass(frozen=True)
 class SweepClusters:
-    """What all worlds of a sweep have in common."""
+    """The base of all worlds of a sweep."""
 
     space: Space
     sites: Sequence[SweepCluster]
 
 
 def try_policy(sites: SweepClusters, world: PolicyTask) -> Measures:
-    """What a policy comes to. Raises KwhatifError for one that kube-scheduler would refuse."""
+    """The measures of a policy. Raises KwhatifError for one that kube-scheduler would refuse."""
     site = sites.sites[world.snapshot]
     return measures_of(site, run_policy(site, sites.space, world.settings))
 
@@ -257,7 +258,7 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
 
 
 def measures_of(site: SweepCluster, end: PolicyRun) -> Measures:
-    """What a run came to. Afterwards the cluster may be full of probes."""
+    """The measures of a run. Afterwards the cluster may be full of probes."""
     found = measure_cluster(
         end.session.cluster, end.placements, len(end.end.run_outcome.victims), site.today, site.prices
     )

@@ -1,4 +1,4 @@
-"""Many policies on the same cluster and pods: what each comes to, which are best, and which settings matter."""
+"""Results of ``sweep``."""
 
 from __future__ import annotations
 

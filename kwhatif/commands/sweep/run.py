@@ -1,4 +1,6 @@
-"""``sweep`` as a question: a case for each cluster, and many policies on all of them."""
+"""The question of ``sweep``, with a scenario for each cluster and many policies on all of them; and its Python
+function.
+"""
 
 from __future__ import annotations
 
@@ -226,13 +228,13 @@ def _words_of(best: PolicyPoint, points: int) -> str:
 
 @dataclass(frozen=True)
 class _SweepRun:
-    """Asks of policies, all at a time or some more."""
+    """Runs policies, all at a time or some more."""
 
     sweep: Sweep
     sites: SweepClusters
 
     def outcomes(self, policies: Sequence[Point], rows: RowsFile | None = None) -> list[Outcome]:
-        """What each of these comes to on all clusters."""
+        """The outcomes of these policies on all clusters."""
         many = len(self.sites.sites)
         worlds = [PolicyTask(snapshot, settings) for settings in policies for snapshot in range(many)]
         study = Study("Sweeping", self.sites, worlds, try_policy, Measures, self._digest())
@@ -240,7 +242,7 @@ class _SweepRun:
         return [_outcome(found[first : first + many]) for first in range(0, len(found), many)]
 
     def refine(self, objectives: Sequence[Objective], policies: list[Point], outcomes: list[Outcome]) -> None:
-        """Add points around the front, and what comes of them."""
+        """Add points around the front, and their outcomes."""
         assert self.sweep.seed is not None
         refiner = Refiner(self.sites.space, objectives, self.sweep.seed)
         tried = slice(0 if policies[0] else 1, None)
@@ -255,7 +257,7 @@ class _SweepRun:
             left -= len(points)
 
     def _digest(self) -> str:
-        """What the rows of all worlds stand on besides their settings."""
+        """The identity of everything that all rows depend on besides their settings."""
         told = [
             [
                 site.base.digest,

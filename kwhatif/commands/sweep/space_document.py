@@ -1,4 +1,4 @@
-"""The policies to try, as a document: what may differ from today's, and how points are chosen.
+"""SweepSpace: a document with the policies to try: settings that may differ from today's, and how points are chosen.
 
     apiVersion: kwhatif.dev/v1
     kind: SweepSpace

@@ -1,4 +1,4 @@
-"""``kwhatif sweep`` as a value."""
+"""The spec of ``kwhatif sweep``."""
 
 from __future__ import annotations
 

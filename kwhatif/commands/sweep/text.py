@@ -1,4 +1,4 @@
-"""Policies compared, in words: the best, the front, and which settings matter."""
+"""Compared policies as blocks: the best, the front, and the influence of settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated time: things that happen, in the order of their time, then in the order in which they were planned."""
+"""Simulated time: an agenda in the order of time, then of insertion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Clock:
         heapq.heappush(self._planned, (self.now + seconds, self._count, happen))
 
     def run(self) -> None:
-        """Let everything happen that is planned, and what is planned meanwhile."""
+        """Run everything on the agenda, and what is added meanwhile."""
         while self._planned:
             self.now, _, happen = heapq.heappop(self._planned)
             happen()

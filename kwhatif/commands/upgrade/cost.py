@@ -1,4 +1,4 @@
-"""What an upgrade costs: machines are paid for from when they are asked for until they are deleted."""
+"""The cost of an upgrade: machines are paid for from their request until their deletion."""
 
 from __future__ import annotations
 

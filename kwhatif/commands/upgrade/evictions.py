@@ -1,4 +1,4 @@
-"""Pods on their way while nodes are drained: evicted, gone, made again, placed, ready."""
+"""Pods while nodes are drained: evicted, gone, replaced, placed, ready."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class Evictions:
         self.clock.after(self.times.ready_after_of(pod), become_ready)
 
     def _replace_victims(self) -> None:
-        """Whom pods with more priority evicted is made again, too."""
+        """Victims of pods with a higher priority are replaced, too."""
         for victim in self._recreated.take_victims():
             if self._is_ready(victim.pod):
                 self.workloads.loses(victim.pod, self.clock.now)

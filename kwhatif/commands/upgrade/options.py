@@ -12,7 +12,7 @@ from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy
 from kwhatif.upgrading.strategies import STRATEGIES
 
 READY_AFTER = 30.0
-"""Seconds that a pod takes to become ready, unless somebody says otherwise."""
+"""Seconds that a pod takes to become ready, by default."""
 
 
 def _parse_readiness(texts: Sequence[str]) -> dict[str, float]:

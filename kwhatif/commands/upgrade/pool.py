@@ -1,7 +1,7 @@
-"""The rows of a pool's nodes while old ones are cordoned and leave, and new ones come.
+"""The rows of a pool's nodes while old ones are cordoned and removed, and new ones join.
 
-All new nodes have a row from the beginning and are not there until they join. A node that is cordoned stays one of the
-domains that pods are spread over, so its Node object changes in place.
+All new nodes have a row from the beginning and are inactive until they join. A cordoned node stays one of the domains
+that pods are spread over, so its Node object changes in place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kwhatif.simulation.session import Session
 
 
 class Pool:
-    """``names`` maps the old nodes to those that come in their place; none of these is there yet."""
+    """``names`` maps the old nodes to the new ones, which are inactive at first."""
 
     def __init__(self, session: Session, names: Mapping[str, str]) -> None:
         self._session, self.names = session, names
@@ -36,7 +36,7 @@ class Pool:
         cluster.assume_all(self._waiting.pop(name), row)
 
     def leave(self, name: str) -> None:
-        """An old node is deleted; what is left there goes with it."""
+        """Delete an old node with the pods left on it."""
         cluster, row = self._session.cluster, self._row(name)
         cluster.nominated.pop(name, None)
         cluster.forget_all(list(cluster.pods_on[row]), row)

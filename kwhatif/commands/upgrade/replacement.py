@@ -1,4 +1,4 @@
-"""The nodes of a pool are replaced, in simulated time: by one plan, over one queue of pods.
+"""The replacement of a pool's nodes in simulated time, by one plan, with one queue of pods.
 
 As a MachineDeployment scales its sets: new nodes are made as long as there are no more than the pool and its surge, and
 old ones are drained as long as no more are missing than may be.
@@ -68,7 +68,7 @@ class Replacement:
         return len(self.pool.names)
 
     def run(self) -> None:
-        """From the first new node until nothing happens any more."""
+        """Run from the first new node until nothing happens any more."""
         self._tell_moment()
         self._advance()
         self.clock.run()
@@ -194,7 +194,7 @@ class Replacement:
         self.evictions.go(info, confirm_gone)
 
     def budgets_changed(self) -> None:
-        """Some budget may allow more: drains ask again when it is their time to."""
+        """Some budget may allow more: drains retry at their next interval."""
         for drain in self.drains.values():
             if drain.left and drain.drained is None and drain.next_try is None:
                 rounds = math.floor((self.clock.now - drain.began) / self.plan.retry) + 1
@@ -251,7 +251,7 @@ class Replacement:
         if self.ended is None and self._deleted == self.size and self._ready == self.size:
             self.ended = self.clock.now
 
-    # --- what is told
+    # --- reports
 
     @property
     def end(self) -> float:
@@ -265,7 +265,7 @@ class Replacement:
         return "hangs" if self.ended is None else "done"
 
     def tell_new_nodes(self, nodes: Sequence[UpcomingNode]) -> None:
-        """Nodes of autoscalers have joined, which are none of the pool."""
+        """Autoscalers have added nodes, which are not part of the pool."""
         for each in nodes:
             self._tell("a node of an autoscaler is ready", node=each.node.name, why=f"of {each.group}")
 

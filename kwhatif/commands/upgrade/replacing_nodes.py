@@ -1,4 +1,4 @@
-"""The nodes that come in the place of old ones: like them, but for what is to be new."""
+"""The new nodes of an upgrade: like the old ones, except what is to change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORIGIN = "upgrade"
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """What is other about the new nodes: labels (None takes one away), more taints, amounts, the kubelet's version."""
+    """Changes of the new nodes: labels (None removes one), more taints, amounts, the kubelet's version."""
 
     labels: Mapping[str, str | None] = field(default_factory=dict)
     taints: Sequence[Taint] = ()

@@ -1,4 +1,4 @@
-"""What replacing the nodes of a pool would do, in simulated time."""
+"""Results of ``upgrade``."""
 
 from __future__ import annotations
 

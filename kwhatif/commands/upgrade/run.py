@@ -1,4 +1,4 @@
-"""``upgrade`` as a question."""
+"""The question of ``upgrade``, and its Python function."""
 
 from __future__ import annotations
 

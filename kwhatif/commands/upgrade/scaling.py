@@ -1,4 +1,4 @@
-"""Autoscalers while a pool is replaced: asked whenever pods have no node, and their nodes join some time later."""
+"""Autoscalers during an upgrade: asked whenever pods have no node; their nodes join some time later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from kwhatif.snapshot.format.model import Snapshot
 
 
 class ScalingOverTime:
-    """Asks for nodes, but not while some are on their way, nor twice about the same. ``joined`` is told of new ones."""
+    """Requests nodes, but not while some are being provisioned, nor twice for the same pods. ``joined`` is called with
+    new ones.
+    """
 
     def __init__(self, session: Session, clock: Clock, scaler: Scaler) -> None:
         self._session, self._clock = session, clock

@@ -1,4 +1,4 @@
-"""The replacement of a pool set up and run: the cluster, its budgets, its workloads and the clock."""
+"""Sets up and runs the replacement of a pool: cluster, budgets, workloads and clock."""
 
 from __future__ import annotations
 

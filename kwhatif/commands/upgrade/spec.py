@@ -1,4 +1,4 @@
-"""``kwhatif upgrade`` as a value."""
+"""The spec of ``kwhatif upgrade``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an upgrade of a pool would do, in words: whether it ends, what it hangs on, who waits, and how it goes on."""
+"""An upgrade as blocks: whether it ends, what it hangs on, waiting pods, and the course over time."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ def _service_tally_of(cluster: Cluster, shape: PodShape) -> Tally:
 def _leaders(pod: PodInfo, nodes: NodeView, alike: Tally) -> Int64Array:
     """int64[n]: for each node of the view, the row of the first pod alike; -1 for none.
 
-    Pods that were imagined away and put back come last, so a node whose own pods are in question leads only by
-    those that stay, or when there is nobody else.
+    Pods of the view's hypothetical change come last, so a node whose own pods are in question leads only by those that
+    stay, or when there is no other pod.
     """
     everywhere = np.flatnonzero(alike.by_node > 0)
     if nodes.is_unchanged:

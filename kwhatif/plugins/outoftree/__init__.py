@@ -16,5 +16,5 @@ __all__ = ["out_of_tree_plugins"]
 
 @cache
 def out_of_tree_plugins() -> Mapping[str, type[Declaration]]:
-    """Name -> class, of all files beside this one. A file is imported when somebody asks for its plugin."""
+    """Name -> class, of all files beside this one. A file is imported when its plugin is looked up."""
     return PluginModules(__name__, __path__)

@@ -27,7 +27,7 @@ _USUAL_MEMORY = 3.0
 """For so many seconds it is remembered that there is room for a group, where no other time is set."""
 
 Time = tuple[int, int]
-"""Moments of three sorts, each later than all of the one before: told by objects, of the run, of a failure."""
+"""Moments of three sorts, each later than all of the one before: of objects, of the run, of a failure."""
 
 
 class CoschedulingArgs(Args):

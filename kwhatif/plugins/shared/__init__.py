@@ -1,1 +1,1 @@
-"""What several plugins share, or what would make a plugin's own file too long."""
+"""Code that several plugins share, and parts of large plugins."""

@@ -1,4 +1,4 @@
-"""AppGroups and network costs, and how they are looked up.
+"""Lookup of AppGroups and network costs.
 
 Upstream: pkg/networkaware/util/util.go of scheduler-plugins.
 """
@@ -22,7 +22,7 @@ def first_named(cluster: Cluster, kind: type[R], namespaces: Sequence[str], name
 
 
 def search_halves(items: Sequence[T], key: Callable[[T], str], wanted: str) -> T | None:
-    """The item that a search by halves comes upon: of a list that is not sorted, it may miss what is there."""
+    """The item that a binary search finds: in a list that is not sorted, it may miss existing ones."""
     low, high = 0, len(items) - 1
     while low <= high:
         middle = (low + high) // 2

@@ -1,12 +1,8 @@
-"""Which attachable volumes a pod uses, by driver and unique name; in-tree disks under the name of their CSI driver.
+"""A pod's attachable volumes by driver and unique name; in-tree disks under the name of their CSI driver, and with the
+driver's zone label on nodes where CSI migration is on.
 
-Upstream: plugins/nodevolumelimits/csi.go and csi-translation-lib/plugins.
-
-In-tree volumes on nodes where a CSI driver looks after them: zones go by the driver's own label.
-
-Upstream: plugins/volumebinding/binder.go (tryTranslatePVToCSI) and csi-translation-lib/plugins.
-
-A pod's claims of volumes: which happening is about them, and what plugins read for their sake.
+Upstream: plugins/nodevolumelimits/csi.go, plugins/volumebinding/binder.go (tryTranslatePVToCSI) and
+csi-translation-lib/plugins.
 """
 
 from __future__ import annotations
@@ -51,7 +47,7 @@ Found = tuple[str, str, str]
 
 
 class OwnVolumes(Protocol):
-    """The pod's own volumes, as a plugin's PreFilter finds them, and what keeps them from being known at all."""
+    """The pod's own volumes, as a plugin's PreFilter finds them, and the error if they cannot be resolved."""
 
     @property
     def problem(self) -> str: ...
@@ -64,7 +60,7 @@ V = TypeVar("V", bound=OwnVolumes)
 def of_known_volumes(
     check: Callable[[P, PodInfo, NodeView, V], Iterator[Rejection]],
 ) -> Callable[[P, PodInfo, NodeView, V | None], Iterator[Rejection]]:
-    """A Filter that has no node for a pod whose volumes are not known, and otherwise does what ``check`` does.
+    """A Filter that rejects all nodes for a pod whose volumes cannot be resolved, and otherwise calls ``check``.
 
     A profile may leave the plugin's PreFilter out: upstream's Filter does not depend on it.
     """
@@ -89,7 +85,7 @@ def is_attachable(volume: Volume) -> bool:
 
 
 def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Found], str]:
-    """The pod's attachable volumes, and for a ``new`` pod why they are unknown."""
+    """The pod's attachable volumes, and for a ``new`` pod the error if they cannot be resolved."""
     found = {named for volume in pod.spec.volumes or () if (named := _disk(volume, zone="")) is not None}
     namespace = pod.metadata.namespace or "default"
     for name, _ in claim_names(pod):
@@ -112,7 +108,7 @@ def with_claims_alone(pod: Pod) -> Pod:
 
 
 def _behind(claim: PersistentVolumeClaim, storage: Storage) -> Found | None:
-    """The volume behind a claim; one that is still to be made goes by its claim's name."""
+    """The volume behind a claim; one that is not provisioned yet is named after its claim."""
     volume = storage.volumes.get(claim.spec.volume_name or "")
     if volume is not None:
         return _of_volume(volume)
@@ -204,7 +200,7 @@ _BETA = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernet
 
 
 def migrated_plugin(volume: PersistentVolume) -> str | None:
-    """The in-tree plugin of a volume, if a driver reads its zones in another way."""
+    """The in-tree plugin of a volume, if the driver has a zone label of its own."""
     spec = volume.spec
     if spec.gce_persistent_disk is not None:
         return "kubernetes.io/gce-pd"
@@ -215,7 +211,7 @@ def migrated_plugin(volume: PersistentVolume) -> str | None:
 
 @cached_per_cluster
 def migrates(cluster: Cluster, plugin: str) -> BoolArray:
-    """bool[N]: nodes on which a driver took over from the plugin."""
+    """bool[N]: nodes on which CSI migration of the plugin is on."""
     if cluster.shapes.features.volume_limits_of_old and plugin != CINDER:
         return np.zeros(len(cluster), np.bool_)
     nodes = (cluster.storage.csi_nodes.get(name) for name in cluster.columns.names)
@@ -224,9 +220,9 @@ def migrates(cluster: Cluster, plugin: str) -> BoolArray:
 
 
 def migrated_terms(volume: PersistentVolume, plugin: str) -> list[NodeSelectorTerm] | None:
-    """The terms of the volume's node affinity as the driver puts them; None for a volume at home everywhere.
+    """The terms of the volume's node affinity as the driver has them; None for a volume without a zone.
 
-    Zones of the affinity go before those of the volume's labels.
+    Zones of the affinity take precedence over those of the volume's labels.
     """
     affinity, labels = volume.spec.node_affinity, volume.metadata.labels or {}
     required = affinity.required if affinity else None

@@ -1,4 +1,4 @@
-"""The pods that had a node before anything was placed here."""
+"""The pods that had a node when the cluster was loaded."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from kwhatif.cluster.cluster_cache import cached_per_cluster
 
 @cached_per_cluster
 def bound_before(cluster: Cluster) -> frozenset[str]:
-    """What tells these pods from others: their uids."""
+    """Their uids."""
     return frozenset(pod.identity for pod in cluster.objects.list_all(Pod) if pod.spec.node_name)

@@ -1,4 +1,4 @@
-"""Scores by what NUMA cells have left, or by how many of them a pod takes.
+"""Scores by the free amounts of NUMA cells, or by the number of cells a pod takes.
 
 Upstream: pkg/noderesourcetopology (least_allocated.go, most_allocated.go, balanced_allocation.go, least_numa.go) of
 scheduler-plugins.

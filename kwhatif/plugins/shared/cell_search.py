@@ -1,4 +1,4 @@
-"""Which NUMA cells have what a container asks for.
+"""The search for NUMA cells that hold a container's requests.
 
 Upstream: pkg/noderesourcetopology (filter.go, numaresources.go) of scheduler-plugins.
 """

@@ -1,4 +1,4 @@
-"""What NUMA cells have left of what was available once pods placed since are counted, node by node.
+"""The free amounts of NUMA cells: what was available, less the requests of pods placed since, node by node.
 
 Upstream: the over-reserving cache of pkg/noderesourcetopology/cache of scheduler-plugins.
 """
@@ -19,9 +19,9 @@ from kwhatif.plugins.shared.pod_qos import effective_requests
 
 
 class CellsLeft:
-    """Follows a cluster: a pod takes what it asks for of every cell of its node, which is never less than nothing.
+    """Follows a cluster: a pod's requests are subtracted from every cell of its node, down to zero.
 
-    As what is left depends on the order in which pods came, a node that one has left is counted anew.
+    As the result depends on the order in which pods came, a node that a pod has left is computed anew.
     """
 
     def __init__(self, cluster: Cluster) -> None:

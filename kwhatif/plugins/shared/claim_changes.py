@@ -1,6 +1,7 @@
-"""Single changes to device claims that might let a pod run. Each yields what it is, in words, and the changed claim.
+"""Suggestions of single changes to device claims that might make a pod schedulable, each as a text and the changed
+claim.
 
-Of a claim that no other pod uses, a request may ask for less; a claim of others may give its devices back.
+A request of a claim that no other pod uses may be reduced; a claim of other pods may be deallocated.
 """
 
 from __future__ import annotations

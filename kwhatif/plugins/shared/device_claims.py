@@ -1,4 +1,4 @@
-"""A pod's claims, and what they get on each node.
+"""A pod's device claims in one scheduling cycle, and the devices they get on each node.
 
 Upstream: plugins/dynamicresources (dynamicresources.go, claims.go, extendeddynamicresources.go) and
 dynamic-resource-allocation/resourceclaim/resourceclaim.go.
@@ -42,7 +42,7 @@ IN_MEMORY = "<extended-resources>"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Nodes (``where`` bool[N]) that the same claims are to be allocated for, and what comes of it.
+    """Nodes (``where`` bool[N]) that the same claims are to be allocated for, and the outcomes.
 
     ``mappings`` say which container gets what of the claim behind extended resources, the last of ``claims``.
     """
@@ -56,9 +56,9 @@ class Group:
 class ClaimsOfPod:
     """The claims of one pod in one scheduling cycle.
 
-    claims      those it names, then the ``special`` one behind its extended resources
-    pending     by identity, what other pods of the group have reserved of them in the same cycle
-    reserved    whether Reserve has been there; ``allocated``, by identity, is what it took for them
+    claims      those it names, then the ``special`` one behind its extended resources pending     by identity, what
+    other pods of the group have reserved of them in the same cycle reserved    whether Reserve has run; ``allocated``,
+    by identity, is what it allocated for them
     """
 
     def __init__(self, pod: PodInfo, cluster: Cluster, named: list[ResourceClaim]) -> None:
@@ -74,7 +74,7 @@ class ClaimsOfPod:
         self._chosen: tuple[int, list[tuple[ResourceClaim, Allocation]]] | None = None
 
     def forget_nodes(self) -> None:
-        """Let go of what was worked out for all nodes: once the pod is bound, only its claims matter."""
+        """Drop per-node data: once the pod is bound, only its claims matter."""
         for name, found in vars(type(self)).items():
             if isinstance(found, cached_property):
                 self.__dict__.pop(name, None)
@@ -85,7 +85,7 @@ class ClaimsOfPod:
 
     @cached_property
     def to_allocate(self) -> list[ResourceClaim]:
-        """Claims without an allocation, nor one on its way; the special one is not among them."""
+        """Claims without an allocation, recorded or pending; the special one is not among them."""
         return [c for c in self.named if c.status.allocation is None and c.identity not in self.pending]
 
     # --- extended resources
@@ -220,7 +220,7 @@ class ClaimsOfPod:
         return next((group for group in self.groups() if group.where[row]), None)
 
     def allocate(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:
-        """The allocation of each claim that needs one, the same if it is asked again in the same cycle."""
+        """The allocation of each claim that needs one; the same when called again in the same cycle."""
         if self._chosen is None or self._chosen[0] != row:
             self._chosen = row, self._allocate(row)
         return self._chosen[1]
@@ -250,7 +250,7 @@ class ClaimsOfPod:
         )
 
     def create_special(self, row: int, allocation: Allocation) -> str:
-        """Write the claim behind extended resources; the text of what is in the way, if something is."""
+        """Create the claim behind extended resources; returns the error, if there is one."""
         group = self.group_of(row)
         assert group is not None
         devices = self.cluster.devices

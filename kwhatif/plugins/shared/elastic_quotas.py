@@ -1,4 +1,4 @@
-"""ElasticQuotas and what pods of their namespaces use.
+"""ElasticQuotas and the usage of their namespaces.
 
 Upstream: pkg/capacityscheduling/elasticquota.go of scheduler-plugins.
 """
@@ -75,12 +75,12 @@ class Quota:
         return beyond(asked, self.used, self.max, _MOST)
 
     def beyond_min(self, asked: Mapping[str, int]) -> list[str]:
-        """Where pods that ask for this much come to it."""
+        """The resources of which the namespace's usage with these requests exceeds min."""
         return beyond(asked, self.used, self.min, 0)
 
     @property
     def borrows(self) -> bool:
-        """Whether its pods use more than it is entitled to."""
+        """Whether the namespace uses more than min."""
         return bool(beyond(self.used, {}, self.min, 0))
 
 
@@ -109,7 +109,7 @@ class Quotas:
         return iter(self._by_namespace.values())
 
     def requests_of(self, info: PodInfo) -> Amounts:
-        """What a pod asks for, worked out once a shape."""
+        """A pod's requests, computed once a shape."""
         found = self._asked.get(info.shape.index)
         if found is None:
             found = self._asked[info.shape.index] = asked_by(info.shape.spec)

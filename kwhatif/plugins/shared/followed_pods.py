@@ -1,4 +1,4 @@
-"""Pods that have a node by what one asks for, such as the value of a label: it follows the cluster's journal."""
+"""Pods with a node, indexed by a key such as a label's value, and kept up to date by the cluster's journal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOBODY: Mapping[str, tuple[PodInfo, int]] = MappingProxyType({})
 
 
 class Follower(Protocol):
-    """Called for each pod that comes to a node or leaves it."""
+    """Called for each pod that is added to a node or leaves it."""
 
     def come(self, info: PodInfo, row: int) -> None: ...
 
@@ -22,7 +22,7 @@ class Follower(Protocol):
 
 
 class Following:
-    """Keeps somebody up to date with a cluster's pods; a pod that was changed leaves and comes."""
+    """Notifies a follower of a cluster's pods; a changed pod leaves and is added again."""
 
     def __init__(self, cluster: Cluster, follower: Follower) -> None:
         self._cluster, self._follower = cluster, follower
@@ -32,7 +32,7 @@ class Following:
             self._look(row, infos)
 
     def catch_up(self) -> None:
-        """Tell of what has changed since this was last called."""
+        """Notify the follower of all changes since the last call."""
         cluster = self._cluster
         if self._seen == len(cluster.journal):
             return
@@ -60,7 +60,7 @@ class Following:
 
 
 class FollowedPods:
-    """Pods with their rows by what ``key`` says of them, by uid; those it says nothing of are left aside."""
+    """Pods with their rows by ``key``, by uid; pods without a key are ignored."""
 
     def __init__(self, cluster: Cluster, key: Callable[[PodInfo], str]) -> None:
         self._key = key
@@ -93,6 +93,6 @@ def followed_by_label(cluster: Cluster, label: str, *, in_namespace: bool = Fals
 
 
 def label_key_of(info: PodInfo, label: str, *, in_namespace: bool) -> str:
-    """What the label says of a pod, or ``namespace/`` and that; nothing of a pod without it."""
+    """The label's value, or ``namespace/`` and the value; empty for a pod without it."""
     value = info.shape.labels.get(label, "")
     return f"{info.shape.namespace}/{value}" if value and in_namespace else value

@@ -1,4 +1,4 @@
-"""Pods of other schedulers, which make a node's cells another than the cache of NodeResourceTopologyMatch believes.
+"""Pods of other schedulers, for which the cache of NodeResourceTopologyMatch does not account.
 
 Upstream: pkg/noderesourcetopology (cache/foreign_pods.go, resourcerequests/exclusive.go) of scheduler-plugins.
 """

@@ -1,4 +1,4 @@
-"""Claims that the pods of a group share: for whom they are reserved.
+"""Claims that the pods of a group share, and their ``reservedFor``.
 
 Upstream: BindTo, IsReservedForPod and IsForPod in dynamic-resource-allocation/resourceclaim/resourceclaim.go.
 """
@@ -18,7 +18,9 @@ POD_GROUPS = "podgroups"
 
 
 def consumers_of(pod: PodInfo, groups: PodGroupStates, devices: Devices) -> list[ClaimConsumer]:
-    """Whom each of the claims in the pod's spec is reserved for: the pod, or its group, if it has just such a claim."""
+    """The consumer for which each of the claims in the pod's spec is reserved: the pod, or its group, if that has the
+    same claim.
+    """
     group = groups.of(pod) if devices.features.dra_workload_resource_claims else None
     shared = (group.spec.resource_claims or ()) if group is not None else ()
     found = []
@@ -60,7 +62,7 @@ def is_made_for_group(claim: ResourceClaim, name: str) -> bool:
 
 
 def unreserve_for_group(pod: PodInfo, groups: PodGroupStates, devices: Devices) -> bool:
-    """Take the first claim of the pod's group back that is reserved for it and allocated; False if there is none."""
+    """Deallocate the first claim that is reserved for the pod's group; False if there is none."""
     group = groups.of(pod)
     for each in (group.spec.resource_claims or ()) if group is not None else ():
         claim = _claim_of(each, group, devices) if group is not None else None

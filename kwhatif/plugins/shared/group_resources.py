@@ -1,4 +1,4 @@
-"""Whether all nodes together have left what a group of pods needs at least.
+"""Whether the free resources of all nodes together cover a group's minResources.
 
 Upstream: CheckClusterResource in pkg/coscheduling/core/core.go of scheduler-plugins.
 """
@@ -20,10 +20,11 @@ _COUNTED = ("cpu", "memory", "ephemeral-storage")
 
 
 def resource_gap(cluster: Cluster, needed: ResourceList, members: int, own: Iterable[tuple[PodInfo, int]]) -> str:
-    """What is missing, as Go prints a map of quantities; nothing if there is enough.
+    """The missing resources, as Go prints a map of quantities; empty if there is enough.
 
-    Nodes are asked in the scheduler's order until there is enough, and those with less than nothing count; ``own`` are
-    pods of the group with their rows, whose room counts as free. ``members`` is how many pods there must be room for.
+    Nodes are added up in the scheduler's order until there is enough, and those with a negative amount count; ``own``
+    are pods of the group with their rows, whose requests count as free. ``members`` is how many pods there must be room
+    for.
     """
     wanted = {**needed, "pods": Quantity.from_units(members)}
     own = list(own)

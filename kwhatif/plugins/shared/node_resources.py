@@ -1,15 +1,9 @@
-"""Arguments that several plugins take: resources with weights, and the curve of a score.
+"""What the resource plugins share: arguments (resources with weights, the curve of a score), the three scoring
+strategies, and extended resources that device classes serve.
 
-Upstream: scheduler/apis/config/v1/defaults.go and validation/validation_pluginargs.go.
-
-How full should a node be? The three answers that resource scorers give.
-
-Upstream: plugins/noderesources (least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go).
-
-Extended resources that device classes serve, as the resource plugins see them.
-
-Upstream: plugins/noderesources (fit.go shouldDelegateResourceToDRA, resource_allocation.go
-calculateDRAResourceTotals).
+Upstream: scheduler/apis/config/v1/defaults.go and validation/validation_pluginargs.go; plugins/noderesources
+(least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go, shouldDelegateResourceToDRA of fit.go,
+calculateDRAResourceTotals of resource_allocation.go).
 """
 
 from __future__ import annotations
@@ -82,7 +76,7 @@ def shape_problems(path: Path, shape: tuple[UtilizationShapePoint, ...], feature
 
 
 def label_problems(path: Path, name: str) -> Iterator[str]:
-    """What keeps a text from being the name of a resource or the key of a label."""
+    """The errors of a text as the name of a resource or the key of a label."""
     return (path.invalid(name, problem) for problem in qualified_name(name))
 
 
@@ -125,7 +119,7 @@ def requested_to_capacity_ratio(shape: tuple[tuple[int, int], ...]) -> Rate:
 
 
 def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
-    """bool[n]: nodes where no device plugin serves a resource, so that DynamicResources has to see to it."""
+    """bool[n]: nodes where no device plugin serves a resource, so that DynamicResources allocates it."""
     cluster = nodes.cluster
     if cluster.devices.features.extended_resources_reuse_devices:
         column: Int64Array = cluster.shapes.resources.amounts(nodes.allocatable, name)
@@ -136,13 +130,13 @@ def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
 
 @cached_per_cluster
 def nodes_with(cluster: Cluster, resource: str) -> BoolArray:
-    """bool[N]: nodes that know a resource, though they may have none of it."""
+    """bool[N]: nodes that list a resource, even if the amount is zero."""
     every = cluster.columns.nodes
     return np.fromiter((resource in node.status.for_pods for node in every), np.bool_, len(every))
 
 
 def score_scope(pod: PodInfo, resources: Sequence[tuple[str, int]], handle: Handle) -> Scope:
-    """That of scores by amounts: the node's own, unless a resource that is scored for this pod is served by devices."""
+    """The scope of scores by amounts: ROW, unless a scored resource of this pod is served by devices."""
     if handle.cluster is None or not handle.features.extended_resources_are_scored_by_devices:
         return Scope.ROW
     serving = handle.cluster.devices.serving

@@ -1,4 +1,4 @@
-"""The NUMA cells of nodes as columns, and the policy by which their kubelets align pods.
+"""The NUMA cells of nodes as columns, and their kubelets' topology manager policies.
 
 Upstream: pkg/noderesourcetopology (numaresources.go, pluginhelpers.go, nodeconfig/topologymanager.go) of
 scheduler-plugins.
@@ -36,7 +36,7 @@ _CELL = re.compile(r"node-\+?([0-9]+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class TopologyManager:
-    """How a node's kubelet aligns what pods ask for."""
+    """The topology manager's policy and scope on a node."""
 
     policy: str = "none"
     scope: str = CONTAINER
@@ -45,7 +45,7 @@ class TopologyManager:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its number, what is available there in thousandths, and what it costs to reach others."""
+    """One cell: its number, available amounts in thousandths, and the costs to other cells."""
 
     number: int
     available: dict[str, int]

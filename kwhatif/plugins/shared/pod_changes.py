@@ -1,7 +1,4 @@
-"""Single changes to a pod that might let it run, for the plugins that suggest them.
-
-Each yields what it is, in words, and the changed pod.
-"""
+"""Suggestions of single changes to a pod that might make it schedulable, each as a text and the changed pod."""
 
 from __future__ import annotations
 

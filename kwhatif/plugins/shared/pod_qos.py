@@ -1,4 +1,4 @@
-"""The quality of service of a pod, and what its containers ask for at most at a time.
+"""A pod's QoS class and effective requests.
 
 Upstream: pkg/apis/core/v1/helper/qos/qos.go of Kubernetes, and pkg/util/resource.go of scheduler-plugins.
 """

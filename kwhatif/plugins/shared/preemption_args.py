@@ -1,4 +1,4 @@
-"""What is refused of the arguments that bound how many nodes preemption tries.
+"""Validation of the arguments that bound how many nodes preemption tries.
 
 Upstream: ValidateDefaultPreemptionArgs in scheduler/apis/config/validation/validation_pluginargs.go.
 """

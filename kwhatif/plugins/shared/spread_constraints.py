@@ -1,8 +1,7 @@
-"""Topology spread constraints as a pod means them: its own or the profile's defaults, selectors compiled.
+"""Topology spread constraints, the pod's own or the profile's defaults, with selectors compiled; and the arguments of
+PodTopologySpread.
 
 Upstream: plugins/podtopologyspread/common.go.
-
-The arguments of PodTopologySpread: constraints for pods that have none of their own.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ class Constraint:
 
 
 class ConstraintSource:
-    """Where a pod's constraints come from under one profile."""
+    """The constraints of pods under one profile."""
 
     def __init__(self, args: Any, features: Features) -> None:
         self.system_defaulted = args.defaulting_type == "System"
@@ -118,7 +117,7 @@ class ConstraintSource:
         return bool(self._defaults)
 
     def look(self, shape: PodShape, cluster: Cluster, action: str) -> Hashable:
-        """What the constraints of pods of one template depend on besides: equal looks, equal constraints."""
+        """What the constraints of pods of one template depend on besides: equal values, equal constraints."""
         own = shape.spec.topology_spread_constraints
         if not own:
             wanted = any(constraint.when_unsatisfiable == action for constraint in self._defaults)
@@ -171,7 +170,7 @@ class ConstraintSource:
 
 
 def in_whole_domains(spec: TallySpec) -> TallySpec:
-    """The same count, with the pods on all nodes of each domain that one node which may be counted belongs to."""
+    """The same count over the pods on all nodes of each domain to which at least one counted node belongs."""
     assert spec.topology is not None
     assert spec.eligible is not None
     codes = spec.topology.codes

@@ -1,19 +1,9 @@
-"""Which volumes a claim may get.
+"""Matching of volumes and claims: the smallest free volume that fits, on all nodes at once; reasons in words; and the
+score by capacity (gates StorageCapacityScoring and VolumeCapacityPriority).
 
-Upstream: component-helpers/storage/volume/pv_helpers.go (FindMatchingVolume).
-
-Free volumes ready to be matched: which is the smallest that fits, on all nodes at once.
-
-Claims that ask for the same but for the size share a shelf. On it volumes are ranked by size and grouped by the
-nodes that reach them; of a group only the smallest free volumes can be anybody's choice.
-
-Why a node does not do for a pod's claims, in words: which claim, which volume, where that is and where the node is.
-
-The reasons themselves, which are upstream's, name none of them.
-
-How full a pod's volumes would be: the score of the gates StorageCapacityScoring and VolumeCapacityPriority.
-
-Upstream: plugins/volumebinding/scorer.go and Score in volume_binding.go.
+Claims that differ in size only share an index, in which volumes are sorted by size and grouped by the nodes that reach
+them; of a group only the smallest free volumes can be chosen. Upstream: component-helpers/storage/volume/pv_helpers.go
+(FindMatchingVolume), plugins/volumebinding/scorer.go and Score in volume_binding.go.
 """
 
 from __future__ import annotations
@@ -84,7 +74,7 @@ class FreeVolumeIndex:
         self._seen = len(storage.changes)
 
     def follow(self, storage: Storage) -> None:
-        """Take note of volumes that were reserved or given back."""
+        """Update after volumes were reserved or released."""
         for name in storage.changes[self._seen :]:
             rank = self._rank.get(name)
             if rank is not None:
@@ -179,7 +169,7 @@ def _find_prebound_volume(
 
 
 def _is_of(volume: PersistentVolume, kind: tuple[str, str]) -> bool:
-    """What a volume has to meet even when it is kept for the claim, its size aside."""
+    """The conditions for a volume, its size aside, that hold even when it is prebound to the claim."""
     return _kind(volume) == kind and volume.metadata.deletion_timestamp is None
 
 
@@ -192,7 +182,7 @@ def _kind(thing: PersistentVolume | PersistentVolumeClaim, features: Features | 
 
 
 def _shelf(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> FreeVolumeIndex:
-    """The free volumes that claims like this one may get, whatever their size."""
+    """The index of free volumes for claims like this one, whatever their size."""
     selector = None if claim.spec.selector is None else Selector.from_label_selector(claim.spec.selector)
     modes = frozenset(claim.spec.access_modes or ())
     return _build_index(cluster, storage_class_of(claim), modes, selector, _kind(claim, features))
@@ -226,9 +216,9 @@ def free_volumes(claim: PersistentVolumeClaim, cluster: Cluster, features: Featu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conflicts:
-    """The claims of a pod: ``bound`` ones, and those that need a volume to be made, with the nodes where they do.
+    """The claims of a pod: ``bound`` ones, and those that need provisioning, with the nodes where they do.
 
-    Each question is about the node of a row, which is known to conflict.
+    Each method takes the row of a node that is known to conflict.
     """
 
     cluster: Cluster
@@ -249,14 +239,14 @@ class Conflicts:
         return "; ".join(found)
 
     def no_such_volume(self, row: int) -> str:
-        """Claims that are bound to what is not there."""
+        """Claims that are bound to a volume which does not exist."""
         lost = (claim for claim in self.bound if (claim.spec.volume_name or "") not in self.cluster.storage.volumes)
         return "; ".join(
             f"claim {claim.name} is bound to volume {claim.spec.volume_name}, which does not exist" for claim in lost
         )
 
     def no_volume(self, row: int) -> str:
-        """Claims that get no volume on the node: those that are free are elsewhere, and none is made there."""
+        """Claims that get no volume on the node: no free one is there, and none is provisioned there."""
         found = []
         for claim, where in self.unmatched:
             selected = self.cluster.storage.selected_node(claim)
@@ -290,7 +280,7 @@ class Conflicts:
         return unmet or "goes to another claim of the pod"
 
     def _why_none_is_made(self, claim: PersistentVolumeClaim, row: int) -> str:
-        """Nothing if one is."""
+        """Why none is provisioned; empty if one is."""
         name = storage_class_of(claim)
         storage_class = self.cluster.storage.classes[name]
         if not provisions(storage_class):
@@ -302,7 +292,9 @@ class Conflicts:
 
 
 class _Use:
-    """What is asked of one storage class and what there is, int64[N] each, and bool[N] where it is asked at all."""
+    """Requested and available capacity of one storage class, int64[N] each, and bool[N] where it is requested
+    at all.
+    """
 
     def __init__(self, size: int) -> None:
         self.asked: Int64Array = np.zeros(size, np.int64)
@@ -316,10 +308,10 @@ def utilization_scores(
     cluster: Cluster,
     points: Sequence[UtilizationShapePoint],
 ) -> Int64Array:
-    """int64[N]: each storage class counts alike, by how much of the volumes or of the capacity would be asked for.
+    """int64[N]: each storage class counts alike, by the requested share of the volumes or of the capacity.
 
-    ``static`` are the numbers of the volumes that claims get (intp[N] each, -1 for none), ``provision`` claims with
-    the nodes for which volumes are to be made; the latter count where no volume is ready.
+    ``static`` are the numbers of the volumes that claims get (intp[N] each, -1 for none), ``provision`` claims with the
+    nodes for which volumes are to be provisioned; the latter count where no volume is ready.
     """
     size = len(cluster)
     ready = np.zeros(size, np.bool_)

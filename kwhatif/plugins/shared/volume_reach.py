@@ -1,7 +1,7 @@
-"""From which nodes volumes can be reached, and where new ones may be made.
+"""From which nodes volumes can be reached, and where new ones can be provisioned.
 
-Most volumes belong to one node and most capacities speak of one. Such nodes are looked up by the value of a label,
-so that many volumes on many nodes do not cost the product of the two.
+Most volumes belong to one node and most capacities concern one. Such nodes are looked up by the value of a label, so
+that many volumes on many nodes do not cost the product of the two.
 
 Upstream: component-helpers/storage/volume/helpers.go (CheckNodeAffinity) and plugins/volumebinding/binder.go
 (checkBoundClaims, checkVolumeProvisions, hasEnoughCapacity).
@@ -33,7 +33,7 @@ _MOST = int(np.iinfo(np.int64).max)
 
 
 def affinity_of(volume: PersistentVolume) -> Affinity | None:
-    """The terms of a volume's node affinity, None for a volume that is at home everywhere."""
+    """The terms of a volume's node affinity, None for a volume without one."""
     affinity = volume.spec.node_affinity
     return (
         None if affinity is None or affinity.required is None else _compile_terms(affinity.required.node_selector_terms)
@@ -70,7 +70,7 @@ def _by_driver(volume: PersistentVolume, plugin: str) -> Affinity | None:
 
 
 def affinity_on(volume: PersistentVolume, cluster: Cluster, row: int) -> Affinity | None:
-    """As ``affinity_of``, as the driver on one node reads it."""
+    """As ``affinity_of``, by the rules of the driver on one node."""
     plugin = migrated_plugin(volume)
     if plugin is not None and migrates(cluster, plugin)[row]:
         return _by_driver(volume, plugin)
@@ -112,7 +112,7 @@ NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def provisions(storage_class: StorageClass) -> bool:
-    """Whether volumes of a class are made at all."""
+    """Whether volumes of a class are provisioned at all."""
     return bool(storage_class.provisioner) and storage_class.provisioner != NO_PROVISIONER
 
 
@@ -161,7 +161,7 @@ def enough_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, c
 
 
 def reported_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> Int64Array:
-    """int64[N]: the capacity behind a volume that is to be made, -1 where the driver reports none.
+    """int64[N]: the capacity for a volume to be provisioned, -1 where the driver reports none.
 
     Of several that suffice upstream takes any; here the first.
     """

@@ -1,4 +1,4 @@
-"""What Trimaran's plugins have in common: figures of load-watcher by node, arguments, and what containers ask for.
+"""What Trimaran's plugins share: load-watcher's metrics of nodes, arguments, and containers' requests.
 
 Upstream: pkg/trimaran (collector.go, resourcestats.go) of scheduler-plugins.
 """
@@ -63,12 +63,12 @@ def source_problems(args: Any) -> Iterator[str]:
 
 
 def watcher_metrics_of(cluster: Cluster) -> WatcherMetrics | None:
-    """What load-watcher serves; None where there is no answer."""
+    """load-watcher's metrics; None where there are none."""
     return next(iter(cluster.objects.list_all(WatcherMetrics)), None)
 
 
 def metrics_of(served: WatcherMetrics | None, node: str) -> list[Metric] | None:
-    """A node's figures; None where there are none, or none of it."""
+    """A node's metrics; None where there are none."""
     found = (served.data.nodes or {}).get(node) if served is not None else None
     return (found.metrics or None) if found is not None else None
 

@@ -1,1 +1,1 @@
-"""Scheduler extenders: web servers that the scheduler asks about nodes, victims and bindings."""
+"""Scheduler extenders: HTTP servers that the scheduler calls for nodes, victims and bindings."""

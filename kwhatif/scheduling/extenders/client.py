@@ -1,4 +1,4 @@
-"""One extender over HTTP: is it interested, what does it answer, and how often did it fail.
+"""The client of one extender: filter, prioritize, preempt and bind calls, with counts of calls and failures.
 
 Upstream: pkg/scheduler/extender.go (HTTPExtender).
 """
@@ -29,7 +29,7 @@ DEFAULT_TIMEOUT = Duration.of_seconds(5)
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """A call that failed: at which ``point``, for which pod, why, what it leads to, and if it ran out of time."""
+    """A failed call: its ``point`` and pod, the reason, its consequence, and whether it timed out."""
 
     point: str
     pod: str
@@ -41,9 +41,9 @@ class CallFailure:
 class Extender:
     """The client of one extender.
 
-    ``calls`` counts by extension point, ``failures`` has every call that failed, ``spared`` the number of calls that
-    were not made since it had let too many run out of time. ``assumed`` are the pods it would have bound, had it been
-    asked; ``emptied`` says that nodes it sent back were scored as if they were empty.
+    ``calls`` counts by extension point, ``failures`` has every failed call, ``spared`` the number of calls that were
+    not made since too many had timed out. ``assumed`` are the pods it would have bound, had it been called; ``emptied``
+    says that nodes it returned were scored as if they were empty.
     """
 
     def __init__(self, configured: Configured) -> None:
@@ -82,7 +82,7 @@ class Extender:
         )
 
     def record_failure(self, point: str, info: PodInfo, error: ExtenderError | str, outcome: str) -> None:
-        """Write a failure down."""
+        """Record a failure."""
         late = isinstance(error, ExtenderError) and error.late
         self.failures.append(CallFailure(point, info.key, str(error), outcome, late))
 
@@ -120,7 +120,7 @@ class Extender:
             raise ExtenderError(answer.error)
 
     def _claim(self, cluster: Cluster, node: str, meta: wire.MetaVictims | None) -> Victims:
-        """Uids are pods of that node again."""
+        """Resolve uids to pods of that node."""
         row = cluster.columns.row(node)
         if row is None:
             raise ExtenderError(f"nodeinfo not found for node name {go_quote(node)}")

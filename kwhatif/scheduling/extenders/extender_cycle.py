@@ -1,7 +1,7 @@
-"""Extenders in the scheduling cycle: what they make of the nodes that fit, of victims, of a binding.
+"""Extenders in the scheduling cycle: filtering and scoring of feasible nodes, victims, and binding.
 
-Their answers come from outside, for one pod at one moment; nothing of them is remembered for the next. Upstream:
-pkg/scheduler/schedule_one.go (findNodesThatPassExtenders, prioritizeNodes, extendersBinding) and callExtenders in
+Their answers are external, for one pod at one moment, and are never cached. Upstream: pkg/scheduler/schedule_one.go
+(findNodesThatPassExtenders, prioritizeNodes, extendersBinding) and callExtenders in
 pkg/scheduler/framework/preemption/preemption.go.
 """
 
@@ -46,11 +46,11 @@ class Extenders:
         self.compare = any(extender.filters or extender.prioritizes for extender in self.all)
 
     def begin_cycle(self, pod: PodInfo, cluster: Cluster) -> ExtenderCycle:
-        """Somebody to ask about one pod."""
+        """The extenders for one pod's cycle."""
         return ExtenderCycle(self, pod, cluster)
 
     def without_binding(self) -> Extenders:
-        """The same, for pods that are only imagined: nothing is bound for them."""
+        """The same for hypothetical pods, which are never bound."""
         twin = copy.copy(self)
         twin.bind_calls = False
         return twin
@@ -144,14 +144,14 @@ class ExtenderCycle:
 
     @property
     def evaluated_count(self) -> int:
-        """How many nodes were looked at: those left, and those with a reason to be out."""
+        """How many nodes were evaluated: those left, and those with a reason to be rejected."""
         rows = (self._cluster.columns.row(name) for name in self.opinions)
         return len(self.rows) + len(self.rejected) + sum(row not in self.rejected for row in rows)
 
     # --- filter
 
     def evaluate_nominated_node(self, row: int) -> IntpArray:
-        """Whether the nominated node will do; an error only means that it will not."""
+        """Whether the nominated node is feasible; an error only means that it is not."""
         self._begin(np.array([row], np.intp))
         try:
             self._filter()
@@ -171,7 +171,7 @@ class ExtenderCycle:
         self._begin(rows)
 
     def filter(self) -> Status | None:
-        """Ask about the rows found; an error ends the attempt."""
+        """Call the extenders with the rows found; an error ends the attempt."""
         before = len(self.rows)
         try:
             self._filter()
@@ -181,7 +181,7 @@ class ExtenderCycle:
         return None
 
     def covers(self, rows: IntpArray) -> bool:
-        """Whether exactly these rows were asked about."""
+        """Whether the extenders were called with exactly these rows."""
         return self._asked == set(rows.tolist())
 
     def _begin(self, rows: IntpArray) -> None:
@@ -227,7 +227,7 @@ class ExtenderCycle:
         self.silent |= {row: extender.name for row in asked if row not in named and row not in rows}
 
     def _known_nodes(self, extender: Extender, nodes: Sequence[Node]) -> list[Node]:
-        """The nodes that the cluster has; upstream would go on with the others as well."""
+        """The nodes of an answer that the cluster has; upstream would go on with the others as well."""
         lost = [node.name for node in nodes if self._cluster.columns.row(node.name) is None]
         if lost:
             text = f"it returned nodes that the cluster does not have: {', '.join(lost[:10])}"
@@ -239,13 +239,13 @@ class ExtenderCycle:
     # --- what the message and the search for victims go by
 
     def fold(self, verdicts: Verdicts) -> None:
-        """Add the extenders' verdicts to the plugins', and take back those on nodes that were not looked at."""
+        """Add the extenders' verdicts to the plugins', and drop those on nodes that were not evaluated."""
         if self.looked is not None:
             verdicts.forget(np.setdiff1d(np.arange(len(self._cluster)), self.looked))
         self.add_to(verdicts)
 
     def add_to(self, verdicts: Verdicts) -> None:
-        """Let the extenders' verdicts take the place of the plugins'."""
+        """Replace the plugins' verdicts by those of the extenders."""
         known = {
             row: said for name, said in self.opinions.items() if (row := self._cluster.columns.row(name)) is not None
         }
@@ -293,7 +293,7 @@ class ExtenderCycle:
         return np.array([node.name in self.scored for node in self.nodes], np.bool_)
 
     def all_scores(self, plugins: list[PluginScore], rows: IntpArray) -> list[PluginScore]:
-        """The extenders' scores of some of ``rows`` after the plugins', which count if not worked out anew."""
+        """The extenders' scores of some of ``rows``, with the plugins' scores unless these were recomputed."""
         place_of = {row: place for place, row in enumerate(self.rows.tolist())}
         places = [place_of[row] for row in rows.tolist()]
         own = [scores.at_places(places) for scores in self.scores]
@@ -313,9 +313,9 @@ class ExtenderCycle:
         return PluginScore(extender.name, extender.weight, raw, raw * SCALE)
 
     def _scores_of_fresh(self, evaluation: Evaluation) -> list[PluginScore]:
-        """Plugins' scores of nodes as the extender sent them back, which run no pods and hold no images.
+        """Plugins' scores of nodes as the extender returned them, without pods and images.
 
-        Upstream makes new NodeInfos of them. Plugins that look beyond a node find the cluster as it is.
+        Upstream makes new NodeInfos of them. Plugins that look beyond a node see the cluster as it is.
         """
         sent = {node.name: node for node in self.nodes}
         bare = [replace(node, status=replace(node.status, images=None)) for node in sent.values()]
@@ -332,5 +332,5 @@ def _rejections(said: Sequence[tuple[ExtenderRejection, ...]]) -> Iterable[Rejec
 
 
 def _int64(number: int) -> int:
-    """The number as Go's additions leave it."""
+    """The number with the overflow of Go's additions."""
     return (number + 2**63) % 2**64 - 2**63

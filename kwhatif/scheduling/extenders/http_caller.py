@@ -1,7 +1,7 @@
-"""One call of an extender over HTTP, all of it within a time limit; what goes wrong is said in plain words.
+"""One HTTP call of an extender, bounded by a time limit, with errors in plain words.
 
-The environment's proxies play no part: they are those of whoever asks, not of the scheduler.
-Upstream: HTTPExtender.send and makeTransport in pkg/scheduler/extender.go, client-go/transport (TLSConfigFor).
+The environment's proxies are ignored: they are those of the user, not of the scheduler. Upstream: HTTPExtender.send and
+makeTransport in pkg/scheduler/extender.go, client-go/transport (TLSConfigFor).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ASKED_ANEW, _REPEATED = (301, 302, 303), (307, 308)
 
 
 class ExtenderError(Exception):
-    """An extender gave no answer, or none that can be used. ``late`` if that is because time ran out."""
+    """An extender gave no answer, or none that can be used. ``late`` if it timed out."""
 
     def __init__(self, text: str, *, late: bool = False) -> None:
         self.late = late
@@ -36,7 +36,7 @@ class ExtenderError(Exception):
 
 
 class Caller:
-    """Calls one extender, with its idea of trust. Each call ends after ``limit``, however slowly an answer comes in.
+    """Calls one extender by its TLS settings. Each call ends after ``limit``, however slowly an answer comes in.
 
     Raises PolicyError for TLS settings that kube-scheduler would not start with.
     """

@@ -1,6 +1,6 @@
-"""What goes to an extender and what comes back.
+"""The requests and answers of extenders.
 
-Fields have Go's own names, for the types carry no JSON tags; pods and nodes inside are as the API spells them, with
+Fields have Go's own names, since the types carry no JSON tags; pods and nodes inside are as the API spells them, with
 the fields that are kept of them. Upstream: kube-scheduler/extender/v1/types.go.
 """
 

@@ -1,1 +1,1 @@
-"""Autoscalers in the loop of the scheduler, and the documents that describe them."""
+"""Autoscalers in the loop with the scheduler, and the documents that describe them."""

@@ -1,6 +1,6 @@
-"""A catalogue for AKS, from what ``az vm list-skus --resource-type virtualMachines -o json`` prints.
+"""Instance types of AKS, from the output of ``az vm list-skus --resource-type virtualMachines -o json``.
 
-What a size leaves for pods is reckoned as Karpenter's provider for Azure does. Upstream: pkg/providers/instancetype
+Allocatable resources are computed as Karpenter's provider for Azure does. Upstream: pkg/providers/instancetype
 (instancetype.go, instancetypes.go) and pkg/apis/v1beta1/labels.go of Azure/karpenter-provider-azure.
 """
 

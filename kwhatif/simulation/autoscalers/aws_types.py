@@ -1,4 +1,5 @@
-"""A catalogue from what ``aws ec2`` prints: describe-instance-types, -instance-type-offerings, -spot-price-history.
+"""Instance types of AWS, from the output of ``aws ec2`` describe-instance-types, -instance-type-offerings,
+-spot-price-history.
 
 Upstream: pkg/providers/instancetype/offering/offering.go of aws/karpenter-provider-aws.
 """
@@ -152,14 +153,14 @@ def _describe_type(
 
 
 def uses_auto_mode(snapshot: Snapshot) -> bool:
-    """Whether EKS Auto Mode makes machines here: a NodePool refers to its node class, or a node is of its making."""
+    """Whether EKS Auto Mode provisions nodes here: a NodePool refers to its node class, or it made a node."""
     groups = {pool.spec.template.spec.node_class_ref.group for pool in snapshot.objects.list_all(NodePool)}
     nodes = (node.metadata.labels or {} for node in snapshot.objects.list_all(Node))
     return EKS in groups or any(labels.get(f"{EKS}/compute-type") == "auto" for labels in nodes)
 
 
 def provider_options(snapshot: Snapshot) -> ProviderOptions:
-    """How Karpenter was started, by the environment of its Deployment. Raises InputError for what is no number."""
+    """Karpenter's settings, by the environment of its Deployment. Raises InputError for what is no number."""
     told: dict[str, str] = {}
     for deployment in snapshot.whole.get("Deployment", ()):
         for container in section(deployment, "spec", "template", "spec").get("containers") or ():

@@ -1,12 +1,7 @@
-"""Where catalogues come from, as files.
-
-The catalogue of Karpenter's KWOK provider, its ``instance_types.json``, as a catalogue of ours.
+"""Sources of instance type catalogues: files, the ``instance_types.json`` of Karpenter's KWOK provider, and the nodes
+and NodeClaims of a snapshot, which show neither other types nor prices.
 
 Upstream: kwok/cloudprovider/helpers.go.
-
-A catalogue of the instance types that a snapshot shows: those of its nodes and NodeClaims, as they are there.
-
-What else the cloud offers, and for how much, no snapshot tells.
 """
 
 from __future__ import annotations
@@ -133,7 +128,7 @@ _INCOMPLETE = "only types that the snapshot has a node of, as nodes have them; p
 
 
 def observed_types(snapshot: Snapshot) -> InstanceTypesFile:
-    """Each type as its first node has it, in the alphabet's order, offered where one of it is, for nothing."""
+    """Each type as its first node has it, in alphabetical order, offered where it occurs, at no price."""
     found: dict[str, KnownType] = {}
     for labels, capacity, allocatable in _machines(snapshot):
         name = labels.get(INSTANCE_TYPE)
@@ -185,7 +180,7 @@ def load_instance_types(
     gcp: str = "",
     spot_prices: str = "",
 ) -> InstanceTypesFile:
-    """The catalogue of one of these sources; a snapshot beside AWS's has the node class. Raises InputError."""
+    """The catalogue of one of these sources; for AWS a snapshot has the node class. Raises InputError."""
     if azure or gcp:
         known = _read(prices, dict[str, float]) if prices else {}
         on_spot = _read(spot_prices, dict[str, float]) if spot_prices else {}

@@ -1,19 +1,12 @@
-"""Node groups that a snapshot shows, each with the word where, and the autoscaler's flags.
+"""Discovers the node groups of a snapshot, each with its evidence, and the autoscaler's flags.
 
-How large a group may be is told by the autoscaler's status, by its flags (``--nodes=min:max:name``) and by the
-annotations of Cluster API, in this order; which nodes are its own by their labels, provider IDs and Machines.
-
-Which group a node is of, by what clouds and installers put on nodes; and which nodes are of a group of some name.
-
-The autoscaler calls a group what the cloud calls it, which is seldom what a label says: each cloud makes the one name
-of the other by a rule of its own. No node says anything of sizes.
-
-Node groups of Cluster API: MachineDeployments, MachinePools, and MachineSets without an owner.
-
-Sizes, options and what a machine has that is not there yet are annotations. OpenShift's MachineSets say the same in
-annotations of their own, and older words for capacity.
-Upstream: cluster-autoscaler/cloudprovider/clusterapi (clusterapi_unstructured.go, clusterapi_utils.go,
-clusterapi_nodegroup.go); for OpenShift cloudprovider/openshift of its fork.
+The size of a group is in the autoscaler's status, in its flags (``--nodes=min:max:name``) and in the annotations of
+Cluster API, in this order; its nodes are found by labels, provider IDs and Machines. The autoscaler's name of a group
+is the cloud's, which is seldom the value of a label: each cloud derives one from the other by a rule of its own. Groups
+of Cluster API are MachineDeployments, MachinePools, and MachineSets without an owner, with sizes, options and the
+capacity of machines to come in annotations; OpenShift's MachineSets have annotations of their own. Upstream:
+cluster-autoscaler/cloudprovider/clusterapi (clusterapi_unstructured.go, clusterapi_utils.go, clusterapi_nodegroup.go);
+for OpenShift cloudprovider/openshift of its fork.
 """
 
 from __future__ import annotations
@@ -52,9 +45,9 @@ _UUID = r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 @dataclass(frozen=True)
 class _GroupLabel:
-    """A label that says which group a node is of, with others that it takes to tell groups apart.
+    """A label that identifies a node's group, with others that are needed to distinguish groups.
 
-    ``called`` matches what the autoscaler calls the group whose label has the value ``{}``.
+    ``called`` matches the autoscaler's name of the group whose label has the value ``{}``.
     """
 
     key: str
@@ -86,7 +79,7 @@ _SIGNS = (
 
 @dataclass(frozen=True)
 class LabelledGroup:
-    """A group that labels tell: its name, made of their values, and where they were found."""
+    """A group found by labels: its name, made of their values, and where they were found."""
 
     name: str
     members: Members
@@ -112,7 +105,7 @@ def labelled_groups(nodes: Iterable[Node]) -> Iterator[LabelledGroup]:
 
 
 def members_named(name: str, nodes: Sequence[Node], labelled: Sequence[LabelledGroup]) -> tuple[Members, str] | None:
-    """The nodes of a group that the autoscaler calls so, and what tells; None where nothing does.
+    """The nodes of a group of this name, and the evidence; None where there is none.
 
     A scale set of Azure is in the provider IDs of its nodes; an instance group of GCE names its instances after itself.
     """
@@ -209,7 +202,7 @@ def _owner(obj: Resource, kind: str) -> str:
 
 
 def _template(each: Scalable, notes: Mapping[str, str]) -> Template | None:
-    """What is known of the next machine; None unless its cpu and memory are."""
+    """The template of the next machine; None unless its cpu and memory are known."""
     cpu = _amount(notes, machines.CPU, machines.OLD_CPU)
     memory = _amount(notes, machines.MEMORY)
     if memory is None and (mebibytes := _number(notes, machines.OLD_MEMORY)):
@@ -270,7 +263,7 @@ _GPU_LABELS = ("cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerato
 
 
 def discover_groups(snapshot: Snapshot) -> NodeGroupsFile:
-    """All that is found, each group with the word where, and what remains unknown."""
+    """All groups found, each with its evidence, and what remains unknown."""
     nodes = snapshot.objects.list_all(Node)
     called, words = own_deployment(snapshot)
     info = snapshot.autoscaler or AutoscalerInfo()
@@ -320,7 +313,7 @@ def _groups(
 
 
 def _takes(group: Group, named: Mapping[str, Node], taken: set[str], labelled: NodesByLabel) -> bool:
-    """Have the nodes of a group be its own, unless some of them are of another one already."""
+    """Assign nodes to a group, unless some of them belong to another one already."""
     mine = set(members_of(group, named, labelled=labelled))
     if mine & taken:
         return False
@@ -349,7 +342,7 @@ def _parse_node_flags(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, i
 
 
 def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The flags that decide something here, by name; of former names those that nothing else says."""
+    """The flags that affect decisions, by name; former names only where the new one is not set."""
     flags: dict[str, Any] = {FORMER[name]: value for name, value in words if name in FORMER}
     for name, value in words:
         if name in LISTS:

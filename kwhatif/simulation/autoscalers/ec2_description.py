@@ -1,4 +1,4 @@
-"""What ``aws ec2`` prints of instance types, as far as Karpenter makes anything of it; older dumps say less.
+"""The output of ``aws ec2`` about instance types, with the fields that Karpenter reads; older dumps have fewer.
 
 The answers of describe-instance-types, describe-instance-type-offerings and describe-spot-price-history.
 """

@@ -1,7 +1,7 @@
-"""What Karpenter makes of an instance type of EC2: its labels, what it has, and what of that is not for pods.
+"""Karpenter's view of an EC2 instance type: labels, capacity and overhead.
 
-An approximation, as Karpenter's own: pods by network interfaces, memory less a share for the machine's own,
-kube-reserved by cpu and pods, and the kubelet's thresholds. Upstream: pkg/providers/instancetype/types.go,
+An approximation, as Karpenter's own: pods by network interfaces, memory minus a share for the VM itself, kube-reserved
+by cpu and pods, and the kubelet's eviction thresholds. Upstream: pkg/providers/instancetype/types.go,
 pkg/providers/amifamily and pkg/apis/v1/labels.go of aws/karpenter-provider-aws.
 """
 
@@ -32,7 +32,7 @@ _ZERO = Quantity.from_units(0)
 
 @dataclass(frozen=True, slots=True)
 class AMIFamily:
-    """What differs by the images that machines boot: the disk of pods, and which of the kubelet's settings are heard.
+    """What differs by AMI family: the disk of pods, and which kubelet settings are used.
 
     ``room`` is that disk without any mapping. ``build`` is that of Windows.
     """
@@ -62,7 +62,7 @@ AMI_FAMILIES = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderOptions:
-    """How Karpenter was started: interfaces that are not for pods, and the share of the memory that machines need."""
+    """Karpenter's options: reserved network interfaces, and the memory overhead of VMs."""
 
     reserved_enis: int = 0
     memory_overhead: float = 0.075

@@ -1,7 +1,7 @@
-"""A catalogue for GKE, from what ``gcloud compute machine-types list --format=json`` prints.
+"""Instance types of GKE, from the output of ``gcloud compute machine-types list --format=json``.
 
-What a type leaves for pods is reckoned as Karpenter's provider for Google Cloud does, by what GKE says of itself.
-Upstream: pkg/providers/instancetype/types.go and pkg/utils/utils.go of cloudpilot-ai/karpenter-provider-gcp.
+Allocatable resources are computed as Karpenter's provider for Google Cloud does, by GKE's documentation. Upstream:
+pkg/providers/instancetype/types.go and pkg/utils/utils.go of cloudpilot-ai/karpenter-provider-gcp.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a cloud has to offer, as a document: instance types with their offerings, and how Karpenter was started.
+"""InstanceTypes: a document with a cloud's instance types and offerings, and Karpenter's settings.
 
     apiVersion: kwhatif.dev/v1
     kind: InstanceTypes
@@ -210,7 +210,7 @@ def _build_with_source(file: InstanceTypesFile, source: str) -> OfferedCatalogue
 
 
 def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalogue:
-    """What a document means. Raises InputError with a place."""
+    """The catalogue of a document. Raises InputError with a place."""
     names: set[str] = set()
     for number, type_ in enumerate(file.types):
         place = f"$.types[{number}]"

@@ -1,6 +1,5 @@
-"""What cluster-autoscaler does about pods without a node: one loop of it, and the nodes that its plan leads to.
-
-What the autoscaler sees of a session's cluster.
+"""cluster-autoscaler in the loop: its view of a session's cluster, one loop for pods without a node, and the nodes that
+it adds.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ def build_autoscaling_context(
     now: datetime | None = None,
     later: Snapshot | None = None,
 ) -> AutoscalingContext:
-    """What the autoscaler sees of a session's cluster, once the scheduler has given up on the pods that are waiting.
+    """The autoscaler's view of a session's cluster, once the scheduler has given up on the waiting pods.
 
-    ``later`` is the cluster as it is then, if that may know more controllers than the session began with.
+    ``later`` is the cluster at that time, if it may have more controllers than the session began with.
     """
     snapshot = later or session.snapshot
     scheduler = session.driver.scheduler(session.setup.configuration.profiles[0].scheduler_name)
@@ -60,12 +59,12 @@ def build_autoscaling_context(
 
 
 def observation_time_of(snapshot: Snapshot, now: datetime | None) -> datetime:
-    """The moment that is looked at: the one named, else that of the snapshot, else the present."""
+    """The time of observation: the given one, else that of the snapshot, else now."""
     return now or (parse_time(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
 
 
 def moment_of(snapshot: Snapshot, now: datetime | None) -> int:
-    """The same as the autoscaler counts."""
+    """The same in the autoscaler's unit."""
     return moment(observation_time_of(snapshot, now).astimezone(UTC).isoformat().replace("+00:00", "Z"))
 
 
@@ -76,7 +75,7 @@ def _given_up(pod: Pod) -> Pod:
 
 
 class GroupAutoscaler:
-    """cluster-autoscaler with its node groups, which grow as it is asked. The first time, ``orders`` more loops list
+    """cluster-autoscaler with its node groups, which grow with each call. The first time, ``orders`` more loops list
     nodes and pods in other orders, to find out what is left to chance.
     """
 
@@ -90,7 +89,7 @@ class GroupAutoscaler:
     def ask(
         self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
     ) -> AutoscalerPlan:
-        """What comes of one loop; the nodes get names that are not ``taken``."""
+        """The plan of one loop; new nodes get names that are not ``taken``."""
         world = build_autoscaling_context(session, self.known, waiting, now, later)
         loop = StaticAutoscaler().loop(world)
         resizes = loop.resizes()
@@ -120,12 +119,12 @@ class GroupAutoscaler:
                 yield GroupSize(group.name, size, group.target, group.most, full=group.target >= group.most)
 
     def unknown(self, *, unhelped: bool) -> Iterator[str]:
-        """Nothing: what groups lack is told when they are read."""
+        """Nothing: missing properties of groups are reported when they are read."""
         yield from ()
 
 
 def chance(world: AutoscalingContext, loop: LoopResult, orders: int) -> tuple[list[str], list[str]]:
-    """Other plans that other orders of nodes and pods lead to, and pods that are helped in some order only."""
+    """Other plans under other orders of nodes and pods, and pods that are helped in some order only."""
     if not orders:
         return [], []
     loops = [
@@ -175,7 +174,7 @@ def _bind_copy(node: Node, pod: Pod, number: int) -> Pod:
 
 
 def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str, Sequence[str]]:
-    """What keeps each group from helping a pod; nothing if one does, or will in a later loop."""
+    """Why no group helps a pod; None if one does, or will in a later loop."""
     found = loop.scale_up
     if pod in loop.placed:
         room = world.describe_room(loop.placed[pod])
@@ -192,7 +191,7 @@ def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str,
 
 
 def warn_of(known: ConfiguredGroups, notes: Notes) -> None:
-    """What the groups lack."""
+    """Warnings about missing properties of the groups."""
     if known.incomplete:
         notes.warn(f"{known.source}: {known.incomplete}")
     for name in known.unlimited:

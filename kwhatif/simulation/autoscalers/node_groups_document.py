@@ -1,4 +1,4 @@
-"""Node groups as a document.
+"""NodeGroups: a document with node groups and cluster-autoscaler's flags.
 
     apiVersion: kwhatif.dev/v1
     kind: NodeGroups
@@ -147,7 +147,7 @@ def _build_with_source(file: NodeGroupsFile, source: str, nodes: Sequence[Node],
 
 
 def build_groups(file: NodeGroupsFile, nodes: Sequence[Node], now: int = 0, source: str = "") -> ConfiguredGroups:
-    """What a document means for a cluster with these nodes at a moment. Raises InputError with a place."""
+    """The groups of a document in a cluster with these nodes at a moment. Raises InputError with a place."""
     _check_flags(file.flags or {})
     flags = flags_of(file.flags or {}, place="$.flags")
     for name in flags.expander:
@@ -193,7 +193,7 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
 
 
 class NodesByLabel:
-    """The names of nodes by each label that they have, so that many groups need not look at each node."""
+    """The names of nodes by each of their labels, so that many groups need not scan all nodes."""
 
     def __init__(self, named: Mapping[str, Node]) -> None:
         self._all = frozenset(named)
@@ -216,9 +216,8 @@ class NodesByLabel:
 def members_of(
     group: Group, named: Mapping[str, Node], place: str = "$", labelled: NodesByLabel | None = None
 ) -> Iterator[str]:
-    """The nodes of a group, each once, in the cluster's order. Raises InputError for one that is not there.
-
-    ``labelled`` are the same nodes, for whoever asks about many groups.
+    """The nodes of a group, each once, in the cluster's order. Raises InputError for one that does not exist.
+    ``labelled`` are the same nodes, for callers with many groups.
     """
     which = group.nodes
     if which is None:

@@ -1,4 +1,4 @@
-"""What Karpenter does about pods without a node: one round of it, and the nodes that its NodeClaims become.
+"""Karpenter in the loop: its NodePools, one round for pods without a node, and the nodes of its NodeClaims.
 
 A cloud chooses among the types of a NodeClaim; here each is of the cheapest, in the cheapest zone.
 """
@@ -45,7 +45,7 @@ _INITIALIZED = Condition(type="Initialized", status="True")
 
 
 class PoolAutoscaler:
-    """Karpenter with its NodePools and what the cloud offers."""
+    """Karpenter with its NodePools and the cloud's catalogue."""
 
     name = "Karpenter"
 
@@ -56,7 +56,7 @@ class PoolAutoscaler:
     def ask(
         self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
     ) -> AutoscalerPlan:
-        """What comes of one round; the nodes get names that are not ``taken``."""
+        """The plan of one round; new nodes get names that are not ``taken``."""
         world = build_karpenter_snapshot(later, self.known, self.pools, now, waiting)
         found = provision(world)
         keys = {pod.key for pod in waiting}
@@ -151,7 +151,7 @@ def _with_daemons(nodes: Sequence[UpcomingNode], later: Snapshot) -> list[Upcomi
 
 
 def _why_not(keys: set[str], found: Provisioning) -> dict[str, Mapping[str, Sequence[str]]]:
-    """What keeps each NodePool from helping a pod."""
+    """Why no NodePool helps a pod."""
     result = found.results
     why: dict[str, Mapping[str, Sequence[str]]] = {
         pod: {"": [f"it is expected to fit on {node}"]} for pod, node in result.placed.items() if pod in keys
@@ -171,8 +171,8 @@ def _quantities(some: Amounts) -> dict[str, Quantity]:
 
 
 def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:
-    """The NodePools of the files, or of the snapshot where no file is named. One of which no condition is known is
-    taken to be ready. Raises InputError, and UsageError if there is none.
+    """The NodePools of the files, or of the snapshot where no file is named. One without conditions is assumed to be
+    ready. Raises InputError, and UsageError if there is none.
     """
     pools = (load_snapshot(files) if files else snapshot).objects.list_all(NodePool)
     if not pools:
@@ -188,7 +188,7 @@ def build_karpenter_snapshot(
     now: datetime | None = None,
     waiting: Sequence[Pod] | None = None,
 ) -> KarpenterSnapshot:
-    """What Karpenter sees of a cluster in which the scheduler has given up on all pods that wait, or on those given."""
+    """Karpenter's view of a cluster in which the scheduler has given up on all waiting pods, or on those given."""
     seen = now.astimezone(UTC).isoformat() if now else later.taken_at or datetime.now(UTC).isoformat()
     return KarpenterSnapshot(
         start_time(seen.replace("+00:00", "Z")),

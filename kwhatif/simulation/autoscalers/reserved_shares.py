@@ -1,4 +1,6 @@
-"""What clouds keep of machines by brackets: so much of the first gibibytes or cores, less of the next ones."""
+"""Reservations of memory and cpu by brackets, as clouds compute them: a share of the first gibibytes, less of the next
+ones.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ Brackets = Sequence[tuple[float, float]]
 
 
 def reserved_share(brackets: Brackets, amount: float) -> float:
-    """What is kept of an amount."""
+    """The reserved part of an amount."""
     kept, lower = 0.0, 0.0
     for upper, share in brackets:
         if lower > amount:

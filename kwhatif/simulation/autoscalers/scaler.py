@@ -1,7 +1,4 @@
-"""Scheduler and autoscalers in turns: the caller hands over the pods that found no node, nodes join.
-
-Placements of a run with autoscalers, each with the group whose node came for it.
-"""
+"""Scheduler and autoscalers in turns: nodes are added for pods that found none, and join the cluster."""
 
 from __future__ import annotations
 
@@ -34,14 +31,14 @@ MOST_FRUITLESS_ROUNDS = 10
 
 
 class Autoscaler(Protocol):
-    """The small question that cluster-autoscaler and Karpenter answer."""
+    """The interface of cluster-autoscaler and Karpenter."""
 
     name: str
 
     def ask(
         self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
     ) -> AutoscalerPlan:
-        """What it does about pods without a node, once. Nodes that it adds are there when it is asked again."""
+        """The plan for pods without a node, once. Nodes that it adds exist at the next call."""
 
     def sizes(self, snapshot: Snapshot) -> Iterable[GroupSize]:
         """The groups that have grown since the beginning."""
@@ -61,8 +58,8 @@ class _PendingNode:
 class Scaler:
     """Autoscalers beside one scheduler process. Each adds nodes of its own for all pods that find none.
 
-    ``later`` says how a session's cluster looks to the API server while some pods wait. New nodes come up after
-    ``provision`` seconds; ``time`` is how many have passed.
+    ``later`` makes the snapshot of a session's cluster while some pods wait. New nodes come up after ``provision``
+    seconds; ``time`` is how many have passed.
     """
 
     autoscalers: Sequence[Autoscaler]
@@ -77,7 +74,7 @@ class Scaler:
     _fruitless_rounds: int = 0
 
     def ask(self, session: Session, waiting: Sequence[Pod]) -> list[UpcomingNode]:
-        """The nodes that come for pods without one; they are not there yet. None after ``MOST_FRUITLESS_ROUNDS``."""
+        """New nodes for pods without one, which do not exist yet. None after ``MOST_FRUITLESS_ROUNDS``."""
         keys = frozenset(pod.key for pod in waiting)
         self._fruitless_rounds = self._fruitless_rounds + 1 if self._helped_last and self._helped_last <= keys else 0
         self._helped_last = frozenset()
@@ -110,7 +107,7 @@ class Scaler:
             self._chance = Chance(orders=answer.orders, plans=tuple(answer.plans), pods=tuple(answer.pods))
 
     def join(self, session: Session, nodes: Sequence[UpcomingNode]) -> None:
-        """The nodes are there from now on."""
+        """Add the nodes to the cluster."""
         session.join(
             [each.node for each in nodes],
             [pod for each in nodes for pod in each.pods],
@@ -118,26 +115,30 @@ class Scaler:
         )
 
     def provide_nodes(self, session: Session, waiting: Sequence[Pod]) -> bool:
-        """Whether nodes come for pods without one; if so they are there, and the time that takes is over."""
+        """Whether there are new nodes for pods without one; if so they are added, and their provisioning time has
+        passed.
+        """
         nodes = self.ask(session, waiting)
         self.provide(session, nodes)
         return bool(nodes)
 
     def provide(self, session: Session, nodes: Sequence[UpcomingNode]) -> None:
-        """Let the time pass that nodes take to come, if there are any, and have them join."""
+        """Let the provisioning time pass, if there are new nodes, and add them."""
         if nodes:
             self.time += self.provision
             self.join(session, nodes)
 
     def unbounded_groups(self, session: Session) -> list[str]:
-        """The groups that have grown and that nothing keeps from going on."""
+        """The groups that have grown and have no maximum."""
         sizes = (each for autoscaler in self.autoscalers for each in autoscaler.sizes(session.snapshot))
         return [each.group for each in sizes if each.most is None and not each.limits]
 
     # --- in words
 
     def summarize(self, session: Session, homes: Mapping[str, str], unhelped: Iterable[str]) -> ScaleUp:
-        """What was added, where pods (by ``namespace/name``) have their ``homes`` in the end and others are without."""
+        """The summary of what was added, given the final nodes (``homes``) of pods by ``namespace/name``, and those
+        without.
+        """
         of_node: dict[str, list[str]] = {}
         for pod, node in homes.items():
             of_node.setdefault(node, []).append(pod)
@@ -195,7 +196,7 @@ def _total(costs: Sequence[float | None]) -> float | None:
 def apply_scale_up(
     scaler: Scaler, session: Session, placements: Sequence[Placement]
 ) -> tuple[tuple[Placement, ...], ScaleUp]:
-    """The placements with their reasons, and what was added on the way."""
+    """The placements with their reasons, and the scale-up on the way."""
     victims = (victim for each in placements for victim in each.victims if victim.replacement)
     homes = {each.pod: each.node for each in placements if each.outcome in ("placed", "autoscaled")}
     homes |= {victim.replacement: victim.lands_on for victim in victims if victim.lands_on}

@@ -1,4 +1,4 @@
-"""Objects of Karpenter's that a snapshot has and that are not read here: what they change about machines is unknown."""
+"""Notes about Karpenter's objects in a snapshot that are not read here and would change the catalogue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLASSES = ("AKSNodeClass", "GCENodeClass", "KWOKNodeClass", "NodeClass", "Exosc
 
 
 def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
-    """The catalogue, with what the snapshot's own objects would change about it and that is not read here."""
+    """The catalogue, with notes about the snapshot's objects that would change it and are not read here."""
     told, gaps = [known.incomplete] if known.incomplete else [], list(known.gaps)
     for kinds, effect in (
         (_OVERLAYS, "prices and amounts that they change are not changed"),

@@ -1,1 +1,1 @@
-"""What-if edits of the cluster, a file each."""
+"""What-if edits of the cluster, one file each."""

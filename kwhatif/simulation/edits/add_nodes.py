@@ -1,4 +1,4 @@
-"""Add empty nodes like one that is there, with what drivers and daemon sets put on them."""
+"""Adds empty nodes like an existing one, with its drivers' objects and its daemon pods."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _apply(draft: Draft, what: AddNodes, origin: str) -> str:
 
 
 def _note_new_places(draft: Draft, node: Node, places: Mapping[str, str]) -> None:
-    """A zone where no node was before may be a slip."""
+    """Note a zone without nodes before, which may be a typo."""
     for place in places:
         key = _TOPOLOGY.get(place, place)
         value = (node.metadata.labels or {}).get(key)
@@ -152,7 +152,7 @@ def _note_new_places(draft: Draft, node: Node, places: Mapping[str, str]) -> Non
 
 
 def equip(draft: Draft, like: str, names: Sequence[str]) -> None:
-    """What drivers say about a node goes for new ones: volume limits and devices, under their own names."""
+    """Copy drivers' objects of a node for new ones: volume limits and devices, under their own names."""
     objects = draft.snapshot.objects
     csi_nodes = [csi_node for csi_node in objects.list_all(CSINode) if csi_node.name == like]
     slices = [piece for piece in objects.list_all(ResourceSlice) if piece.spec.node_name == like]

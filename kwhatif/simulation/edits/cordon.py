@@ -1,4 +1,4 @@
-"""Cordon nodes, and the opposite."""
+"""Cordons and uncordons nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cordon_node(node: Node) -> Node:
 
 
 def uncordon_node(node: Node) -> Node:
-    """The opposite of ``cordoned``."""
+    """The opposite of ``cordon_node``."""
     if node.spec.unschedulable:
         node = with_spec(node, unschedulable=None)
     return untaint_node(node, UNSCHEDULABLE)

@@ -1,7 +1,7 @@
-"""What daemon sets do about nodes that come or change: their pods start there, or leave.
+"""The daemon set controller's reaction to nodes that are added or changed: its pods start there, or leave.
 
-They are bound at once, since a daemon set's pod is meant for one node, and run there before anything else comes.
-Upstream: pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode).
+They are bound at once, since a daemon set's pod is meant for one node, and run there before other pods come. Upstream:
+pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def start_daemons(draft: Draft, nodes: Sequence[Node], like: Node, origin: str) 
 
 
 def update_daemons(draft: Draft, changes: Sequence[tuple[Node, Node]], origin: str) -> str:
-    """Pods start and leave where a change of the node makes a difference to a daemon set."""
+    """Start and remove pods where a change of the node matters to a daemon set."""
     if not draft.whole("DaemonSet"):
         return ""
     running = _running(draft)
@@ -69,7 +69,7 @@ Check = tuple[bool, bool, str]
 def _check_daemon_sets(
     draft: Draft, changes: Sequence[tuple[Node | None, Node]]
 ) -> Iterator[tuple[Object, Check | None, Check]]:
-    """Each daemon set's mind about each node, before and after."""
+    """Each daemon set's decision about each node, before and after."""
     plains = [(None if old is None else plain(old, "Node"), plain(new, "Node")) for old, new in changes]
     for daemon_set in draft.whole("DaemonSet"):
         check = NodeCheck(section(daemon_set, "spec", "template"))

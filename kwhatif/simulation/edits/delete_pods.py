@@ -1,4 +1,4 @@
-"""Delete pods; their controllers make them again."""
+"""Deletes pods; their controllers make them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What-if edits of a cluster as a document.
+"""ClusterEdits: a document of what-if edits, the list of all kinds of edits, and their application to a copy of the
+snapshot.
 
     apiVersion: kwhatif.dev/v1
     kind: ClusterEdits
@@ -7,15 +8,9 @@
     - addNodes: {count: 3, like: worker-1, in: {zone: eu-west-1b}}
     - scale: {kind: Deployment, namespace: shop, name: web, replicas: 10}
 
-The schema of the format is ``schemas/cluster-edits.schema.json``. The options of the command line are read by the
-same rules: each is one edit, which stands at an option instead of in a file.
-
-All kinds of edits, as a document lists them.
-
-What if the cluster were another one? Edits are made on a copy of the snapshot, one after the other.
-
-What controllers do about them is done, too: pods of nodes that are gone are made again, daemon sets serve new nodes.
-Pods that wait for a node in the end are those to ask about.
+The schema of the format is ``schemas/cluster-edits.schema.json``. The options of the command line are read by the same
+rules. Edits apply one after the other, and controllers react to them: pods of removed nodes are made again, daemon sets
+serve new nodes. Pods that wait for a node in the end are those that the question is about.
 """
 
 from __future__ import annotations
@@ -128,10 +123,10 @@ __all__ = ["EditedSnapshot", "apply_edits"]
 
 
 def apply_edits(snapshot: Snapshot, given: Sequence[ParsedEdit], manifests: Sequence[Manifest] = ()) -> EditedSnapshot:
-    """The snapshot after these edits; the one given stays as it is, as do the objects in it.
+    """The snapshot after these edits; the argument and its objects are not changed.
 
-    Workloads of the ``manifests``, which come to it later, may get another size. Raises InputError for an edit that
-    cannot be made, such as one of a node that is not there.
+    Workloads of the ``manifests``, which are created later, may get another size. Raises InputError for an edit that
+    cannot be made, such as one of a node that does not exist.
     """
     covered = snapshot.covered_kinds()
     if not given:

@@ -1,14 +1,9 @@
-"""A copy of a snapshot that edits are made on, and what comes of them besides: pods to place, failures, notes.
+"""A copy of a snapshot to which edits are applied, with the reaction of controllers to removed pods.
 
-Jobs that lose pods: each counts as a failure, and a job that has failed too often makes no more of them.
-
-Upstream: pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit). A job with a podFailurePolicy or a
-backoffLimitPerIndex is taken to go on.
-
-Pods that lose their node or are deleted, and those that their controllers make in their place.
-
-Upstream: pkg/controller/podgc/gc_controller.go (pods of nodes that are gone),
-pkg/controller/tainteviction/taint_eviction.go (taints of effect NoExecute).
+Removed pods are made again, or count as failures of their job, which ends when it has failed too often. A job with a
+podFailurePolicy or a backoffLimitPerIndex is assumed to go on. Upstream: pkg/controller/podgc/gc_controller.go (pods of
+nodes that are gone), pkg/controller/tainteviction/taint_eviction.go (taints of effect NoExecute),
+pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit).
 """
 
 from __future__ import annotations
@@ -69,26 +64,26 @@ class Draft:
         return self.snapshot.objects.list_all(Pod)
 
     def note(self, text: str) -> None:
-        """Something to know about what an edit did."""
+        """Add a note about an edit's effect."""
         self.notes.append(text)
 
     def note_of(self, origin: str, text: str) -> None:
-        """What the edit of an ``origin`` led to, if anything."""
+        """Note the effect of the edit of an ``origin``, if there is any."""
         if text:
             self.note(f"{origin}: {text}")
 
     def change(self, kind: type[T], change: Callable[[T], T | None]) -> None:
-        """Put another object in the place of each one of a kind; None takes it away."""
+        """Replace each object of a kind by another; None removes it."""
         there = self.snapshot.objects.list_all(kind)
         there[:] = [changed for obj in there if (changed := change(obj)) is not None]
 
     def put_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes in the place of those with the same names."""
+        """Replace the nodes of these names."""
         by_name = {node.name: node for node in nodes}
         self.change(Node, lambda node: by_name.get(node.name, node))
 
     def put_whole(self, obj: Object) -> None:
-        """An object kept as plain values in the place of its namesake."""
+        """Replace an object that is kept as plain values."""
         name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace")
         there = self.snapshot.whole[obj["kind"]]
         for i, other in enumerate(there):
@@ -96,20 +91,20 @@ class Draft:
                 there[i] = obj
 
     def add_pods(self, pods: Iterable[Pod]) -> None:
-        """Pods that have come to be."""
+        """Add pods."""
         for pod in pods:
             self.snapshot.objects.add(pod)
             self._keys.add(pod.key)
 
     def add_waiting_pod(self, asked: PodToSchedule) -> None:
-        """A pod that has come to be and waits for a node."""
+        """Add a pod that waits for a node."""
         self.add_pods([asked.pod])
         self.asked[asked.pod.key] = dataclasses.replace(asked, edited=True)
 
     def drop_pods(self, keys: Collection[str]) -> None:
-        """Pods are gone, and with them the claims that were made for them alone.
+        """Remove pods, and the claims that were made for them alone.
 
-        Their volumes leave the nodes, and devices that no other pod has a claim to are free.
+        Their volumes are detached, and devices that no other pod's claim uses are freed.
         """
         if not keys:
             return
@@ -124,7 +119,7 @@ class Draft:
             self._keys.discard(key)
 
     def _detach(self, keys: Collection[str]) -> None:
-        """What no other pod of the node uses is detached from it.
+        """Detach volumes that no other pod of the node uses.
 
         Upstream: pkg/controller/volume/attachdetach/attach_detach_controller.go.
         """
@@ -157,7 +152,7 @@ def _owning_pods(claim: Resource) -> set[str]:
 
 
 def _given_back(claim: ResourceClaim, gone: Collection[str]) -> ResourceClaim:
-    """The claim without the pods that are gone; it gives its devices back if they were the last it was reserved for.
+    """The claim without the removed pods; it is deallocated if they were the last it was reserved for.
 
     Upstream: pkg/controller/resourceclaim/controller.go (syncClaim).
     """
@@ -214,10 +209,10 @@ class RemovalCause(Enum):
 
 
 def remove_pods(draft: Draft, pods: Sequence[Pod], cause: RemovalCause, origin: str) -> str:
-    """Take pods away and make what their controllers would. Returns what became of them, in words.
+    """Remove pods and make their replacements. Returns what happened to them, in words.
 
-    A daemon set makes a new pod only of one that was deleted: on a node that is gone, or whose taint drove the pod
-    off, it wants none. Static pods go with their node alone; anything else their kubelet undoes.
+    A daemon set makes a new pod only of one that was deleted: a removed or NoExecute-tainted node gets none. Static
+    pods are removed with their node only.
     """
     if not pods:
         return ""

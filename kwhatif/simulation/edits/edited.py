@@ -1,4 +1,4 @@
-"""What comes of what-if edits. Apart from them, as most commands make none and need not import how they are made."""
+"""The result of what-if edits. It is a module of its own, so that most commands need not import the edits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kwhatif.snapshot.format.model import Snapshot
 
 @dataclass(frozen=True)
 class EditedSnapshot:
-    """A snapshot after edits. ``asked`` are the pods of it that wait for a node because of them.
+    """A snapshot after edits. ``waiting_pods`` are the pods of it that wait for a node because of them.
 
-    ``covered`` are the kinds that the snapshot could be trusted to know before. ``notes`` say what controllers did
-    about the edits, ``failed`` what they could not do, ``doubts`` what the API server may have done about them.
-    ``moves_pods``: pods were removed or made, or might have been. ``replicas`` are what
-    workloads of the manifests get, by kind, namespace and name.
+    ``covered`` are the kinds that the snapshot covered before. ``notes`` say what controllers did about the edits,
+    ``failed`` what they could not do, ``doubts`` what the API server may have done about them. ``has_moved_pods``: pods
+    were removed or made, or might have been. ``replicas`` are the new sizes of workloads of the manifests, by kind,
+    namespace and name.
     """
 
     snapshot: Snapshot

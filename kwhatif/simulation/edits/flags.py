@@ -1,4 +1,4 @@
-"""What-if edits as options of a command line; each becomes what a ClusterEdits document would say.
+"""What-if edits as command-line options; each becomes the corresponding edit of a ClusterEdits document.
 
 ``NODES`` is a node's name or a label selector.
 """

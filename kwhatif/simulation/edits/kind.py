@@ -1,6 +1,6 @@
-"""What an edit is: a field of a ClusterEdits document, its type and check, its option, and what it does.
+"""The declaration of a kind of edit: its field of a ClusterEdits document, type, check, option, and application.
 
-Each kind of edit is one ``EditKind`` in a file of its own; ``document.py`` lists them.
+Each kind of edit is one ``EditKind`` in a file of its own; ``edits/document.py`` lists them.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def build_usage_error(form: str, found: str) -> UsageError:
 
 
 def split_nodes(text: str, form: str) -> tuple[str, str]:
-    """``NODES=REST`` as nodes and rest. A selector stands in brackets, so that it can be told from what follows:
-    ``[pool=batch]=dedicated=infra:NoSchedule``, ``worker-1=dedicated=infra:NoSchedule``.
+    """``NODES=REST`` as nodes and rest. A selector stands in brackets, so that it can be distinguished from what
+    follows: ``[pool=batch]=dedicated=infra:NoSchedule``, ``worker-1=dedicated=infra:NoSchedule``.
     """
     if text.startswith("["):
         nodes, bracket, rest = text.partition("]")

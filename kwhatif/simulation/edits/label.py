@@ -1,4 +1,4 @@
-"""Label nodes, and take labels away."""
+"""Sets and removes labels of nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LabelNodes(EditPart):
 
 
 def label_node(node: Node, labels: Mapping[str, str | None]) -> Node:
-    """With labels set, and those that are None taken away; a node that had them already comes back as it is."""
+    """The node with labels set, and those that are None removed; unchanged if it had them already."""
     there = node.metadata.labels or {}
     changed = {key: value for key, value in {**there, **labels}.items() if value is not None}
     return node if changed == there else replace(node, metadata=replace(node.metadata, labels=changed))

@@ -1,4 +1,4 @@
-"""Containers of workloads that ask for something else: in their templates, and in the pods that run already."""
+"""Changes requests and limits of workloads: in their templates, and in the pods that run already."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
 
 
 def _make_wait(draft: Draft, grown: Sequence[Pod], requests: RequestSums, origin: str) -> None:
-    """Pods that grew leave nodes that would be over-committed, and are made again."""
+    """Pods that grew leave over-committed nodes, and are made again."""
     if not grown:
         return
     homes = {pod.spec.node_name or "" for pod in grown}

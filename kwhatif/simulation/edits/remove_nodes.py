@@ -1,4 +1,4 @@
-"""Take nodes away, with what drivers say about them. Their pods are made again elsewhere."""
+"""Removes nodes with their drivers' objects. Their pods are made again elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Patches of workloads and VerticalPodAutoscalers as edits: what ``rightsize --write`` leaves for Kustomize and VPA."""
+"""Patches of workloads and VerticalPodAutoscalers as edits: the output of ``rightsize --write`` for Kustomize
+and VPA.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ Plain = dict[str, Any]
 
 
 def is_patch(kind: str) -> bool:
-    """Whether a document of this kind says what containers are to ask for, or lists those that do."""
+    """Whether a document of this kind sets the resources of containers, or lists those that do."""
     return kind in TEMPLATES or kind in (AUTOSCALER, COMPONENT)
 
 
 def edits_of_patch(value: Mapping[str, Any], kind: str) -> list[Plain]:
-    """The edit that a document stands for, as plain values; a component of Kustomize stands for none.
+    """The edit of a document, as plain values; a component of Kustomize has none.
 
-    Raises InputError for a workload without resources, and for an autoscaler that leaves anything open.
+    Raises InputError for a workload without resources, and for an autoscaler without exact values.
     """
     if kind == COMPONENT:
         return []

@@ -1,4 +1,4 @@
-"""Give a workload another size."""
+"""Sets the replicas of a workload."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Workloads that get another size: the controllers' pods come and go, and nothing else about them changes.
+"""Scales workloads: their controllers add and remove pods, and nothing else about them changes.
 
-An update that is under way goes on as far as the controllers get before any new pod runs; that of a stateful set
-stands still. Upstream: as in ``workloads/rollout_*.py``.
+A rolling update goes on as far as the controllers get before any new pod runs; that of a stateful set stands still.
+Upstream: as in ``workloads/rollout_*.py``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _TYPED: dict[str, type[Any]] = {
 
 
 def scale(draft: Draft, origin: str, replicas: int, kind: str, name: str, namespace: str | None) -> str:
-    """Give a workload a size. Returns what was done, in words. Raises InputError if there is none of the name."""
+    """Set the replicas of a workload. Returns what was done, in words. Raises InputError if there is none of
+    the name.
+    """
     kind = _kind(kind)
     new_ones = [key for key in draft.manifests if key[0] == kind and key[2] == name and namespace in (None, key[1])]
     draft.replicas.update(dict.fromkeys(new_ones, replicas))

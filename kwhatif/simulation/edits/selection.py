@@ -1,9 +1,7 @@
-"""Which nodes and pods somebody means: by name, or by a label selector.
+"""Nodes and pods of an edit: by name, or by a label selector; and what edits of nodes share.
 
-What has a sign that no name can have is a selector: ``pool=batch``, ``!gpu``, ``zone in (a,b)``. In brackets it is
-one in any case: ``[gpu]`` are the nodes with such a label. ``shop/[app=web]`` are pods of one namespace.
-
-What edits of nodes have in common: which nodes are meant, and what changes with them.
+A text with a character that no name can have is a selector: ``pool=batch``, ``!gpu``, ``zone in (a,b)``. In brackets it
+is one in any case: ``[gpu]`` are the nodes with such a label. ``shop/[app=web]`` are pods of one namespace.
 """
 
 from __future__ import annotations
@@ -112,13 +110,13 @@ Changes = list[tuple[Node, Node]]
 
 
 def check_selection(text: str) -> None:
-    """Raises InputError if the text means no node at all."""
+    """Raises InputError if the text selects no node."""
     if not text.strip():
         raise InputError("expected a node or a selector, found none")
 
 
 def select_nodes(draft: Draft, text: str, place: str = "") -> list[Node]:
-    """The nodes that a name or a selector means. Raises InputError with the ``place`` if there is none."""
+    """The nodes of a name or a selector. Raises InputError with the ``place`` if there is none."""
     try:
         return chosen_nodes(text, draft.nodes)
     except InputError as error:
@@ -126,7 +124,7 @@ def select_nodes(draft: Draft, text: str, place: str = "") -> list[Node]:
 
 
 def change_nodes(draft: Draft, nodes: Sequence[Node], change: Callable[[Node], Node], origin: str) -> Changes:
-    """Change nodes and let daemon sets react. Returns what was really changed."""
+    """Change nodes and let daemon sets react. Returns the nodes that did change."""
     from kwhatif.simulation.edits.daemon_pods import update_daemons
 
     changes = [(node, changed) for node in nodes if (changed := change(node)) is not node]

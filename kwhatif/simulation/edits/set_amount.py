@@ -1,4 +1,4 @@
-"""Give nodes more or less of a resource."""
+"""Changes the amount of a resource on nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Give workloads other requests and limits."""
+"""Changes requests and limits of workloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taint nodes, and take taints away. One of effect NoExecute drives pods off."""
+"""Taints and untaints nodes. A taint of effect NoExecute evicts pods."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class UntaintNodes(EditPart):
 
 
 def taint_node(node: Node, taint: Taint) -> Node:
-    """With a taint, in place of one with the same key and effect."""
+    """The node with a taint, in place of one with the same key and effect."""
     there = list(node.spec.taints or ())
     if taint in there:
         return node

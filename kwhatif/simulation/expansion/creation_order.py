@@ -1,10 +1,10 @@
-"""In which order the objects of one request are created: as controllers would find them in the end.
+"""The order in which the objects of a request are created, so that controllers find what they need.
 
-Controllers try again until what they need is there, so the order of files decides nothing: definitions of custom
-resources come first, then namespaces, classes, accounts, quotas, volumes and claims that pods need, and the autoscalers
-that say how many pods there are, then everything else as it was given. The API server does judge by what is there at
-the moment, so admission policies, webhooks and limit ranges keep their place, and nothing that comes after a policy or
-a webhook is moved before it.
+Controllers retry until what they need exists, so the order of files decides nothing: definitions of custom resources
+come first, then namespaces, classes, accounts, quotas, volumes and claims that pods need, and the autoscalers that set
+replicas, then everything else in the given order. The API server does judge by what exists at the moment, so admission
+policies, webhooks and limit ranges keep their place, and nothing that comes after a policy or a webhook is moved before
+it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""From manifests to pods: what the API server and the controllers would make of them.
+"""Creates or updates the objects of manifests through the API server and the controllers, and collects their pods.
 
-Objects are created in the order of ``creation_order.py``, or as they were given if a verb is named. One that is in the
-cluster already is updated, and its rollout planned.
+Objects are created in the order of ``expansion/creation_order.py``, or in the given order if a verb is named. One that
+exists in the cluster is updated, and its rollout planned.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ Claim = PersistentVolumeClaim | ResourceClaim
 
 @dataclass(frozen=True)
 class Rollout:
-    """The update of one workload, still to be planned: how it goes depends on which pods find a node.
+    """The update of one workload, not planned yet, since it depends on which pods find a node.
 
-    ``begin`` starts the plan, once; it is told which of the cluster's own pods (``namespace/name``) have found a node
-    meanwhile, and which. ``asked`` and ``claims`` are what the pods and claims of its steps become.
-    ``assumed``: the template is taken to be unchanged, though the snapshot leaves out parts of it.
+    ``begin`` starts the plan, once; its arguments are the cluster's own pods (``namespace/name``) that have found a
+    node meanwhile. ``asked`` and ``claims`` convert the pods and claims of its steps. ``assumed``: the template is
+    assumed to be unchanged, though the snapshot leaves out parts of it.
     """
 
     name: str
@@ -106,7 +106,7 @@ class ExpandedManifests:
                 yield from map(rollout.pods_to_schedule, step.creates)
 
     def add(self, other: ExpandedManifests) -> None:
-        """Take over what came of other manifests, but for the pods and the updates."""
+        """Add the results of other manifests, except pods and updates."""
         for name in ("objects", "claims", "refusals", "failed", "warnings", "doubts", "scaled"):
             getattr(self, name).extend(getattr(other, name))
         self.whole.update(other.whole)
@@ -115,7 +115,7 @@ class ExpandedManifests:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing in here that has or would have had pods."""
+        """Whether nothing in here has, or would have had, pods."""
         return not (self.pods or self.refusals or self.failed or self.rollouts)
 
 
@@ -186,7 +186,7 @@ class _Expansion:
         return self._done
 
     def _make_room(self, obj: Object, origin: str) -> None:
-        """Raises InputError if there are too many pods by then, by what the manifest says as far as it is sound."""
+        """Raises InputError if there are too many pods by then, by the manifest's numbers as far as they are valid."""
         spec = section(obj, "spec")
         job = section(spec, "jobTemplate", "spec") or spec
         sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
@@ -210,7 +210,7 @@ class _Expansion:
             self._done.unknown[describe_kind(obj["apiVersion"], kind)] += 1
 
     def _put(self, obj: Object, origin: str) -> None:
-        """What makes no pods; much of it admission and scheduling look up."""
+        """Store an object that makes no pods; admission and scheduling may look it up."""
         stored = self._apply(obj, origin)
         if stored is None:
             return
@@ -270,7 +270,7 @@ class _Expansion:
             self._update(old, new, origin)
 
     def _forget(self, obj: Object) -> None:
-        """Take a workload out of the world, with all that its controllers have made."""
+        """Remove a workload from the store, with everything its controllers have made."""
         kind, namespace, name = obj["kind"], namespace_of(obj), name_of(obj)
         self._world.remove(kind, namespace, name)
         for made in ("ReplicaSet", "Job", "Pod"):
@@ -294,7 +294,7 @@ class _Expansion:
             self._reconcile_new(obj, origin, changes)
 
     def _reconcile_new(self, obj: Object, origin: str, changes: tuple[FieldChange, ...] = ()) -> None:
-        """All that the controllers make of a new object. ``changes`` is what admission did to that."""
+        """The pods and objects that the controllers make of a new object. ``changes`` are admission's changes to it."""
         made = reconcile(
             self._server, obj, self._all_nodes(obj), templates=self._templates, companions=self._companions
         )
@@ -317,7 +317,9 @@ class _Expansion:
         ]
 
     def _expand_operated(self, obj: Object, kind: WorkloadKind, origin: str, *, anew: bool) -> None:
-        """An object whose pods an operator makes. Snapshots hold no such objects: it is there if pods of it are."""
+        """An object whose pods an operator makes. Snapshots hold no such objects: it counts as existing if its
+        pods do.
+        """
         if self._server.judges(obj):
             stored = self._apply(obj, origin)
             if stored is None:
@@ -347,7 +349,7 @@ class _Expansion:
         self._update(obj, obj, origin, begin)
 
     def _doubt_new(self, obj: Object) -> None:
-        """A workload that makes no pods since they are there can hardly be new."""
+        """Note that a workload whose pods exist already is hardly new."""
         pods = self._world.all("Pod", namespace_of(obj))
         owners = ((owner.get("kind"), owner.get("name")) for owner in map(controller_of, pods))
         number = sum(owner == (obj["kind"], name_of(obj)) for owner in owners)
@@ -439,7 +441,7 @@ class _Expansion:
 
 @contextmanager
 def _naming_source(origin: object) -> Iterator[None]:
-    """Errors of the input name where the manifest stands."""
+    """Errors inside name the manifest's place."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""One object of a manifest: with its namespace, and by its name in answers."""
+"""A manifest's object with its namespace, and its name in answers."""
 
 from __future__ import annotations
 

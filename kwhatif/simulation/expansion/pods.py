@@ -1,7 +1,4 @@
-"""Manifests become pods; an empty render must not pass for a good answer.
-
-What came of manifests, as a result that can be printed.
-"""
+"""From a question's manifests to pods, errors for manifests without any, and the result of ``expand``."""
 
 from __future__ import annotations
 
@@ -45,11 +42,10 @@ def expand_manifests(
     anew: bool = False,
     gates: Mapping[str, bool] = MappingProxyType({}),
 ) -> ExpandedManifests:
-    """What becomes of manifests that come to a cluster, by the API server of a ``version``, else of the cluster's,
-    with the scheduler's feature ``gates``.
+    """The pods and objects of manifests in a cluster, by the API server of a ``version``, else of the cluster's, with
+    the scheduler's feature ``gates``.
 
-    ``anew`` takes no workload for one that is in the cluster already, of which only what an update changes would be
-    new.
+    ``anew`` treats workloads that exist in the cluster as new ones; otherwise only what an update changes would be new.
     """
     if not manifests:
         return ExpandedManifests()
@@ -157,7 +153,7 @@ def _record(expanded: ExpandedManifests, item: PodToSchedule) -> ExpandedPod:
 
 
 def build_rollout_plan(rollout: Rollout, plan_: Plan) -> RolloutPlan:
-    """What came of a rollout, in names and numbers."""
+    """The outcome of a rollout, in names and numbers."""
     return RolloutPlan(
         object=rollout.name,
         origin=rollout.origin,

@@ -1,8 +1,8 @@
-"""How many replicas a workload has in the end that autoscalers of pods scale: the server stores the manifest's number,
-and the autoscaler changes it to one between its bounds.
+"""Replicas of workloads under autoscalers of pods: the server stores the manifest's number, and the autoscaler changes
+it to one between its bounds.
 
-A load that nobody knows is taken to stay what it is. So a workload that is there keeps the replicas that it has, also
-where its manifest names none or others.
+An unknown load is assumed to stay what it is. So an existing workload keeps its replicas, also where its manifest has
+none or another number.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "State
 
 @dataclass(frozen=True)
 class ScaledWorkload:
-    """A workload that is scaled: ``stored`` replicas as its manifest or the cluster has it, ``replicas`` in the end.
+    """A scaled workload: ``stored`` replicas as its manifest or the cluster has it, ``replicas`` in the end.
 
-    ``origin`` is the manifest that it comes of: its own, or that of its autoscaler.
+    ``origin`` is the manifest: its own, or that of its autoscaler.
     """
 
     key: WorkloadKey
@@ -45,17 +45,17 @@ class ScaledWorkload:
 
     @property
     def note(self) -> str:
-        """What is worth knowing, if the replicas are not those that are stored."""
+        """The note, if the replicas are not those that are stored."""
         if self.stored == self.replicas:
             return ""
         return f"{self} counts with {format_count(self.replicas, 'replica')}, not {self.stored}: {self.bounds}"
 
 
 class WorkloadScaling:
-    """What the autoscalers of a cluster and of manifests make of the replicas of workloads.
+    """The replicas of workloads under the autoscalers of a cluster and of manifests.
 
-    ``percent`` asks for the replicas at so much of the way from the lower bounds to the upper ones; None for those
-    under the load of today.
+    ``percent`` asks for the replicas at this position between the lower and the upper bounds; None for those under
+    today's load.
     """
 
     def __init__(self, world: ObjectStore, percent: int | None, doubts: Doubts) -> None:
@@ -63,7 +63,7 @@ class WorkloadScaling:
         self.scaled: list[ScaledWorkload] = []
 
     def scale(self, obj: Object, origin: str, running: int | None = None) -> Object:
-        """The workload with the replicas that it gets; ``running`` are those that it had, if it was there."""
+        """The workload with its scaled replicas; ``running`` are its former ones, if it existed."""
         autoscaler = self._autoscaler_of(obj)
         if autoscaler is None:
             return obj
@@ -91,8 +91,8 @@ class WorkloadScaling:
         return found
 
     def targets(self, manifests: Sequence[Manifest]) -> Iterator[tuple[str, Object]]:
-        """The workloads of the cluster that autoscalers of the manifests scale, and that no manifest is about, each
-        with the manifest of its autoscaler.
+        """The workloads of the cluster that autoscalers of the manifests scale, and that no manifest changes, each with
+        the manifest of its autoscaler.
         """
         given = {(each.obj.kind, each.obj.namespace, each.obj.name) for each in manifests}
         for manifest in manifests:
@@ -110,7 +110,7 @@ class WorkloadScaling:
                     self._doubt(Doubt(what, "the pods that it would come to are in no answer"), autoscaler)
 
     def _autoscaler_of(self, obj: Object) -> PodAutoscaler | None:
-        """The autoscaler of a workload; None if it has none, or several, of which controllers heed none."""
+        """The autoscaler of a workload; None if it has none, or several, which controllers then ignore."""
         there = (each for kind in AUTOSCALERS for each in self._world.all(kind, namespace_of(obj)))
         found = [each for each in pod_autoscalers_of(there) if each.scales(obj)]
         if len(found) > 1:

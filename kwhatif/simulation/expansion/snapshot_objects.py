@@ -1,9 +1,8 @@
-"""A snapshot as the API server and the controllers see it: plain objects.
+"""A snapshot's objects in plain form for the API server and the controllers, with templates restored that a dump has
+pruned.
 
-What a dump left out of pod templates, and what that leaves unknown about updates.
-
-A manifest's template has its commands and environment, the stored one may have lost them: without further ado every
-unchanged workload would look changed. So what is left out is taken to be as the manifest has it, and that is said.
+A manifest's template has commands and environment, the stored one may have lost them: every unchanged workload would
+look changed. So pruned fields are assumed to be as the manifest has them, which is noted as a gap.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def build_object_store(
                 world.put(whole)
     for account in snapshot.whole.get("ServiceAccount", ()):
         if account["metadata"]["name"] == "default":
-            # Every namespace has this one: whoever lists it has listed the others beside it.
+            # Every namespace has this one: a list of its kind that has it is complete.
             world.cover_namespace("ServiceAccount", account["metadata"].get("namespace", ""))
     _put_as_read(world, snapshot, namespaces, named)
     return world
@@ -93,7 +92,7 @@ def _put_as_read(
 
 
 def _check(whole: Object, source: str) -> None:
-    """Raises InputError if controllers could not make sense of an object."""
+    """Raises InputError if controllers could not process an object."""
     called, spec = f"{whole['kind']} {describe_value(whole['metadata']['name'])}", whole.get("spec") or {}
     if whole["kind"] in TEMPLATES and (spec.get("replicas") or 0) < 0:
         raise InputError(f"{called}: spec.replicas: expected no less than 0, found {spec['replicas']}", source=source)
@@ -113,7 +112,7 @@ def nodes_of(snapshot: Snapshot) -> list[Object]:
 
 
 def drop_emptied_volumes(pod: Object, dropped: Collection[str]) -> Object:
-    """A pod without the volumes of which only the kind was kept: as they stand, no API server would take them."""
+    """A pod without the volumes of which only the type was kept: as they stand, an API server would refuse them."""
     volumes = (pod.get("spec") or {}).get("volumes")
     if "volumes" not in dropped or not volumes:
         return pod
@@ -122,9 +121,9 @@ def drop_emptied_volumes(pod: Object, dropped: Collection[str]) -> Object:
 
 
 def restore_template(stored: Object, new: Object, dropped: Collection[str]) -> Object:
-    """``stored`` with the template of ``new``, if the two agree in all that the snapshot knows; else as it is.
+    """``stored`` with the template of ``new``, if the two agree in all that the snapshot knows; else unchanged.
 
-    ``dropped`` names what was left out of templates. A field that is not among them is known not to have been there.
+    ``dropped`` names what was left out of templates. A field that is not among them is known to be absent.
     """
     was, wanted = section(stored, "spec", "template"), section(new, "spec", "template")
     if not dropped or not was or not wanted or was == wanted:
@@ -139,7 +138,7 @@ def restore_template(stored: Object, new: Object, dropped: Collection[str]) -> O
 
 
 def template_gap(dropped: Sequence[str], objects: Sequence[str]) -> Gap:
-    """The gap that ``objects`` were taken to be unchanged."""
+    """The gap that ``objects`` were assumed to be unchanged."""
     return Gap(
         what=f"the snapshot leaves out {', '.join(dropped)} of pod templates",
         effect="if they changed, every pod would be replaced; a dump with --keep-templates would tell",

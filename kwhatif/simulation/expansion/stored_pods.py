@@ -1,4 +1,4 @@
-"""Pods as an API server has stored them: what is asked about one, and where those of the cluster have come to run."""
+"""Pods as an API server has stored them, ready to be scheduled, and the cluster's pods on the nodes they found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwhatif.workloads.objects import section
 def pod_to_schedule_of(
     pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[FieldChange]
 ) -> PodToSchedule:
-    """A pod as it was stored, to be asked about. ``changes`` is what admission did to it."""
+    """A stored pod to be scheduled. ``changes`` are admission's changes to it."""
     typed = convert_object(pod, Pod)
     wanted = typed.spec.priority_class_name or ""
     unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
@@ -36,6 +36,6 @@ def at_home(pod: Object, homes: Mapping[str, str]) -> Object:
 
 
 def is_stored(obj: Object) -> bool:
-    """Whether an API server has had this object already, so that there is nothing left to fill in or to refuse."""
+    """Whether the object has been stored by an API server, so that nothing is left to default or to validate."""
     metadata = obj.get("metadata") or {}
     return bool(metadata.get("uid") and metadata.get("creationTimestamp"))

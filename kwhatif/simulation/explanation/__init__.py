@@ -1,1 +1,1 @@
-"""Runs of the scheduler observed, to explain pods in the state in which they were tried."""
+"""Explanations of pods in the state of the cluster in which a run tried them."""

@@ -1,4 +1,4 @@
-"""Why does a pod go where it goes, or nowhere? Every node, every blocker, every score, and the smallest fixes."""
+"""Explains pods: every node's verdict, the blockers, the scores, and the smallest fixes."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def explain_pods(
 ) -> PendingResult[ExplainResult]:
     """Explain each pod by itself, on the cluster as it is; nothing is placed.
 
-    A pod that runs is taken off its node first: the question is where it would go now. Of pods with the same owner one
-    stands for all that come to the same.
+    A running pod is taken off its node first, so that the answer is where it would go now. Of pods with the same owner
+    and the same outcome one is explained.
     """
     looking.check(session)
     reports: dict[tuple[str, ...], PodReport] = {}
@@ -70,9 +70,9 @@ def explain_pods(
 
 @dataclass(frozen=True)
 class PodDecision:
-    """A pod, what became of it, and the cluster as it was when that was decided; None for one that is left out.
+    """A pod, its attempt, and the cluster as it was at the decision; None for one that is left out.
 
-    ``row`` is the node it was given, if any. The pod ``runs_on`` a node already ``since`` a moment, or on none.
+    ``row`` is its node, if any. The pod ``runs_on`` a node already ``since`` a moment, or on none.
     """
 
     session: Session
@@ -86,7 +86,7 @@ class PodDecision:
 
 
 def decide_pod(session: Session, asked: PodToSchedule) -> PodDecision:
-    """What a cycle makes of a pod, which is not done. One that runs is asked where it would go now."""
+    """The decision about a pod, without acting on it; for a running one, where it would go now."""
     if session.driver.scheduler(asked.pod.spec.scheduler_name) is None:
         return PodDecision(session, asked, skip_pod(session, asked, skip_reason_of(session, asked)))
     running = session.running(asked.pod)
@@ -141,7 +141,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
 
 
 def _fixes(decided: PodDecision, attempt: Attempt, tried_in: TrialCluster | None) -> tuple[tuple[Fix, ...], int]:
-    """What would help, and how many changes were tried."""
+    """The fixes, and how many changes were tried."""
     if tried_in is None:
         return smallest_fixes(TrialCluster.of_pod(decided.session, decided.asked.pod), decided.asked, attempt)
     later = decide_pod(tried_in.session, decided.asked)
@@ -171,7 +171,7 @@ def _devices(session: Session, asked: PodToSchedule, attempt: Attempt) -> tuple[
 def _ask_extenders_of_all(
     scheduler: Scheduler, info: PodInfo, attempt: Attempt, rows: IntpArray
 ) -> ExtenderCycle | None:
-    """What extenders say of all nodes that plugins let pass; a cycle may have asked them about some only."""
+    """Extenders' verdicts on all nodes that plugins let pass; a cycle may have called them with some only."""
     if (
         attempt.extender_cycle is None
         or attempt.refused is not None

@@ -1,6 +1,6 @@
-"""The smallest fixes: single changes to the pod, to one node or to a device claim, each found by trying it.
+"""The smallest fixes: single changes to the pod, to one node or to a device claim, each verified by a trial.
 
-Candidates come from nodes that only one plugin rejects. Only what the pipeline then accepts is suggested.
+Candidates come from nodes that only one plugin rejects. Only changes that the trial confirms are reported.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ _Trial = tuple[str, Edited, Callable[[], _Landing | None]]
 
 @dataclass(frozen=True)
 class TrialCluster:
-    """The cluster that fixes are tried in: that of a ``session``, where all of a change is placed as far as it fits.
+    """The cluster of the trials: that of a ``session``, where the whole change is placed as far as it fits.
 
-    Pods of the ``workloads`` (as ``workload_of`` has them) that change together are no victims of each other.
+    Pods of the ``workloads`` (as ``Bookkeeper.owner_of`` names them) that change together are no victims of each other.
     """
 
     session: Session
@@ -70,12 +70,12 @@ class TrialCluster:
         return cls(session, book, frozenset([book.owner_of(pod)]))
 
     def changes(self, pod: Pod) -> bool:
-        """Whether a pod belongs to what changes."""
+        """Whether a pod belongs to one of the workloads."""
         return self.book.owner_of(pod) in self.workloads
 
 
 def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
-    """Fixes that work, each once, and how many changes were tried. ``attempt`` is the pod's in that very cluster."""
+    """The fixes, each once, and how many changes were tried. ``attempt`` is the pod's in that very cluster."""
     fixes: list[Fix] = []
     effects: list[_Landing] = []
     tried = 0
@@ -127,7 +127,7 @@ class _Trials:
         yield from self._priorities()
 
     def _find_cordoned_nodes(self) -> list[Node]:
-        """Cordoned nodes that would do for the pod if none were cordoned, by name."""
+        """Cordoned nodes that would be feasible for the pod if none were cordoned, by name."""
         given = self.session.cluster.columns.given
         cordoned = {node.name: node for node in given if node.spec.unschedulable}
         if not cordoned:
@@ -144,7 +144,7 @@ class _Trials:
         return [cordoned[name] for name in sorted(fitting & cordoned.keys())]
 
     def _try_suggestions(self, rows: dict[str, list[int]], of_nodes: list[_Trial]) -> Iterator[_Trial]:
-        """What plugins suggest that refuse these nodes; changes ``of_nodes`` are put aside."""
+        """Try suggestions of the plugins that reject these nodes; changes ``of_nodes`` are kept for later."""
         plugins = {plugin.name: plugin for plugin in self.session.driver.scheduler_for(self.pod).framework.all_plugins}
         for name in (name for name in rows if name in plugins):  # others are extenders
             for change, edited in plugins[name].suggestions(self.pod, self.session.cluster, rows[name]):
@@ -157,7 +157,7 @@ class _Trials:
                         of_nodes.append((change, edited, self._with_node(edited)))
 
     def _priorities(self) -> Iterator[_Trial]:
-        """Priorities just high enough to be allowed to evict somebody, where no pod is evicted already."""
+        """Priorities just high enough to evict some pod, where no pod is evicted already."""
         if self.pod.shape.spec.preemption_policy == "Never" or self.attempt.nominated:
             return
         others = (
@@ -196,17 +196,17 @@ class _Trials:
 
 
 def _land(driver: Driver, pod: Pod) -> _Landing | None:
-    """The node that a pod would get without anybody having to leave."""
+    """The node that a pod would get without evictions."""
     info = driver.cluster.shapes.info(pod)
     evaluation = driver.scheduler_for(info).evaluate_all_nodes(info)
     if evaluation is None or not evaluation.passing(info).any():
-        return None  # why not, and who would have to go, nobody asks
+        return None  # the failure message and victims are not needed
     row = driver.decide(info).row
     return None if row is None else _Landing(driver.cluster.columns.names[row])
 
 
 def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int) -> _Landing | None:
-    """What comes of a higher priority, which all pods of the workload have then: until nobody would move any more.
+    """The outcome of a higher priority for all pods of the workload, once the cluster has come to rest.
 
     None if the pod gets no node by it, or if a pod of the change has to leave.
     """

@@ -1,4 +1,4 @@
-"""Runs of the scheduler looked on at, to explain pods in the very state in which they were tried."""
+"""Observers of runs, which keep the state of the cluster in which pods were tried, to explain them later."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ MOST_RECORDED = 64
 
 @dataclass
 class PodAttempt:
-    """A pod as it is tried, in a copy of the cluster, ``after`` so many others found their nodes, and so many were
-    ``evicted``; ``row`` is the node it gets, if any.
+    """A pod and a copy of the cluster in which it is tried, ``after`` so many others found their nodes, and so many
+    were ``evicted``; ``row`` is the node it gets, if any.
     """
 
     session: Session
@@ -43,7 +43,7 @@ class PodAttempt:
 
 
 class _ForwardingObserver(Observer):
-    """Looks on at a run of a session and counts the pods that find a node. ``beside`` is somebody else who looks on."""
+    """Observes a run of a session, counts the pods that find a node, and forwards to another observer, ``beside``."""
 
     session: Session
 
@@ -67,7 +67,9 @@ class _ForwardingObserver(Observer):
         self._evicted += len(attempt.victims_to_evict)
 
     def _before_this(self, attempt: Attempt) -> PodAttempt:
-        """As a pod was tried that has found no node: what was tried in vain has left the cluster as it was."""
+        """The state before a pod that has found no node, which is the present one, as a failed attempt changes
+        nothing.
+        """
         return dataclasses.replace(self._as_now(attempt.pod), evicted=self._evicted - len(attempt.victims_to_evict))
 
     def _as_now(self, pod: PodInfo) -> PodAttempt:
@@ -75,7 +77,7 @@ class _ForwardingObserver(Observer):
 
 
 class AttemptRecorder(_ForwardingObserver):
-    """Keeps of each pod that is meant the cluster as it was when it was tried last."""
+    """Keeps the cluster as it was at the last attempt of each selected pod."""
 
     def __init__(self, meant: Callable[[Pod], bool], beside: Observer) -> None:
         super().__init__(beside)
@@ -89,7 +91,7 @@ class AttemptRecorder(_ForwardingObserver):
         self._evicting.clear()
 
     def try_of(self, key: str) -> PodAttempt:
-        """The try that a run tells of: the last, or the one that had pods evicted so that the last found a node."""
+        """The attempt to explain: the last, or the one that had pods evicted so that the last found a node."""
         last = self.tries[key]
         return last if last.row is None else self._evicting.get(key, last)
 
@@ -112,7 +114,7 @@ class AttemptRecorder(_ForwardingObserver):
 
 
 class PendingRecorder(_ForwardingObserver):
-    """Keeps of the first pods that find no node the cluster as it was then, one a workload."""
+    """Keeps the cluster as it was for the first pods that find no node, one a workload."""
 
     def __init__(self, beside: Observer | None = None) -> None:
         super().__init__(beside)
@@ -134,7 +136,7 @@ class PendingRecorder(_ForwardingObserver):
             self._tries[whose] = self._before_this(attempt)
 
     def reports(self, placements: Mapping[str, Placement]) -> list[PodReport]:
-        """Those that have no node in the end, without what would help: that is for ``explain``."""
+        """Reports of those without a node in the end, without fixes, which are left to ``explain``."""
         tries = {each.info.key: each for each in self._tries.values()}
         asked = [
             PodToSchedule(each.info.pod)
@@ -146,7 +148,7 @@ class PendingRecorder(_ForwardingObserver):
 
 class WorkloadRecorder(_ForwardingObserver):
     """Keeps the cluster as it was when the ``first`` pod of each workload was tried, when one first was ``evicting``
-    others, and when the first that has found no node so far was tried last (``failed``); by what ``owner_of`` says.
+    others, and when the first that has found no node so far was tried last (``failed``); by ``owner_of``.
     """
 
     def __init__(self, owner_of: Callable[[Pod], str]) -> None:
@@ -199,8 +201,8 @@ def reports_of(
     looking: ExplainOptions,
     tried_in: TrialCluster | None = None,
 ) -> list[PodReport]:
-    """Pods as they were tried; of those of a workload one stands for all that came to the same. Fixes are ``tried_in``
-    the cluster as it is in the end.
+    """Reports of pods as they were tried; one for all pods of a workload with the same outcome. Fixes are ``tried_in``
+    the final cluster.
     """
     reports: dict[tuple[str, ...], PodReport] = {}
     for item in asked:
@@ -230,7 +232,7 @@ def report_of_attempt(
 
 
 def _describe_state(tried: PodAttempt) -> str:
-    """In which state a pod was tried; nothing if that is the snapshot's."""
+    """The state in which a pod was tried, in words; empty if that is the snapshot's."""
     found = [f"{format_count(tried.after, 'pod')} found a node"] if tried.after else []
     if tried.evicted:
         found.append(f"{format_count(tried.evicted, 'pod')} {'was' if tried.evicted == 1 else 'were'} evicted")

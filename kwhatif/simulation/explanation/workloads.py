@@ -1,6 +1,6 @@
-"""Workloads explained as they would be placed: how many of their pods find a node alone, and how many together.
+"""Explains workloads as they are placed: how many of their pods find a node alone, and how many together.
 
-What is explained of each is its first pod that finds no node, in the state of the cluster in which it fails.
+The explained pod of each is the first that finds no node, in the state of the cluster in which it fails.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def explain_workloads(
 ) -> WorkloadExplanation:
     """Place pods and updates as ``place`` does, in a copy of the cluster, and explain the workloads.
 
-    Those of pods that are not meant are explained only if one of their pods finds no node.
+    Those of other pods are explained only if one of their pods finds no node.
     """
     looking.check(session)
     book = Bookkeeper.of(session.snapshot)
@@ -106,12 +106,12 @@ def explain_workloads(
 
 
 def _end_of(placement: Placement) -> tuple[str, str]:
-    """What a pod came to, whatever its node."""
+    """A pod's outcome, whatever its node."""
     return placement.outcome, cause(placement.reason)
 
 
 def _choose(placements: Sequence[Placement], recorder: WorkloadRecorder, owner: str) -> tuple[int, PodAttempt | None]:
-    """Which pod stands for its workload, and how it was tried, if the cluster was kept as it was then."""
+    """The pod that represents its workload, and its attempt, if the cluster was kept as it was then."""
     failed = [at for at, each in enumerate(placements) if not each.good]
     evicting = [at for at, each in enumerate(placements) if each.victims]
     for there, kept in ((failed, recorder.failed), (evicting, recorder.evicting)):
@@ -144,7 +144,7 @@ def _count(owner: str, placements: Sequence[Placement], chosen: int, alone: int,
 def _count_alone(session: Session, items: Sequence[PodToSchedule], placements: Sequence[Placement]) -> tuple[int, int]:
     """How many pods would find a node in the cluster as it is, each by itself; and how many kinds of them there are.
 
-    Pods that plugins cannot tell apart are decided on once. Who is not tried at all counts as it came out.
+    Pods that plugins cannot tell apart are decided on once. Pods that are not tried at all count by their outcome.
     """
     shapes: dict[int, bool] = {}
     found = 0
@@ -162,8 +162,8 @@ def _count_alone(session: Session, items: Sequence[PodToSchedule], placements: S
 def _report_without_attempt(
     session: Session, item: PodToSchedule, placement: Placement, looking: ExplainOptions, tried_in: TrialCluster
 ) -> PodReport:
-    """A pod of which the cluster was not kept as it was tried: as things are in the end if it has no node then, else
-    before anything is placed.
+    """The report of a pod without a kept cluster: by the final state if it has no node then, else by the
+    initial one.
     """
     if placement.good:
         decided = decide_pod(session, item)

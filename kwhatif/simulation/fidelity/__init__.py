@@ -1,1 +1,1 @@
-"""What an answer stands on, and what it lacks."""
+"""Fidelity: which rules and which snapshot an answer is based on, and what was missing or not modelled."""

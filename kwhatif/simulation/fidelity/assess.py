@@ -1,8 +1,6 @@
-"""What an answer stands on: the rules' version, the snapshot's age, and what was missing or not modelled.
+"""Fidelity of an answer: the rules' version, the snapshot's age, and gaps, including those left by extenders.
 
-A gap that touches none of the pods asked about is reported, too, but does not count under ``--strict``.
-
-What an answer owes to extenders: how often they were called, what failed, and what was taken for granted.
+A gap that touches none of the pods of the question is reported, too, but does not count under ``--strict``.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def extender_gaps(extenders: Extenders, asked: Collection[str]) -> Iterator[Gap]:
-    """For each extender its calls, and its failures by what they led to. ``asked`` are the pods asked about."""
+    """For each extender its calls, and its failures by their consequence. ``asked`` are the pods of the question."""
     for extender in extenders.all:
         yield Gap(
             what=f"extender {extender.name} was asked: {_calls(extender)}",
@@ -99,12 +97,12 @@ _BUDGET = "PodDisruptionBudget"
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run of the scheduler that an answer stands on.
+    """A run of the scheduler that an answer is based on.
 
-    ``others`` names unknown kinds of the input, ``evicted`` pods that were sent away on purpose, besides the
-    victims of ``placements``. ``more``: the pods come on top of those that their workloads have. If not all pods are
-    asked ``about``, what touches others does not count. ``by_group``: members of groups were scheduled together.
-    ``not_retried`` pods (``namespace/name``) might find a node now, and were tried before that.
+    ``others`` names unknown kinds of the input, ``evicted`` pods that were evicted on purpose, besides the victims of
+    ``placements``. ``more``: the pods come on top of those that their workloads have. If the question is not ``about``
+    all pods, gaps that touch others do not count. ``by_group``: members of groups were scheduled together.
+    ``not_retried`` pods (``namespace/name``) might find a node now, but were tried only before.
     """
 
     session: Session
@@ -183,7 +181,7 @@ _ALWAYS_DONE = {"queueSort": "sorts the queue", "bind": "binds"}
 
 
 def require_no_gaps(touching: Sequence[Gap]) -> None:
-    """Raise FidelityError if there are gaps that touch a pod that was asked about."""
+    """Raise FidelityError if there are gaps that touch a pod of the question."""
     if touching:
         first = touching[0]
         more = f" (and {len(touching) - 1} more)" if len(touching) > 1 else ""
@@ -213,7 +211,7 @@ def _minor(version: str) -> str:
 
 
 def _pod_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
-    """Pods that are not there, or not all of them: every answer stands on what they take up, also one about none."""
+    """Missing pods: every answer depends on the room they take."""
     if why := explain_absence(session.snapshot, session.covered, "Pod"):
         yield Gap(
             what=why,
@@ -224,7 +222,7 @@ def _pod_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]
 
 
 def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequence[str]) -> Iterator[Gap]:
-    """Budgets decide who may be evicted, and whom a preemption spares."""
+    """Missing budgets, which restrict evictions and preemption."""
     why, readings = (
         explain_absence(session.snapshot, session.covered, _BUDGET),
         session.dependencies_by_kind().get(_BUDGET, {}),
@@ -280,7 +278,7 @@ def _needs(session: Session, asked: PodToSchedule) -> frozenset[str]:
 
 
 def _uses(readings: Mapping[str, Dependency]) -> str:
-    """What plugins do with a kind, each use with the plugins that have it."""
+    """The uses of a kind, each with its plugins."""
     found: dict[str, list[str]] = {}
     for name, reading in sorted(readings.items()):
         found.setdefault(reading.use, []).append(name)

@@ -1,16 +1,10 @@
-"""What an answer lacks since it is unknown what the API server, or a controller, would have done.
+"""Gaps: what an answer lacks since objects that admission, the controllers or the scheduler would read are not in the
+snapshot; and the commands that would close them.
 
-``assess.py`` tells of the kinds that plugins read; here are those that admission and the controllers look up, and the
-webhooks and policies that would have been asked.
-
-Workloads that a snapshot lacks although it has their pods: without the object there is nothing to update.
-
-Pods that came between: they wait in the snapshot, and the scheduler had not tried them yet when it was taken.
-
-It takes them up before pods of the same priority that come after them. One that was tried and found no node takes no
-room until something changes.
-
-How a gap is closed: what to ask the cluster for what the snapshot lacks.
+``fidelity/assess.py`` has the gaps of kinds that plugins read; here are those that admission and the controllers look
+up, webhooks and policies that would have been called, workloads that are missing although their pods exist, and waiting
+pods that the scheduler had not tried yet when the snapshot was taken, which it tries before later pods of the same
+priority.
 """
 
 from __future__ import annotations
@@ -36,11 +30,11 @@ from kwhatif.versions import DEFAULT_MINOR, minor_of
 
 
 def closing_commands_of(snapshot: Snapshot, *kinds: str) -> tuple[str, ...]:
-    """The commands whose output, read besides the snapshot, tells of all objects of these kinds.
+    """The commands whose output, read besides the snapshot, has all objects of these kinds.
 
-    They ask for the list itself, which says of what kind it is even if it is empty; ``kubectl get KIND`` makes of it
-    one that does not. None for a kind that not every cluster of this minor serves, that no snapshot holds, or that
-    could not be read: a list beside the snapshot would not undo that.
+    They request the list itself, which has its kind even if it is empty; ``kubectl get KIND`` prints one that does not.
+    None for a kind that not every cluster of this minor serves, that no snapshot holds, or that could not be read: a
+    list beside the snapshot would not undo that.
     """
     minor = DEFAULT_MINOR
     with contextlib.suppress(UsageError):
@@ -68,7 +62,7 @@ def _always(item: PodToSchedule) -> bool:
 
 
 def _has_account(item: PodToSchedule) -> bool:
-    """Whether the pod runs as another account than the one that every namespace has."""
+    """Whether the pod runs as another account than ``default``."""
     return item.service_account not in ("", "default")
 
 
@@ -109,7 +103,7 @@ LOOKED_UP: dict[str, tuple[Touches, str]] = {
 
 
 def explain_absence(snapshot: Snapshot, covered: Collection[str], kind: str) -> str:
-    """Why nothing is known of a kind: it could not be read, or it is not known whether it was."""
+    """Why a kind is unknown: it could not be read, or it is not known whether it was."""
     if kind == WatcherMetrics.__name__:
         return "" if kind in covered else "how busy nodes are is not known: no --load says it"
     title = kind_named(kind).title if kind in GROUPS else kind
@@ -119,12 +113,12 @@ def explain_absence(snapshot: Snapshot, covered: Collection[str], kind: str) -> 
 
 
 def needs_admission(item: PodToSchedule, snapshot: Snapshot) -> bool:
-    """Whether the API server has still to take a pod."""
+    """Whether the pod has not been admitted by an API server yet."""
     return item.origin != snapshot.source and not item.ran_before
 
 
 def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
-    """Classes that pods name and that are not there, and those that pods may or may not get."""
+    """Classes that pods name and that do not exist, and those that pods may or may not get."""
     why = explain_absence(snapshot, covered, "PriorityClass")
     if why:
         touched = (
@@ -149,7 +143,7 @@ def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[
 
 
 def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence[Rollout]) -> Iterator[Gap]:
-    """What is not known of the pods that updates replace: themselves, and the replica sets between."""
+    """What is unknown about the pods that updates replace: themselves, and the replica sets between."""
     for kind in ("Pod", "ReplicaSet"):
         of_kind = [one.name for one in rollouts if kind == "Pod" or one.name.startswith("Deployment ")]
         # Of a list that may lack some, those of the workload's own namespace are there.
@@ -164,9 +158,9 @@ def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence
 
 
 def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
-    """What is not known of the kinds that admission and the controllers look up for these pods.
+    """What is unknown about the kinds that admission and the controllers look up for these pods.
 
-    Kinds that were not looked at are reported together, where they touch the same pods, and not at all where they touch
+    Kinds that were not read are reported together, where they touch the same pods, and not at all where they touch
     none: they are many.
     """
     new = [item for item in asked if needs_admission(item, snapshot)]
@@ -215,7 +209,7 @@ def doubt_gaps(doubts: Sequence[Doubts], asked: Collection[str]) -> Iterator[Gap
 
 
 def missing_owner_gaps(snapshot: Snapshot, asked: Sequence[PodToSchedule], *, more: bool = False) -> Iterator[Gap]:
-    """Workloads that are taken to be new although their pods run; no pod is touched that is one ``more`` of them."""
+    """Workloads that are assumed to be new although their pods run; no pod is touched that is one ``more`` of them."""
     new = {item.owner for item in asked if item.origin != snapshot.source and not item.edited}
     # Objects of operators are in no snapshot: they are recognized by their pods, and updated.
     new = {name for name in new if name.partition(" ")[0] in TEMPLATES}
@@ -246,7 +240,7 @@ def find_missing_owners(snapshot: Snapshot, workloads: Collection[str]) -> dict[
 
 
 def unattempted_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
-    """They are left out unless they are asked about: a gap for all that come after them and wait for a node."""
+    """Pods that the scheduler had yet to try, which are left out: a gap for all later ones that wait for a node."""
     known = {item.pod.key for item in asked}
     between = [
         item.pod

@@ -1,6 +1,5 @@
-"""Members of groups that an answer takes one by one, though the scheduler takes them up together.
-
-And pods that are not tried again, since groups are scheduled in one round.
+"""Gaps about pod groups: members that are scheduled one by one, and pods that are not retried since groups are
+scheduled in one round.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def ungrouped_gaps(session: Session, asked: Sequence[PodToSchedule], *, by_group
 
 
 def one_round_gaps(pods: Sequence[str]) -> Iterator[Gap]:
-    """A gap for pods without a node that might find one now, where everybody was tried in one round."""
+    """A gap for pods without a node that might find one now, where all pods were tried in one round."""
     if pods:
         yield Gap(
             what="where there are groups, everybody is tried in one round",

@@ -1,1 +1,1 @@
-"""Pods are placed on a cluster, and what that leads to."""
+"""Placement of pods on a cluster, and the simulation of everything that follows."""

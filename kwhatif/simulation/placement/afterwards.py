@@ -1,7 +1,4 @@
-"""The cluster once pods are placed: a snapshot to ask further questions of, as if one had gone on.
-
-Placements in numbers, and what is allocated afterwards, by pool.
-"""
+"""The cluster after a run, as a snapshot for further questions; and totals of placements and of allocation by pool."""
 
 from __future__ import annotations
 
@@ -37,8 +34,8 @@ _ONLY_PLACED = "the snapshot before had no list of this kind"
 class FinalState:
     """How a run leaves a cluster, of which ``session`` is.
 
-    ``pods`` are those that are there, in the cluster or waiting for a node; ``removed`` (``namespace/name``) had to go,
-    of those that waited before.
+    ``pods`` exist in the end, in the cluster or waiting for a node; ``removed`` (``namespace/name``) are those that had
+    waited before and had to leave.
     """
 
     session: Session
@@ -47,7 +44,7 @@ class FinalState:
 
 
 def pending_pod_of(attempt: Attempt) -> Pod:
-    """A pod as an attempt leaves it that found no node: with why, and with the node that is kept for it, if any."""
+    """A pod as a failed attempt leaves it: with the reason, and with its nominated node, if any."""
     pod = attempt.pod.pod
     conditions = [each for each in pod.status.conditions or () if each.type != "PodScheduled"]
     reason, message = "Unschedulable", attempt.message
@@ -62,10 +59,9 @@ def pending_pod_of(attempt: Attempt) -> Pod:
 def snapshot_after_run(
     snapshot: Snapshot, covered: Collection[str], expanded: ExpandedManifests, end: FinalState, placed: str = ""
 ) -> Snapshot:
-    """The snapshot after a run; the one given stays as it is.
+    """The snapshot after a run; the argument is not changed.
 
-    ``covered`` are the kinds that it was known to hold before any manifests came. What was ``placed`` is told with the
-    edits.
+    ``covered`` are the kinds that it covered before any manifests came. What was ``placed`` is recorded with the edits.
     """
     whole, later = set(snapshot.whole), snapshot.copy()
     _store_whole(later, expanded)
@@ -94,7 +90,7 @@ def _pods(before: Iterable[Pod], end: FinalState) -> list[Pod]:
 
 
 def _running(pod: Pod, node: str) -> Pod:
-    """A pod on its node; one that has just got there is taken to be ready, as everywhere."""
+    """A pod on its node; a new one is assumed to be ready, as everywhere."""
     if pod.spec.node_name:
         return pod
     status = replace(pod.status, phase="Running", nominated_node_name=None, conditions=None)
@@ -108,7 +104,7 @@ def _left(pod: Pod, cluster: Cluster) -> bool:
 
 
 def store_volumes(objects: Objects, storage: Storage) -> None:
-    """Claims and volumes know each other; where one is being made, the claim knows its node."""
+    """Set both sides of bindings; a claim that is being provisioned gets its selected node."""
     claims = []
     for key, claim in storage.claims.items():
         if key in storage.selected:
@@ -131,7 +127,7 @@ def store_volumes(objects: Objects, storage: Storage) -> None:
 
 
 def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
-    """What the API server has stored meanwhile, with the replica sets of updates."""
+    """The objects that the API server has stored meanwhile, with the replica sets of updates."""
     world = expanded.world
     for plan in expanded.plans:
         for obj in plan.replica_sets:
@@ -176,7 +172,7 @@ def totals(placements: Sequence[Placement], cluster: Cluster) -> Totals:
 
 
 def cause(reason: str) -> str:
-    """What a failure message says of nodes without their numbers, which differ from pod to pod; else the reason itself.
+    """A failure message's reasons without their numbers, which differ from pod to pod; else the reason itself.
 
     ``0/6 nodes are available: 2 Insufficient cpu, 4 node(s) were unschedulable.`` is ``Insufficient cpu, node(s) were
     unschedulable``.

@@ -1,8 +1,8 @@
-"""The end of every answer: scheduler, controllers and autoscalers in turns until nobody would move any more.
+"""The run to rest of every answer: scheduler, controllers and autoscalers in turns until no pod would move any more.
 
 Pods enter the queue and are tried with preemption; victims leave after their grace period and are made again by their
-controllers, and these are tried as everybody is; autoscalers are asked when the scheduler rests. A pod that evicted
-others ``scheduling.patience.MOST_LOSSES`` times and never kept a node is left alone, and said to be unsettled.
+controllers, and their replacements are tried as well; autoscalers are asked when the scheduler rests. A pod that
+evicted others ``scheduling.attempt.MAX_FAILURES`` times and never kept a node is given up, and reported as unsettled.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LEAST_EVICTIONS = 2
 
 
 class ClusterSimulation:
-    """A simulation of a session's cluster. ``book`` tells pods apart; with ``recreate`` controllers make pods again."""
+    """A simulation of a session's cluster. ``book`` identifies pods; with ``recreate`` controllers replace pods."""
 
     def __init__(
         self, session: Session, book: Bookkeeper, *, scaler: Scaler | None = None, recreate: bool = True
@@ -48,7 +48,7 @@ class ClusterSimulation:
         self._skipped: list[Placement] = []
 
     def arrive(self, asked: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
-        """A pod looks for a node."""
+        """A pod enters the queue."""
         self._asked[info.uid] = asked, info
         self._names.add(info.key)
         if cause is not None:
@@ -68,9 +68,9 @@ class ClusterSimulation:
         create_claim(self.session, claim)
 
     def make_again(self, evicted: Sequence[tuple[PodInfo, str | None]], causes: Mapping[str, Cause]) -> None:
-        """Controllers make pods in the place of these, which have left already for others.
+        """Controllers replace these pods, which have been evicted already.
 
-        ``causes`` are why those of them (``namespace/name``) that were asked about looked for a node.
+        ``causes`` are why those of them (``namespace/name``) that the question is about looked for a node.
         """
         self._evicted_before += evicted
         self._causes |= {info.uid: causes[info.key] for info, _ in evicted if info.key in causes}
@@ -89,10 +89,10 @@ class ClusterSimulation:
             simulator.arrive(info)
 
     def run(self, controllers: Callable[[], bool] = lambda: False) -> None:
-        """Until nobody would move. Whenever that is so, ``controllers`` may have something to do: whether they had."""
+        """Run until no pod would move."""
         for info, _ in self.session.cluster.pods():
             if info.shape.terminating:
-                # When it was told to go is not known; it has its whole grace period at most.
+                # The time of its deletion is unknown; at most its whole grace period is left.
                 self.simulator.delete(info.uid, grace_of(info))
         self.simulator.run()
         while controllers():
@@ -101,7 +101,7 @@ class ClusterSimulation:
     # --- how it ended
 
     def placement(self, asked: PodToSchedule, info: PodInfo) -> Placement:
-        """What became of a pod in the end, and of its victims."""
+        """The placement of a pod in the end, with its victims."""
         simulator = self.simulator
         found = self._growth.placement(asked, info)
         if found.victims:
@@ -117,7 +117,7 @@ class ClusterSimulation:
         return tuple(self._growth.rests)
 
     def placements(self) -> list[Placement]:
-        """Of the pods that arrived, in their order, and of those that no scheduler here takes up."""
+        """Those of the pods that arrived, in their order."""
         return [*(self.placement(asked, info) for asked, info in self._asked.values()), *self._skipped]
 
     def home_of(self, uid: str) -> str:
@@ -125,7 +125,7 @@ class ClusterSimulation:
         return self._node_of(self._heir(uid) or uid)
 
     def replacements(self) -> list[Placement]:
-        """Of the pods that controllers made meanwhile."""
+        """Those of the pods that controllers made meanwhile."""
         found = [self.placement(self._again(attempt.pod.pod), attempt.pod) for attempt in self._made_again()]
         strangers = (self._again(pod) for pod in self.simulator.strangers)
         return [*found, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in strangers)]
@@ -140,7 +140,7 @@ class ClusterSimulation:
                 yield attempt
 
     def _heir(self, uid: str) -> str | None:
-        """The pod (uid) that stands for another one in the end; None if that was not made again."""
+        """The last replacement (uid) of a pod; None if it was not replaced."""
         remade = self.simulator.recreated
         if uid not in remade:
             return None
@@ -153,7 +153,7 @@ class ClusterSimulation:
         return "" if found is None else self.session.cluster.columns.names[found[1]]
 
     def describe_victim(self, victim: Victim) -> Victim:
-        """The victim with the pod that stands for it in the end, and where that lands."""
+        """The victim with its last replacement, and the node of that."""
         uid = self._uid_of_victim.get((victim.pod, victim.node)) or self._uid_before.get(victim.pod)
         heir = None if uid is None else self._heir(uid)
         if heir is None:
@@ -188,7 +188,7 @@ class ClusterSimulation:
         return [info for uid in self.simulator.evicted if (info := self._infos.get(uid)) is not None]
 
     def homes_of_victims(self) -> dict[str, str]:
-        """The pods (keys) that lost their node, and in whose place one that was made again has one: which."""
+        """The pods (keys) that lost their node, and whose replacement has one: which."""
         lost = [*self._infos.values(), *(info for info, _ in self._evicted_before)]
         heirs = ((info.key, self._heir(info.uid)) for info in lost)
         return {key: node for key, heir in heirs if heir is not None and (node := self._node_of(heir))}
@@ -200,7 +200,7 @@ class ClusterSimulation:
         return next((pod.key for pod in self.simulator.strangers if pod.identity == uid), "")
 
     def outcome_of(self, placements: Iterable[Placement], replacements: Iterable[Placement]) -> RunOutcome:
-        """How this ended, by what became of the pods that arrived and of those made again."""
+        """The outcome, by the pods that arrived and their replacements."""
         simulator, book = self.simulator, self._book
         pods: dict[str, Pod] = {info.key: info.pod for _, info in self._asked.values()}
         causes: dict[str, Cause] = {

@@ -1,4 +1,4 @@
-"""The one place where an outcome is made: of how a run left the cluster, and of what never came to be."""
+"""The one place that makes an ``Outcome``: of a run, and of objects and pods that were never created."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def conclude(
     *,
     bad: bool = False,
 ) -> Outcome:
-    """The outcome of a run, which is told by a ``verdict``. ``bad``: something else the command is about went wrong."""
+    """The outcome of a run with a ``verdict``. ``bad``: something else that the command is about went wrong."""
     unknown = () if fidelity is None else gaps_of_verdict(fidelity, evicting=bool(run_outcome.victims))
     unknown += () if run_outcome.scale_up is None else run_outcome.scale_up.unknown
     more = [
@@ -74,7 +74,7 @@ def _added_nodes(run_outcome: RunOutcome) -> tuple[NodeCount, ...]:
 
 
 def _cost(run_outcome: RunOutcome) -> float | None:
-    """What changes a month; None where a price is not known, or where nobody was asked to add nodes."""
+    """The change of cost a month; None where a price is not known, or without autoscalers."""
     if run_outcome.scale_up is None or run_outcome.saved is None:
         return None
     bought = run_outcome.scale_up.cost if run_outcome.scale_up.nodes else 0.0
@@ -92,7 +92,9 @@ NOTHING_ASKED = "No pods to place."
 
 
 def words_of(run_outcome: RunOutcome, never_made: NeverMade, told: Sequence[str], stuck: int = 0) -> str:
-    """A verdict: what is ``told`` of the pods asked about, and before and after it what became of all others."""
+    """A verdict: the words ``told`` about the pods of the question, and before and after them those about all
+    others.
+    """
     pushed_out = sum(each.cause == "evicted" for each in run_outcome.pending)
     parts = [f"{format_count(pushed_out, 'victim stays', 'victims stay')} pending"] if pushed_out else []
     parts += told

@@ -1,4 +1,4 @@
-"""The gaps that a verdict hangs on: what the snapshot does not hold and might turn a yes into a no."""
+"""The gaps that a verdict depends on: objects that the snapshot lacks and that might turn a yes into a no."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _BUDGETS = "PodDisruptionBudget"
 
 
 def gaps_of_verdict(fidelity: Fidelity, *, evicting: bool) -> tuple[str, ...]:
-    """What is not known that the verdict hangs on, as the fidelity report names it.
+    """The gaps that the verdict depends on, as the fidelity report names them.
 
-    Without budgets nobody knows whether evictions are allowed; without the other pods, what room there is.
+    Without budgets it is unknown whether evictions are allowed; without the other pods, what room there is.
     """
     return tuple(
         gap.what

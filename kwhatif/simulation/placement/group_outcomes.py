@@ -1,4 +1,4 @@
-"""What became of a group, domain by domain, and what the whole group lacks where it does not fit."""
+"""Outcomes of pod groups, domain by domain, and what a whole group lacks where it does not fit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 
 
 def outcome_of(cluster: Cluster, cycles: Sequence[PodGroupCycle], running: int) -> GroupOutcome:
-    """What the cycles of one group came to; ``running`` members had nodes before. The last one counts."""
+    """The outcome of one group's cycles; ``running`` members had nodes before. The last cycle counts."""
     last, first = cycles[-1], cycles[0]
     group = cluster.pod_groups.objects.get(last.key)
     bound = {key for cycle in cycles for key in cycle.bound}
@@ -50,7 +50,7 @@ def outcome_of(cluster: Cluster, cycles: Sequence[PodGroupCycle], running: int) 
 
 
 def gated_groups(cluster: Cluster, pods: Iterable[PodInfo]) -> Iterator[GroupOutcome]:
-    """The groups of which pods were never tried, since their quorum or their PodGroup is missing."""
+    """The groups whose pods were never tried, since their quorum or their PodGroup is missing."""
     found: dict[GroupKey, int] = {}
     for pod in pods:
         key = group_key(pod)

@@ -1,4 +1,4 @@
-"""What growing alone leads to: the run of a question once more, from the same beginning, beside its autoscalers."""
+"""The effect of growth alone: the run of a question repeated from the same state with autoscalers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwhatif.snapshot.format.model import Snapshot
 
 
 class Growing:
-    """The cluster of a case as it is before a run, to run it again when it is known whether anybody waits.
+    """The cluster of a scenario before a run, to repeat the run once it is known whether pods wait.
 
     New nodes come up after ``provision`` seconds.
     """
@@ -31,7 +31,7 @@ class Growing:
         self._beginning = case.session.fork()
 
     def after(self, run: Placed) -> Placed:
-        """How the cluster is once the autoscalers have helped where the ``run`` without them leaves pods waiting."""
+        """The outcome once the autoscalers have helped, where the ``run`` without them leaves pods waiting."""
         if run.run_outcome.good and not run.run_outcome.victims:
             none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
             return dataclasses.replace(run, run_outcome=dataclasses.replace(run.run_outcome, scale_up=none))

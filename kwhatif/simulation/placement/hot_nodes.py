@@ -1,4 +1,4 @@
-"""Nodes that take pods although others use most of what they have: a note, since kube-scheduler does not look."""
+"""Notes about nodes that take pods although their measured usage is high, since kube-scheduler does not consider it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _METRICS = "PodMetrics"
 
 
 def hot_nodes(snapshot: Snapshot, cluster: Cluster, placements: Sequence[Placement]) -> Iterator[str]:
-    """What to say of nodes that took pods, by what a snapshot knows of use; nothing if it knows nothing."""
+    """The notes, by the usage in a snapshot; empty without any."""
     metrics = snapshot.whole.get(_METRICS)
     if not metrics:
         return

@@ -7,7 +7,7 @@ from kwhatif.simulation.session import Session
 
 
 def would_move(session: Session, run: PlacementRun) -> bool:
-    """Whether a pod that found no node would find one now, or would evict others. Nothing is done."""
+    """Whether a pod that found no node would find one now, or would evict others. Nothing is changed."""
     driver, seen = session.driver, set[int]()
     for taken in run.tried_too_early():
         info = taken.info

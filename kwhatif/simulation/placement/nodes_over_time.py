@@ -1,4 +1,4 @@
-"""Nodes that come while time is simulated: autoscalers are asked when the scheduler rests, and nodes join later."""
+"""New nodes in simulated time: autoscalers are asked when the scheduler rests, and nodes join later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 
 
 class Rest(NamedTuple):
-    """A moment (seconds) at which the scheduler rests: so many nodes are there, so many pods wait."""
+    """A moment (seconds) at which the scheduler rests: the number of nodes, and of waiting pods."""
 
     time: float
     nodes: int
@@ -27,9 +27,9 @@ class Rest(NamedTuple):
 
 
 class NodesOverTime:
-    """Asks the autoscalers whenever something has changed, but not while nodes are on their way.
+    """Asks the autoscalers whenever something has changed, but not while nodes are being provisioned.
 
-    Rows are dealt anew when nodes join, so what became of pods before is put into words by then.
+    Rows are renumbered when nodes join, so earlier placements are described before that.
     """
 
     def __init__(self, session: Session, simulator: Simulator, scaler: Scaler | None) -> None:

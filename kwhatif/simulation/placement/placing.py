@@ -1,4 +1,6 @@
-"""Pods placed one after the other, each in a scheduling cycle of its own, and what became of them in words."""
+"""Placement runs: pods are scheduled one after the other, each in a cycle of its own, and their placements are
+described.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ MOST_TIED = 10
 
 
 def skip_reason_of(session: Session, asked: PodToSchedule) -> str:
-    """Why the scheduler would not take the pod up at all."""
+    """Why the scheduler would not try the pod at all."""
     pod = asked.pod
     if session.driver.scheduler(pod.spec.scheduler_name) is None:
         return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
@@ -49,8 +51,8 @@ def skip_reason_of(session: Session, asked: PodToSchedule) -> str:
 
 @dataclass
 class AttemptedPod:
-    """A pod that was taken up by itself (without ``info`` if it was skipped), its place among the placements, and how
-    many pods had ``left`` by then.
+    """A pod that was tried by itself (without ``info`` if it was skipped), its place among the placements, and how many
+    pods had ``left`` by then.
     """
 
     asked: PodToSchedule
@@ -61,10 +63,10 @@ class AttemptedPod:
 
 
 class NodeProvider(Protocol):
-    """Somebody who may add nodes for pods that found none."""
+    """Adds nodes for pods that found none."""
 
     def provide_nodes(self, session: Session, waiting: Sequence[Pod]) -> bool:
-        """Whether nodes came for any of them, which are there then."""
+        """Whether nodes were added for any of them."""
 
 
 class PlacementRun:
@@ -91,7 +93,7 @@ class PlacementRun:
         self._places: dict[str, int] = {}
 
     def take_up(self, asked: PodToSchedule) -> PodInfo | None:
-        """The pod; None if it was skipped, since no scheduler here takes it up."""
+        """The pod; None if it was skipped, since no scheduler here is responsible for it."""
         reason = skip_reason_of(self._session, asked)
         if reason:
             self.placements.append(skip_pod(self._session, asked, reason))
@@ -111,7 +113,7 @@ class PlacementRun:
         self.help()
 
     def _all_with_groups(self, queue: Sequence[tuple[PodToSchedule, PodInfo]]) -> None:
-        """The same where pods that name a group are taken up together; those that are gated come last."""
+        """As ``schedule_all`` where pods that name a group are scheduled together; gated ones come last."""
         items = {info.uid: item for item, info in queue}
         left = {info.uid: info for _, info in queue}
         for entity in scheduled_entities(self._session.driver, [info for _, info in queue]):
@@ -142,7 +144,7 @@ class PlacementRun:
     def help(self) -> None:
         """While the helper adds nodes for pods that have none, these pods are tried again, in the scheduler's order.
 
-        He is not asked again where nothing has changed since.
+        It is not asked again where nothing has changed since.
         """
         helper, driver, session = self._helper, self._session.driver, self._session
         while helper is not None and self._without:
@@ -165,7 +167,7 @@ class PlacementRun:
                     self.placements[taken.index] = taken.placement
 
     def take(self, asked: PodToSchedule, *, told_later: bool = False) -> AttemptedPod:
-        """What becomes of one more pod, by itself; permits are waited for.
+        """Schedule one more pod, by itself; permits are waited for.
 
         Why it fails where it cannot but fail may be ``told_later``, by ``explain_futile``; members of groups are tried
         later then, with the others of their group, by ``retry_all``.
@@ -182,7 +184,7 @@ class PlacementRun:
         return taken
 
     def retry(self, taken: AttemptedPod) -> None:
-        """Try a pod once more that found no node; what it comes to takes the place of what it came to before."""
+        """Try a pod again that found no node; the new placement replaces the old one."""
         taken.departed = self.left
         if not taken.placement.good and taken.info is not None:
             self._try_again(taken)
@@ -229,7 +231,7 @@ class PlacementRun:
             self._try_again(taken)
 
     def explain_futile(self) -> None:
-        """Why pods find no node that were not tried since that was in vain, as things are now."""
+        """Describe why pods find no node that were not tried since the attempt would be futile, as things are now."""
         for taken in self._without.values():
             if self._is_member(taken):
                 continue
@@ -270,11 +272,11 @@ class PlacementRun:
         return {placement.pod: placement.node for placement in self.placements if placement.good and placement.node}
 
     def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
-        """A claim comes into being."""
+        """Add a claim."""
         create_claim(self._session, claim)
 
     def remove(self, key: str) -> None:
-        """A pod leaves, and its node if it has one."""
+        """Remove a pod, also from its node."""
         self.removed.add(key)
         uid = self.uid_of(key)
         if uid is not None and self._session.cluster.find(uid) is not None:
@@ -295,7 +297,7 @@ class PlacementRun:
         self.placements[index] = replace(placement, outcome="preempted", node="", message=message)
 
     def schedule(self, asked: PodToSchedule, info: PodInfo) -> AttemptedPod:
-        """One more pod; it may have to wait for its permit."""
+        """Schedule one more pod; it may have to wait for its permit."""
         return self._came_to(asked, info, self._session.driver.schedule_with_preemption(info))
 
     def _came_to(
@@ -323,12 +325,12 @@ class PlacementRun:
         return taken
 
     def wait(self) -> None:
-        """Let simulated time pass until no pod waits for a permit any more."""
+        """Let simulated time pass until no pod waits for a permit."""
         self._session.driver.wait()
         self._hear()
 
     def _hear(self) -> None:
-        """What became of pods that wait no more."""
+        """Record the placements of pods that no longer wait."""
         for index, asked, attempts in self._waiting:
             if not attempts[-1].waiting:
                 # What it held until now is free again.
@@ -346,7 +348,7 @@ def create_claim(session: Session, claim: PersistentVolumeClaim | ResourceClaim)
 
 
 def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
-    """A pod that the scheduler does not take up, since there is no need to or since it is none of its own."""
+    """The placement of a pod that is not scheduled, since it need not be or belongs to another scheduler."""
     pod = asked.pod
     return Placement(
         pod=pod.key,
@@ -360,7 +362,7 @@ def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
 
 
 def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Attempt]) -> Placement:
-    """What the last of a pod's attempts came to, in words and numbers, and whom all of them evicted for it."""
+    """The placement by the last of a pod's attempts, and the victims of all of them."""
     attempt = attempts[-1]
     preemptions = [each for each in attempts if each.nominated]
     columns = session.cluster.columns

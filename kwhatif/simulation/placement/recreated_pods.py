@@ -1,6 +1,6 @@
-"""Pods that controllers make in the place of evicted ones: the same for drains, upgrades and the descheduler.
+"""Replacements of evicted pods by their controllers, for drains, upgrades and the descheduler.
 
-When that happens, and when a pod is gone for good, is up to who evicts it. Who waits is tried again until nobody moves.
+When that happens, and when a pod is gone for good, is up to the caller that evicts it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ def is_made_at_once(pod: Pod) -> bool:
 
 @dataclass
 class RecreatedPods:
-    """Makes pods again, by names that are not ``taken``, and has each tried at once; they are those ``asked`` about.
-
-    ``evicted`` pods had to leave their nodes, but for those that others took the place of. ``unsettled`` pods
-    (``namespace/name``) still had others evicted when ``retry`` left it at that.
+    """Replaces pods, under names that are not ``taken``, and has each replacement tried at once; they are added to
+    ``asked``.
     """
 
     session: Session
@@ -51,7 +49,7 @@ class RecreatedPods:
         self._replacements = Replacements(taken=self.taken)
 
     def make_again(self, pod: Pod) -> AttemptedPod | None:
-        """What becomes of the pod that comes in the place of this one; None if nobody makes one, or it had finished."""
+        """The placement of the replacement; None if no controller makes one, or the pod had finished."""
         if (pod.status.phase or "") in FINISHED:
             return None
         again = self._replacements.replacement_of(pod)
@@ -75,7 +73,7 @@ class RecreatedPods:
                 yield victim
 
     def retry(self, waiting: Callable[[], Sequence[AttemptedPod]], replace_victims: Callable[[], None]) -> None:
-        """Try those ``waiting`` for a node once more, and have victims made again, until nobody would move.
+        """Try those ``waiting`` for a node once more, and have victims made again, until no pod would move.
 
         Nodes that autoscalers add are there at once. Where that does not end, it is left at ``MAX_FAILURES`` rounds.
         """

@@ -1,4 +1,4 @@
-"""What a run has come to when nobody would move any more: who waits, who lost a node, and who took it."""
+"""The outcome of a run at rest: pods that wait, pods that lost a node, and the pods that took it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kwhatif.snapshot.format.model import Snapshot
 class RunOutcome:
     """How a run left the cluster.
 
-    ``unsettled`` pods (``namespace/name``) evict others in turns for ever, ``lost`` ones were asked about and are gone
-    for good. ``scale_up`` is what autoscalers added, if they were asked; ``removed_nodes`` have gone again, which
-    changes the ``cost`` a month.
+    ``unsettled`` pods (``namespace/name``) evict others in turns for ever, ``lost`` ones belonged to the question and
+    are gone for good. ``scale_up`` is what autoscalers added, if they were asked; ``removed_nodes`` were removed again,
+    which has ``saved`` so much a month.
     """
 
     pending: tuple[PendingPod, ...] = ()
@@ -33,7 +33,7 @@ class RunOutcome:
 
     @property
     def good(self) -> bool:
-        """Whether everybody has a node."""
+        """Whether every pod has a node."""
         return not (self.pending or self.unsettled or self.lost)
 
 
@@ -56,7 +56,7 @@ def join_outcomes(first: RunOutcome, then: RunOutcome) -> RunOutcome:
 
 @dataclass
 class Bookkeeper:
-    """Tells whose a pod is and why it looks for a node.
+    """Looks up the workload of a pod, and why the pod looks for a node.
 
     ``waited`` are the pods (``namespace/name``) that waited in the snapshot already.
     """
@@ -71,7 +71,7 @@ class Bookkeeper:
         return cls(snapshot, frozenset(waiting))
 
     def workload_of(self, pod: Pod) -> str | None:
-        """``Kind/namespace/name`` of what a pod belongs to in the end; None if nobody controls it."""
+        """``Kind/namespace/name`` of the workload of a pod; None for a pod without a controller."""
         if pod.controller is None:
             return None
         self._owners = self._owners or Owners(self.snapshot)
@@ -79,11 +79,11 @@ class Bookkeeper:
         return f"{found.kind}/{found.namespace}/{found.name}"
 
     def owner_of(self, pod: Pod) -> str:
-        """``Kind/namespace/name`` of the workload at the top; a pod that nobody controls is its own."""
+        """``Kind/namespace/name`` of the workload of a pod; a pod without a controller is its own."""
         return self.workload_of(pod) or f"Pod/{pod.key}"
 
     def cause_of(self, pod: Pod) -> Cause:
-        """The cause of a pod that was asked about."""
+        """The cause of a pod of the question."""
         return "waiting" if pod.key in self.waited else "new"
 
     def pending(

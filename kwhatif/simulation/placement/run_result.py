@@ -1,4 +1,4 @@
-"""A run that has ended, as a value: what it is judged by, how it leaves the cluster, and what there is to tell."""
+"""A finished run as a value: its outcome, how it leaves the cluster, and the words about it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from kwhatif.simulation.placement.run_outcome import RunOutcome
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """A run that has ended: what it is to be judged by, how it leaves the cluster, and what there is to tell.
+    """A finished run: its outcome, how it leaves the cluster, and the words about it.
 
-    ``told`` is what became of the pods asked about, in a few words; ``rests`` are the moments at which the scheduler
-    rested beside autoscalers. Pods that are ``at_home`` had to leave a node, and run on these again.
+    ``told`` are the words about the pods of the question; ``rests`` are the moments at which the scheduler rested
+    beside autoscalers. Pods that are ``at_home`` had to leave a node, and run again.
     """
 
     basis: RunRecord
@@ -45,14 +45,14 @@ class Placed:
         return self.basis.placements
 
     def outcome(self, fidelity: Fidelity, never_made: NeverMade, before: str = "") -> Outcome:
-        """How the run ended, with what never came to be; the verdict has a plan, or the like, ``before`` it."""
+        """The outcome, with pods that were never created; the verdict may have words ``before`` it."""
         stuck = sum(bool(each.unfinished) for each in self.rollouts)
         words = words_of(self.run_outcome, never_made, self.told, stuck)
         verdict = "; ".join(filter(None, (before, words if words != NOTHING_ASKED or not before else "")))
         return conclude(self.run_outcome, never_made, fidelity, verdict, bad=bool(stuck))
 
     def conclude(self, fidelity: Fidelity, never_made: NeverMade, verdict: str, *, good: bool) -> Outcome:
-        """How the run ended, where rules say whether that is good."""
+        """The outcome, where rules say whether it is good."""
         found = conclude(self.run_outcome, never_made, fidelity, verdict)
         return replace(found, good=good)
 

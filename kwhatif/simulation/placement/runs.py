@@ -1,6 +1,5 @@
-"""Where would these pods go? One scheduling cycle a pod, and then whatever follows until nobody would move.
-
-Pods of manifests and edits are placed before another question is asked of the cluster.
+"""The run of a question: one scheduling cycle for each pod, updates step by step, and whatever follows until no pod
+would move.
 """
 
 from __future__ import annotations
@@ -41,17 +40,15 @@ def place_pods(
     scaler: Scaler | None = None,
     prepare: Callable[[], None] = lambda: None,
 ) -> Placed:
-    """Schedule the pods in the scheduler's order, by priority, then as given, and go on until nobody would move.
-
-    Where the first attempts evict nobody and nobody would move after them, they are all there is to it. Otherwise it is
-    simulated from the beginning, after ``prepare``, what follows from them. Updates are rolled out one by one
-    thereafter. Groups of pods are scheduled in one round, and who found no node in it is not tried again. ``others``
-    names objects of the input that no pods were made of, for the fidelity report. With autoscalers, nodes come for pods
-    that find none.
+    """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
+    the first attempts evict no pod and no pod would move after them, they are the whole run. Otherwise the run is
+    simulated from the beginning, after ``prepare``. Updates are rolled out one by one thereafter. Groups of pods are
+    scheduled in one round, and who found no node in it is not tried again. ``others`` names objects of the input that
+    no pods were made of, for the fidelity report. With autoscalers, nodes come for pods that find none.
     """
     prepare()
     if rollouts or session.setup.extenders is not None:
-        # Who is asked over the network is not asked twice.
+        # Extenders are not called twice for the same run.
         return _step_by_step(session, asked, rollouts, others, scaler)
     begin, run = StartingPoint(session, asked), PlacementRun(session)
     run.schedule_all(asked)
@@ -136,7 +133,7 @@ R = TypeVar("R", DrainResult, OutageResult)
 
 
 def place_scenario(case: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Placed | None]:
-    """Place the pods of a case, if there are any: it is returned with the cluster as it is afterwards."""
+    """Place the pods of a scenario, if there are any, and leave its cluster in the final state."""
     if not case.pods_to_schedule and not case.expanded.rollouts:
         return case, None
     session, rollouts = case.new_session(), case.expanded.rollouts

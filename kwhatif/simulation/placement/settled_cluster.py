@@ -1,4 +1,4 @@
-"""A cluster settled after a run that goes its own way: what follows until nobody would move any more."""
+"""Runs a cluster to rest after a run of its own kind, such as a drain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 
 @dataclass(frozen=True, kw_only=True)
 class SettledCluster:
-    """How things are in the end: the ``placements`` of a run as they are now, and those of pods made again.
+    """The final state: the ``placements`` of a run as they are now, and those of replacements.
 
     ``left`` pods have no node; the pods (keys) that are ``at_home`` had to leave and run elsewhere.
     """
@@ -46,10 +46,9 @@ def settle_cluster(
     emptied: Sequence[PodInfo] = (),
     rollouts: Sequence[RolloutProgress] = (),
 ) -> SettledCluster:
-    """Go on from how a run has left a session until nobody would move. Pods on nodes that were ``emptied`` lost them,
-    too; ``cause`` is why the pods asked about look for a node, if that is not told by the snapshot. Updates that
-    waited go on, and their pods are added to those ``asked`` about. Where groups of pods were scheduled, who found no
-    node is not tried again by itself.
+    """Go on from how a run has left a session until no pod would move. Pods of ``emptied`` nodes lost them, too;
+    ``cause`` is why the pods of the question look for a node, if the snapshot does not say. Where groups of pods were
+    scheduled, pods without a node are not tried again by themselves.
     """
     book = Bookkeeper.of(session.snapshot)
     pods = {item.pod.key: item.pod for item in asked}
@@ -71,7 +70,7 @@ def settle_cluster(
         return SettledCluster(
             session=session, placements=tuple(run.placements), run_outcome=run_outcome, left=tuple(left.values())
         )
-    # Who is asked over the network is not asked to bind what is only tried.
+    # Extenders are not called to bind pods of a trial.
     later = session if session.setup.extenders is None else session.sandbox()
     simulation = ClusterSimulation(later, book, scaler=scaler)
     waiting = [] if together else run.without_node

@@ -1,4 +1,4 @@
-"""How a session stood before a run, to begin the same run again in another way."""
+"""The state of a session before a run, to repeat the run in another way."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from kwhatif.simulation.session import PodToSchedule, Session
 
 
 class StartingPoint:
-    """A session as it is now. ``return_to`` brings it back, with a scheduler process that has done nothing yet.
+    """A session as it is now. ``return_to`` restores it, with a scheduler process that has done nothing yet.
 
-    Where all that is done can be undone, that costs what was done; else a copy of the cluster is kept.
+    Where everything can be undone, that costs what was done; else a copy of the cluster is kept.
     """
 
     def __init__(self, session: Session, asked: Sequence[PodToSchedule]) -> None:

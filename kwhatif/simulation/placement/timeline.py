@@ -1,4 +1,4 @@
-"""The same question as ``place``, over time: backoffs, permits, grace periods, replacements of victims, new nodes."""
+"""``place`` over simulated time: backoffs, permits, grace periods, replacements of victims, new nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def simulate_timeline(
     """Let all pods arrive at once and run until nothing more can change.
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
-    come for pods that find none. The ``story`` of it is told with its end.
+    come for pods that find none. The ``story`` is part of the result.
     """
     book = Bookkeeper.of(session.snapshot)
     run, simulation = PlacementRun(session), ClusterSimulation(session, book, scaler=scaler, recreate=recreate)

@@ -1,4 +1,4 @@
-"""What is told of the pods that ``place`` was asked about, in a few words."""
+"""The words of a verdict about the pods of ``place``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def words_of_placements(
 ) -> list[str]:
     """``3 of 4 pods placed``, ``1 gated``.
 
-    A pod that had to leave its node again counts as placed if one made again ``in_others``' names runs in its place.
+    A pod that had to leave its node again counts as placed if one of ``in_others``, its replacement, runs.
     """
     outcomes = Counter(each.outcome for each in placements)
     placed = outcomes["placed"] + sum(each.outcome == "preempted" and each.pod in in_others for each in placements)

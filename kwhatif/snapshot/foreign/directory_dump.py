@@ -1,4 +1,4 @@
-"""What every recogniser of a directory layout answers with, and what they have in common."""
+"""What every recogniser of a directory layout returns, and what they share."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BY_PLURAL = {kind.plural: kind for kind in reversed(LASTING)}
 
 
 def small_json(path: str, type_: type[T]) -> T | None:
-    """What a small file holds; None if there is none, or it holds something else."""
+    """The content of a small JSON file; None if it does not exist, or holds something else."""
     try:
         return decode_json(first_bytes(path, _SMALL), type_)
     except InputError:
@@ -63,7 +63,7 @@ def small_json(path: str, type_: type[T]) -> T | None:
 def walk_files(root: str) -> Iterator[tuple[str, ...]]:
     """The names that lead from ``root`` to each file below it, in a fixed order. Raises InputError.
 
-    What macOS writes beside files is passed over.
+    macOS's resource files are skipped.
     """
 
     def stop(error: OSError) -> None:
@@ -96,7 +96,7 @@ def _sort_of(parts: tuple[str, ...]) -> str:
 
 
 def partial(namespaces: Iterable[str]) -> str:
-    """What is to be said of a dump of some namespaces only; nothing if it seems to be of all."""
+    """The note about a dump of some namespaces only; empty if it seems to have all."""
     there = sorted(namespaces)
     if set(there) >= _SYSTEM_NAMESPACES:
         return ""
@@ -106,7 +106,7 @@ def partial(namespaces: Iterable[str]) -> str:
 
 
 def describe_namespaces(namespaces: Iterable[str], what: str) -> str:
-    """What is to be said of a ``what`` (dump, list) that has objects of these namespaces and maybe lacks others."""
+    """The note about a ``what`` (dump, list) that has objects of these namespaces and may lack others."""
     there = sorted(namespaces)
     more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
     verb = "hold" if what.endswith("s") else "holds"

@@ -1,18 +1,14 @@
-"""Exports of kube-scheduler-simulator: one JSON or YAML object with a list for each kind, and the configuration.
+"""Recognisers of single-file dumps: exports of kube-scheduler-simulator, lists of old ``kubectl cluster-info dump``,
+and ``kwokctl snapshot``.
 
-The elements have neither apiVersion nor kind. What the simulator leaves out, and says nothing of, are the namespaces
-``default`` and ``kube-*`` and the priority classes ``system-*``.
-Upstream: kubernetes-sigs/kube-scheduler-simulator, simulator/snapshot/snapshot.go.
-
-Lists as ``kubectl cluster-info dump`` wrote them before 1.11: as Go calls the fields, since they were not converted.
-
-Neither lists nor objects say of which kind they are, and metadata has no place of its own:
-``{"selfLink": "/api/v1/nodes", "Items": [{"name": "a", "Spec": {"PodCIDR": "10.0.0.0/24"}, "Status": {}}]}``.
-Upstream, of that time: pkg/kubectl/cmd/clusterinfo_dump.go and pkg/apis/core/types.go.
-
-``kwokctl snapshot``: a stream of objects, and after ``--record`` of the changes that came later.
-
-Upstream: kubernetes-sigs/kwok, pkg/kwokctl/snapshot/save.go and pkg/apis/action/v1alpha1/resource_patch_types.go.
+The simulator's export is one JSON or YAML object with a list for each kind and the configuration; its elements have
+neither apiVersion nor kind, and the namespaces ``default`` and ``kube-*`` and the priority classes ``system-*`` are
+missing. ``kubectl cluster-info dump`` before 1.11 wrote internal objects with Go's field names, without kinds, and with
+metadata inlined: ``{"selfLink": "/api/v1/nodes", "Items": [{"name": "a", "Spec": {"PodCIDR": "10.0.0.0/24"}, "Status":
+{}}]}``. ``kwokctl snapshot`` writes a stream of objects and, after ``--record``, of later changes. Upstream:
+kubernetes-sigs/kube-scheduler-simulator, simulator/snapshot/snapshot.go; pkg/kubectl/cmd/clusterinfo_dump.go and
+pkg/apis/core/types.go of that time; kubernetes-sigs/kwok, pkg/kwokctl/snapshot/save.go and
+pkg/apis/action/v1alpha1/resource_patch_types.go.
 """
 
 from __future__ import annotations
@@ -110,9 +106,9 @@ _IN_POD_SPEC = ("HostNetwork", "HostPID", "HostIPC", "ShareProcessNamespace")
 
 
 def convert_internal_list(document: Document) -> Document:
-    """Such a list as the API has it; what is something else stays as it is.
+    """Such a list as the API has it; any other document unchanged.
 
-    Marks: ``Items``, and a ``selfLink`` that ends in a resource that is known.
+    Marks: ``Items``, and a ``selfLink`` that ends in a known resource.
     """
     if isinstance(document.value, msgspec.Raw):
         if b'"Items"' not in memoryview(document.value)[:4096].tobytes():

@@ -1,29 +1,16 @@
-"""Which of the known layouts a directory has.
+"""Recognisers of dumps that are directories: must-gather, Insights, cluster-info dump, Sonobuoy, support bundles.
 
-``oc adm must-gather`` and ``oc adm inspect``: a file for each object or list, by group, resource and namespace.
-
-``inspect`` writes one such tree; ``must-gather`` has one for each image it ran, one directory further down or, where
-it ran on several nodes, two. Upstream: openshift/oc, pkg/cli/admin/inspect/{inspect,namespace,pod,util}.go and
-pkg/cli/admin/mustgather/mustgather.go.
-
-Archives of OpenShift's Insights operator, unpacked: a file for each object, most of them without their types.
-
-They hold all nodes, but of most other kinds what OpenShift itself runs. Upstream: openshift/insights-operator,
-pkg/gatherers/clusterconfig/gather_*.go.
-
-``kubectl cluster-info dump``: a directory with the nodes, and one of lists and logs for each namespace.
-
-Upstream: k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go.
-
-The results of Sonobuoy, unpacked: one list for each resource, and for each namespace that it was asked of.
-
-Before 0.54 these are arrays, and before 0.15 they are called ``Nodes.json``, and nothing in them says its kind.
-Upstream: vmware-tanzu/sonobuoy, pkg/discovery/query.go and pkg/client/results/reader.go.
-
-Support bundles of troubleshoot.sh, unpacked: ``cluster-resources`` with a list for each kind, or for each namespace.
-
-Bundles made before objects were written with their types have arrays in there. Upstream: replicatedhq/troubleshoot,
-pkg/collect/{cluster_resources,cluster_info}.go and pkg/constants/constants.go.
+``oc adm inspect`` writes a file for each object or list, by group, resource and namespace; ``must-gather`` has one such
+tree for each image it ran, one or two directories further down. Archives of OpenShift's Insights operator have all
+nodes, but of most other kinds OpenShift's own objects only. ``kubectl cluster-info dump`` writes the nodes, and a
+directory of lists and logs for each namespace. Sonobuoy writes one list for each resource and namespace; before 0.54
+these are arrays, before 0.15 called ``Nodes.json``, without a kind. Support bundles of troubleshoot.sh have
+``cluster-resources`` with lists, or arrays in older ones. Upstream: openshift/oc,
+pkg/cli/admin/inspect/{inspect,namespace,pod,util}.go and pkg/cli/admin/mustgather/mustgather.go;
+openshift/insights-operator, pkg/gatherers/clusterconfig/gather_*.go;
+k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go; vmware-tanzu/sonobuoy, pkg/discovery/query.go and
+pkg/client/results/reader.go; replicatedhq/troubleshoot, pkg/collect/{cluster_resources,cluster_info}.go and
+pkg/constants/constants.go.
 """
 
 from __future__ import annotations
@@ -83,7 +70,7 @@ def must_gather(root: str) -> DirectoryDump | None:
 
 
 def _gather_roots(root: str, levels: int) -> Iterator[tuple[str, ...]]:
-    """The names that lead to each place where one image or ``inspect`` began to write."""
+    """The names that lead to each directory where one image or ``inspect`` began to write."""
     names = sorted(os.listdir(root))
     if _is_gather_root(root):
         yield ()
@@ -162,7 +149,7 @@ def insights_archive(root: str) -> DirectoryDump | None:
 
 
 def _insights_kind_of(parts: tuple[str, ...]) -> Kind | None:
-    """What a file holds, if it is read."""
+    """The kind of a file, if it is read."""
     config, *directory, file = parts
     if config != _CONFIG or not directory or not file.endswith(".json"):
         return None
@@ -232,7 +219,7 @@ def sonobuoy_results(root: str) -> DirectoryDump | None:
 
 
 def _sonobuoy_kind_of(parts: tuple[str, ...]) -> Kind | None:
-    """What a file called like ``apps_v1_replicasets.json`` or ``ReplicaSets.json`` holds, if it is read."""
+    """The kind of a file named like ``apps_v1_replicasets.json`` or ``ReplicaSets.json``, if it is read."""
     match parts:
         case ("resources", "cluster", file) | ("resources", "ns", _, file) if file.endswith(".json"):
             named = file.removesuffix(".json").split("_")
@@ -289,7 +276,7 @@ def _is_bundle_root(path: str) -> bool:
 
 
 def _bundle_kind_of(parts: tuple[str, ...]) -> Kind | None:
-    """What a file holds, if it is read."""
+    """The kind of a file, if it is read."""
     match parts:
         case ("cluster-resources", name) | ("cluster-resources", name, _) if parts[-1].endswith(".json"):
             word = name.removesuffix(".json").replace("-", "")

@@ -1,7 +1,7 @@
-"""Files that appear complete or not at all, and their packing: nothing else here writes to a file.
+"""Atomic writing of files, private directories, compression and locks: nothing else here writes to a file.
 
-Whoever may write to the directory need not be allowed to say where a file goes: a file is made anew beside its name,
-with no link followed, and takes the name itself. A link that has the name gives way; what it leads to stays as it is.
+Other users who may write to the directory must not be able to redirect the output: a file is created anew beside its
+name, without following links, and then renamed. A link of that name is replaced; its target stays as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _replaced: ContextVar[list[str] | None] = ContextVar("_replaced", default=None)
 
 @contextmanager
 def note_replaced_links() -> Iterator[list[str]]:
-    """What is to be said of links that had the name of an output; the list fills while files are written."""
+    """The notes about links that had the name of an output; the list fills while files are written."""
     notes: list[str] = []
     token = _replaced.set(notes)
     try:
@@ -49,7 +49,7 @@ def note_replaced_links() -> Iterator[list[str]]:
 
 
 class _Directory:
-    """A directory, held open, so that nobody can put another one in its place while a file is written."""
+    """A directory, held open, so that it cannot be exchanged while a file is written."""
 
     def __init__(self, path: str, *, private: bool = False) -> None:
         """Raises OSError, with ``private`` also for a link and for a directory that others may write to."""
@@ -93,7 +93,7 @@ class _Directory:
         return os.open(self._name(name), flags, mode, dir_fd=self.fd), name
 
     def name_file(self, descriptor: int) -> str:
-        """Give a file that has no name one that nobody has."""
+        """Give a file without a name an unused one."""
         name = _draft_name()
         os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=self.fd, follow_symlinks=True)
         return name
@@ -112,7 +112,7 @@ def _draft_name() -> str:
 
 
 def check_private_directory(path: str) -> None:
-    """Raises OSError for a link, and for a directory that belongs to somebody else or that others may write to."""
+    """Raises OSError for a link, and for a directory that belongs to another user or that others may write to."""
     about = os.lstat(path)
     if not stat.S_ISDIR(about.st_mode):
         what = "a link" if stat.S_ISLNK(about.st_mode) else "no directory"
@@ -140,9 +140,9 @@ def make_directory(path: str) -> None:
 def draft_of(path: str, *, private: bool = False, private_directory: bool = False) -> Iterator[IO[bytes]]:
     """A file that takes its name when all is written, and leaves nothing behind if that fails. Raises OSError.
 
-    Nobody but its owner can read a ``private`` one; any other is for those who could read the file that it replaces.
-    With ``private_directory`` nobody but its owner may write to its directory, either. What is no regular file, such as
-    a pipe or ``/dev/null``, cannot be replaced and is written directly.
+    Only its owner can read a ``private`` one; any other keeps the mode of the file that it replaces. With
+    ``private_directory`` only the owner may write to its directory, either. What is no regular file, such as a pipe or
+    ``/dev/null``, cannot be replaced and is written directly.
     """
     report_start(f"Writing {path}")
     head, name = os.path.split(path)
@@ -217,9 +217,9 @@ def _is_special(path: str) -> bool:
 
 
 def _open_special(path: str) -> int:
-    """Open a pipe or a device, which the name may lead to by links of our own or of the system's, such as /dev/stdout.
+    """Open a pipe or a device, possibly through links of our own or of the system's, such as /dev/stdout.
 
-    Raises OSError for a link that somebody else has put there.
+    Raises OSError for a link of another user.
     """
     about = os.lstat(path)
     if stat.S_ISLNK(about.st_mode) and hasattr(os, "geteuid") and about.st_uid not in (0, os.geteuid()):
@@ -232,7 +232,7 @@ def _open_special(path: str) -> int:
 
 
 def _kept_mode(before: os.stat_result | None) -> int | None:
-    """Who may do what with a file that is there, unless it is a link or somebody else's."""
+    """The mode of the existing file, unless it is a link or belongs to another user."""
     if before is None or not stat.S_ISREG(before.st_mode):
         return None
     if hasattr(os, "geteuid") and before.st_uid != os.geteuid():
@@ -242,10 +242,10 @@ def _kept_mode(before: os.stat_result | None) -> int | None:
 
 @contextmanager
 def lock_directory(path: str) -> Iterator[None]:
-    """Other runs that want to be alone with a file of this directory wait until this one is done. Raises OSError.
+    """An exclusive lock on a directory, for which other runs wait. Raises OSError.
 
     For a file that is read, added to and replaced: what replaces it cannot carry the lock, but its directory can. Where
-    directories cannot be locked, as on Windows, nobody waits.
+    directories cannot be locked, as on Windows, there is no lock.
     """
     if fcntl is None:
         yield
@@ -276,11 +276,11 @@ def compress_file(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
 
 
 class AppendOnlyFile:
-    """A file that is there from the beginning and grows by what is appended, each time as a whole or not at all.
+    """A file that exists from the beginning and grows by what is appended, each time as a whole or not at all.
 
     Only its owner can read it, and only one run at a time can append to it (but for Windows, where nothing is locked).
-    It has to be a new one, or with ``resume`` a regular file of our own. Raises OSError: FileExistsError where there is
-    one already, BlockingIOError where another run appends to it.
+    It has to be a new one, or with ``resume`` a regular file of the same user. Raises OSError: FileExistsError where
+    there is one already, BlockingIOError where another run appends to it.
     """
 
     def __init__(self, path: str, *, resume: bool = False) -> None:
@@ -329,12 +329,12 @@ class AppendOnlyFile:
             yield rest
 
     def cut(self, size: int) -> None:
-        """Go on after the first so many bytes. Raises OSError."""
+        """Truncate to so many bytes. Raises OSError."""
         os.ftruncate(self._fd, size)
         self.size = size
 
     def append(self, data: bytes) -> None:
-        """Add this, on the disk before it returns. Raises OSError, and the file ends where it ended before."""
+        """Append, on the disk before it returns. Raises OSError, after which the file is as before."""
         try:
             rest = memoryview(data)
             while rest:
@@ -347,14 +347,14 @@ class AppendOnlyFile:
         self.size += len(data)
 
     def close(self) -> None:
-        """Nothing more is appended."""
+        """Close the file."""
         if self._fd >= 0:
             closing, self._fd = self._fd, -1
             with suppress(OSError):
                 os.close(closing)
 
     def remove(self) -> None:
-        """Close it, and take it away."""
+        """Close and delete the file."""
         if not self.is_locked:
             self.close()
         with suppress(FileNotFoundError):

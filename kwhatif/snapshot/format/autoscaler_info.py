@@ -1,11 +1,8 @@
-"""What cluster-autoscaler says of itself in two ConfigMaps: the state of its node groups, and whom it prefers.
+"""cluster-autoscaler's ConfigMaps (status, priority expander), and its command line in a Deployment.
 
-The state is text up to 1.29, one line a fact, and YAML since. Of both only the sizes and the back-off are kept.
-Upstream: cluster-autoscaler/clusterstate/api/types.go and clusterstate/utils/status.go, expander/priority/priority.go.
-
-cluster-autoscaler's command line, where a Deployment has it: which container it is, and the flags that are read.
-
-Upstream: cluster-autoscaler/config/flags/flags.go.
+The status is text up to 1.29, one line a fact, and YAML since. Of both only sizes and back-off are kept. Upstream:
+cluster-autoscaler/clusterstate/api/types.go, clusterstate/utils/status.go, expander/priority/priority.go and
+config/flags/flags.go.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ class GroupStatus(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=Tr
 
 
 class AutoscalerInfo(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
-    """What is known of an autoscaler, and the ConfigMaps that said so. ``priorities`` are those of its expander."""
+    """A cluster's autoscaler, and the ConfigMaps it was read from. ``priorities`` are those of its expander."""
 
     groups: list[GroupStatus] | None = None
     groups_source: str | None = None
@@ -72,7 +69,7 @@ class _Status(msgspec.Struct, rename="camel"):
 
 
 class ConfigMap(msgspec.Struct):
-    """As much of one as is read."""
+    """The fields of a ConfigMap that are read."""
 
     class Metadata(msgspec.Struct):
         name: str = ""
@@ -83,7 +80,7 @@ class ConfigMap(msgspec.Struct):
 
 
 def with_config_map(info: AutoscalerInfo | None, found: ConfigMap) -> AutoscalerInfo | None:
-    """What is known once a ConfigMap is read, too. One of another name, or that makes no sense, says nothing."""
+    """The info with one more ConfigMap. One of another name, or that is invalid, changes nothing."""
     info, data = info or AutoscalerInfo(), found.data or {}
     source = f"ConfigMap {found.metadata.namespace or 'default'}/{found.metadata.name}"
     problems: list[str] = []
@@ -142,9 +139,9 @@ def _of_lines(text: str) -> Iterator[GroupStatus]:
 
 
 def _priorities(text: str, source: str) -> tuple[dict[str, list[str]], list[str]]:
-    """The patterns by priority, and what is wrong with them, in words.
+    """The patterns by priority, and errors in words.
 
-    As upstream reads them: a priority without patterns has none, and a pattern that is null is empty and fits any.
+    As upstream reads them: a priority without patterns has none, and a pattern that is null is empty and matches any.
     """
     try:
         (document,) = read_yaml(text.encode(), PRIORITIES)
@@ -229,16 +226,16 @@ candidates of a scale-down, which 1.36 does not read.
 """
 
 FORMER = {"max-empty-bulk-delete": "max-scale-down-parallelism"}
-"""Flags of older versions that are called otherwise now; whoever has both is told what the new one says."""
+"""Former names of flags; if both are set, the new one counts."""
 
 KEPT_FLAGS = READ_FLAGS | NOT_MODELLED | FORMER.keys()
 """The flags that a dump keeps."""
 
 
 def flags_in(container: Mapping[str, Any]) -> list[tuple[str, str]] | None:
-    """The flags of a container in their order, ``true`` for one without a value; None if it runs something else.
+    """The flags of a container in their order, ``true`` for one without a value; None if it runs another program.
 
-    A shell's command line is looked into; a container without a command is told by the image.
+    A shell's command line is parsed; a container without a command is recognised by its image.
     """
     command, words = _texts(container.get("command")), _texts(container.get("args"))
     if command and _base(command[0]) in _SHELLS:
@@ -281,7 +278,7 @@ def _flags(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def shorten_command(container: Mapping[str, Any]) -> dict[str, list[str]]:
-    """``command`` with the flags that decide something, where a container runs the autoscaler; else nothing."""
+    """``command`` with only the flags that decide something, if the container runs the autoscaler; else empty."""
     flags = flags_in(container)
     if flags is None:
         return {}

@@ -1,7 +1,7 @@
-"""The descheduler's own policy, where a ConfigMap has it.
+"""The descheduler's policy in a ConfigMap.
 
-Upstream: charts/descheduler/templates/configmap.yaml (named by the release, which holds "descheduler" unless somebody
-overrides it) and kubernetes/base/configmap.yaml. OpenShift's operator has its own in a namespace of that name.
+Upstream: charts/descheduler/templates/configmap.yaml (named by the release, which contains "descheduler" unless
+overridden) and kubernetes/base/configmap.yaml. OpenShift's operator has its own in a namespace of that name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DeschedulerInfo(msgspec.Struct, rename="camel", omit_defaults=True, kw_onl
 
 
 def is_named_like_policy(namespace: str, name: str) -> bool:
-    """Whether a ConfigMap of this name may hold a policy: what files have of other names is not looked into."""
+    """Whether a ConfigMap of this name may hold a policy: files with other names are not parsed."""
     return _HINT in namespace or _HINT in name
 
 
@@ -48,7 +48,7 @@ def policies_in(data: Mapping[str, str], source: str) -> Iterator[tuple[dict[str
 
 
 def with_descheduler_policy(info: DeschedulerInfo | None, found: ConfigMap) -> DeschedulerInfo | None:
-    """What is known once a ConfigMap is read, too: the first policy counts, and what cannot be read says nothing."""
+    """The info with one more ConfigMap: the first policy counts, and one that cannot be read is ignored."""
     if info is not None:
         return info
     source = f"ConfigMap {found.metadata.namespace or 'default'}/{found.metadata.name}"

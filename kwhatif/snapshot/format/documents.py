@@ -1,8 +1,7 @@
-"""The formats of our own that people write, beside snapshots: what they have in common.
+"""What documents of our own that people write share, and the JSON Schema of the snapshot format.
 
-They say by ``apiVersion`` and ``kind`` what they are, and an unknown field is a mistake.
-
-The JSON Schema of the snapshot format: ``schemas/cluster-snapshot.schema.json``, made from the Structs.
+They have ``apiVersion`` and ``kind``, and unknown fields are errors. The schema
+(``schemas/cluster-snapshot.schema.json``) is made from the Structs.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""A snapshot: the objects of a cluster, where and when they were taken, and its own file format.
+"""The snapshot: the objects of a cluster, their source and time; its own file format, and a ``v1 List`` as kubectl
+prints it.
 
     {"apiVersion": "kwhatif.dev/v1", "kind": "ClusterSnapshot",
      "metadata": {"source": ..., "takenAt": ..., "kubernetesVersion": ..., "unreadable": {...}},
      "objects": {"Node": [...], "Pod": [...], ...}}
 
 The schema of the format is ``schemas/cluster-snapshot.schema.json``.
-
-A snapshot as one ``v1 List``, the way ``kubectl get -o json`` prints several kinds.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class Snapshot:
         return dataclasses.replace(self, objects=self.objects.copy(), whole=whole)
 
     def covered_kinds(self) -> frozenset[str]:
-        """The kinds that were looked at, whether or not there were objects."""
+        """The kinds that were read, whether or not there were objects."""
         return self.objects.known_kinds() | self.whole.keys()
 
     def by_kind(self) -> dict[str, list[Any]]:
@@ -100,11 +99,11 @@ class Snapshot:
         return dict(sorted((self.objects.by_kind() | self.whole).items()))
 
     def counts(self) -> dict[str, int]:
-        """How many objects there are of each kind that was looked at."""
+        """How many objects there are of each kind that was read."""
         return {kind: len(objects) for kind, objects in self.by_kind().items()}
 
     def metadata(self) -> Metadata:
-        """All but the objects and what was not read, as a file has it: nothing is said of what is empty."""
+        """Everything but the objects, as a file has it; empty fields are left out."""
         told = {name: getattr(self, name) or None for name in Metadata.__struct_fields__}
         return Metadata(**told | {"taken_at": self.taken_at})
 
@@ -236,7 +235,7 @@ def _open_output(path: str, private_directory: bool) -> Iterator[IO[bytes]]:
 
 
 def _chunks(snapshot: Snapshot) -> Iterator[bytes]:
-    """The text of a snapshot, in pieces: whole it would be as large again as the objects are."""
+    """The text of a snapshot, in pieces, since as a whole it would take as much memory as the objects."""
     encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
     head = encode({"apiVersion": API_VERSION, "kind": KIND, "metadata": snapshot.metadata()})
     yield head.removesuffix(b"}") + b',"objects":{'
@@ -262,7 +261,7 @@ def write_list(snapshot: Snapshot, path: str) -> None:
 
 
 def list_losses(snapshot: Snapshot) -> list[str]:
-    """What a snapshot says and a List has no place for, by the names of its own format."""
+    """The fields of a snapshot that a List has no place for, by their names."""
     lost = [name for name in msgspec.to_builtins(snapshot.metadata()) if name not in ("source", "resourceVersions")]
     return lost + [f"that there is no {kind}" for kind, objects in snapshot.by_kind().items() if not objects]
 

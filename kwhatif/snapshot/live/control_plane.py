@@ -1,10 +1,9 @@
-"""The cluster's own scheduler, as far as it can be found: its static pod, and a ConfigMap that was named.
+"""The control plane's configuration in a live cluster: kube-scheduler's flags in its static pod, its configuration in a
+named ConfigMap, and the ConfigMaps of cluster-autoscaler and descheduler.
 
-kubeadm runs kube-scheduler as a static pod whose command line tells its image and feature gates; its configuration is a
-file on the node, which cannot be read from here. Managed control planes show nothing at all.
-
-The two ConfigMaps of cluster-autoscaler, and that of the descheduler, wherever they run: asked for by name, so that no
-other is seen.
+kubeadm runs kube-scheduler as a static pod whose command line has its image and feature gates; its configuration is a
+file on the node, which cannot be read from here. Managed control planes show nothing at all. ConfigMaps are requested
+by name, so that no other is read.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class _ConfigMap(msgspec.Struct):
 
 
 def read_scheduler(asker: RetryingClient, config_map: str | None) -> tuple[SchedulerInfo | None, list[str]]:
-    """What is known of the scheduler, and what is worth a word about it.
+    """The scheduler's info, and notes about it.
 
     ``config_map`` is ``NAMESPACE/NAME`` of one that holds its configuration. Raises ClusterError if that cannot be
     read, InputError if it holds no configuration.
@@ -149,7 +148,7 @@ class _ConfigMaps(msgspec.Struct):
 
 
 def read_autoscaler(asker: RetryingClient) -> AutoscalerInfo | None:
-    """What they say; None if there are none, or if they may not be read. Raises ClusterError."""
+    """Their content; None if there are none, or if they may not be read. Raises ClusterError."""
     info: AutoscalerInfo | None = None
     for each in _config_maps_of(asker, CONFIG_MAPS):
         info = with_config_map(info, each)

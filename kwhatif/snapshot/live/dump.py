@@ -1,9 +1,7 @@
-"""A snapshot of a live cluster: every kind that is read, several at a time, each at a version that is noted.
+"""A snapshot of a live cluster: every kind that is read, several in parallel, each list with its resource version.
 
-A kind that may not be read is no error but noted as unreadable, unless it is Node: a snapshot without nodes answers
-nothing.
-
-What changed while the lists were read: each kind is of one moment, but not all of the same.
+A kind that may not be read is no error but noted as unreadable, except Node. Each list is consistent, but the lists are
+not of the same moment: inconsistencies between them are found, and those lists read again.
 """
 
 from __future__ import annotations
@@ -33,14 +31,14 @@ from kwhatif.snapshot.live.requests import Discovery, RequestRefused, RetryingCl
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """What does not fit together, and which kinds to read again."""
+    """An inconsistency between lists, and the kinds to read again."""
 
     text: str
     kinds: tuple[str, ...]
 
 
 def inconsistencies(listings: Mapping[str, Listing]) -> list[Inconsistency]:
-    """What in these lists cannot have been true at one time."""
+    """The inconsistencies between these lists."""
     found = [
         Inconsistency(f"seen twice while the list of {kind} was read: {format_some(listing.repeated)}", (kind,))
         for kind, listing in listings.items()
@@ -109,7 +107,7 @@ class DumpOptions:
 
 @dataclass(frozen=True)
 class DumpResult:
-    """A snapshot, what is worth a word about it, and the kinds that were refused (not those that are not served)."""
+    """A snapshot, notes, and the kinds that were refused (not those that are not served)."""
 
     snapshot: Snapshot
     notes: list[str]
@@ -129,10 +127,10 @@ def dump(
     progress: Progress = lambda kind, count, total: None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> DumpResult:
-    """Read a cluster. ``progress`` and ``tell`` (what is asked again) are called from several threads.
+    """Read a cluster. ``progress`` and ``tell`` (of repetitions) are called from several threads.
 
-    Raises ClusterError if the cluster does not let itself be read or takes longer than it may, InputError if what it
-    says cannot be understood.
+    Raises ClusterError if the cluster cannot be read or takes longer than it may, InputError if an answer cannot be
+    understood.
     """
 
     def read() -> DumpResult:
@@ -153,7 +151,7 @@ def read_cluster(
     progress: Progress = lambda kind, count, total: None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> DumpResult:
-    """``dump`` of a cluster that it is known how to reach, however long it takes."""
+    """``dump`` through an open connection, without a time limit."""
     asker = RetryingClient(cluster, tell)
     version = version_of(asker)
     scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
@@ -183,7 +181,9 @@ def read_cluster(
 
 
 def version_of(asker: RetryingClient) -> str | None:
-    """The cluster's release, if the server says. Also the first thing that is asked: is this an API server at all?"""
+    """The cluster's release, if the server reports one. It is the first request, which shows whether this is an API
+    server at all.
+    """
     try:
         version = decode_json(asker.get("/version", what="version"), _Version)
     except RequestRefused as refused:
@@ -200,7 +200,7 @@ def version_of(asker: RetryingClient) -> str | None:
 
 
 def _at_a_time(asker: RetryingClient, read: Callable[[Kind], Listing], kinds: Iterable[Kind]) -> Iterator[Listing]:
-    """Read several kinds at the same time; the first failure ends all.
+    """Read several kinds in parallel; the first failure ends all.
 
     The threads are daemons: an interrupted command does not wait for a server.
     """

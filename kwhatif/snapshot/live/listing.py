@@ -1,4 +1,4 @@
-"""All objects of one kind, in pages, each decoded as it comes so that only what is read is ever held."""
+"""Lists of one kind from an API server, in pages, decoded as they come so that only what is read is held in memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass
 class Listing:
-    """What came of one kind. ``missing``: no version that can be read is served.
+    """The list of one kind. ``missing``: no version that can be read is served.
 
     ``form`` and ``version`` say where it was read, ``versions`` are the resource versions of its objects.
     """
@@ -114,7 +114,7 @@ class ListReader:
             raise self.asker.build_protocol_error(f"list of {kind.plural}", "expires before it is read (410)") from None
 
     def _in_pages(self, kind: Kind, version: str, size: int) -> Listing:
-        """One list from its beginning. Raises Gone if its version is forgotten on the way."""
+        """One list from its beginning. Raises ListExpired if its version expires on the way."""
         what = f"list of {kind.plural}"
         listing, token, seen, empty = Listing(kind.name, kind, version), "", {""}, 0
         while True:
@@ -195,7 +195,7 @@ class ListReader:
 
 
 def _without_repetitions(listing: Listing) -> Listing:
-    """A list that begins at one version and goes on at another may show an object twice: the later one counts."""
+    """A list that begins at one version and goes on at another may have an object twice: the later one counts."""
     keys = [(obj.namespace, obj.name) for obj in listing.objects] or [_key(whole) for whole in listing.whole]
     last = {key: i for i, key in enumerate(keys)}
     if len(last) < len(keys):

@@ -1,7 +1,7 @@
-"""The one place that knows the ``kubernetes`` client: who we are, where the API server is, and one GET.
+"""The one module that uses the ``kubernetes`` client: credentials, the API server's address, and single GET requests.
 
-The client does what is its own: kubeconfig files, contexts, service accounts, exec plugins, TLS and proxies. What is
-asked, how often and what becomes of the answer is decided elsewhere; so the client itself repeats nothing.
+The client handles kubeconfig files, contexts, service accounts, exec plugins, TLS and proxies. Requests, retries and
+the use of answers are decided elsewhere; so the client itself never retries.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _MOST_SECONDS_TO_CONNECT = 10.0
 
 @dataclass(frozen=True)
 class Connection:
-    """Which cluster, and who asks. Both times are in seconds.
+    """A cluster and a user. Both times are in seconds.
 
-    ``timeout`` is for one answer to begin or to go on, ``limit`` for all that is asked, credentials included.
+    ``timeout`` is for one answer to begin or to go on, ``limit`` for all requests, credentials included.
     """
 
     kubeconfig: str | None = None
@@ -58,11 +58,11 @@ class Connection:
 
     @property
     def path(self) -> str:
-        """The kubeconfig that counts; it may be several files."""
+        """The kubeconfig in use; it may be several files."""
         return self.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
 
     def files(self) -> list[str]:
-        """Those of the kubeconfig that are there."""
+        """The existing files of the kubeconfig."""
         files = [os.path.expanduser(file) for file in self.path.split(os.pathsep) if file]
         # Of a user without a home the default stays as it is, and would name a directory ``~`` where one stands.
         return [file for file in files if not file.startswith("~") and os.path.exists(file)]
@@ -78,7 +78,7 @@ class Reply:
 
 
 class ConnectionLost(Exception):
-    """No answer, or not all of it. ``final``: to ask again would not help."""
+    """No answer, or not all of it. ``final``: a retry would not help."""
 
     def __init__(self, problem: str, *, final: bool = False) -> None:
         self.final = final
@@ -86,7 +86,7 @@ class ConnectionLost(Exception):
 
 
 class UnexpectedReply(Exception):
-    """Another answer than the one that was asked for."""
+    """An answer with an unexpected status."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
@@ -94,7 +94,7 @@ class UnexpectedReply(Exception):
 
 
 class LiveCluster:
-    """An API server. May be asked from several threads. Raises ClusterError if it is not known how to reach it."""
+    """An API server, usable from several threads. Raises ClusterError if there is no configuration for it."""
 
     def __init__(self, connection: Connection) -> None:
         import urllib3
@@ -127,12 +127,12 @@ class LiveCluster:
 
     @property
     def name(self) -> str:
-        """What to call the cluster: its context and its address."""
+        """The name of the cluster: its context and its address."""
         return f"{self.context} ({self.host})"
 
     @property
     def complaint(self) -> str:
-        """What the client last complained about while it fetched credentials; usually nothing."""
+        """The client's last error while it fetched credentials; usually empty."""
         return self._complaints.last
 
     def __enter__(self) -> LiveCluster:
@@ -142,15 +142,16 @@ class LiveCluster:
         self._pool.clear()
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Reply:
-        """Ask once. Raises Dropped if no answer came, or not all of it."""
+        """One request. Raises ConnectionLost if no answer came, or not all of it."""
         with self._open_request(path, params, self._headers, self._timeout) as reply:
             return _whole(reply)
 
     def lines(self, path: str, params: Mapping[str, str | int], silence: float) -> Iterator[bytes]:
-        """An empty line once the server is willing, then the lines of its answer as they come, but for one without end.
+        """An empty line once the server has accepted, then the lines of its answer as they come, except an incomplete
+        last one.
 
-        Raises Unwilling with any other answer, Dropped if there was none, if it was cut, or after so many seconds of
-        silence.
+        Raises UnexpectedReply for any other answer, ConnectionLost if there was none, if it was cut, or after so many
+        seconds of silence.
         """
         headers = [(name, value) for name, value in self._headers if name != "accept-encoding"]
         timeout = self._urllib3.Timeout(connect=self._timeout.connect_timeout, read=silence)
@@ -179,7 +180,9 @@ class LiveCluster:
         more: Sequence[tuple[str, str]],
         timeout: Any,
     ) -> Iterator[Any]:
-        """An answer that is still to be read. Raises Dropped if there is none, or for what goes wrong meanwhile."""
+        """An answer that is still to be read. Raises ConnectionLost if there is none, or for errors while it
+        is read.
+        """
         url = f"{str(self._configuration.host).rstrip('/')}{path}"
         if params:
             url += f"?{urlencode(params)}"
@@ -217,7 +220,7 @@ class LiveCluster:
 
 
 def _whole(reply: Any) -> Reply:
-    """An answer, read to its end. Raises Dropped for one that is too large or cannot be unpacked."""
+    """An answer, read to its end. Raises ConnectionLost for one that is too large or cannot be unpacked."""
     try:
         body = decompress_all(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
     except InputError as error:
@@ -226,7 +229,7 @@ def _whole(reply: Any) -> Reply:
 
 
 def _check(headers: Mapping[str, str]) -> None:
-    """Raises Dropped for what no header can hold, without a word of what it is: the library would quote it."""
+    """Raises ConnectionLost for an invalid header, without quoting it, as the library would: it may be a credential."""
     for name, value in headers.items():
         if not (value.isprintable() and value.isascii()):
             what = "the bearer token" if name == "authorization" else f"the header {name}"
@@ -234,7 +237,7 @@ def _check(headers: Mapping[str, str]) -> None:
 
 
 def _configure(configuration: Any, connection: Connection, complaints: _WarningHandler) -> str:
-    """Fill in where the server is and who we are; the name of the context."""
+    """Fill in the server and the credentials; returns the name of the context."""
     import kubernetes.config
     import yaml
 
@@ -269,9 +272,9 @@ def _configure(configuration: Any, connection: Connection, complaints: _WarningH
 
 
 class _WarningHandler(logging.Handler):
-    """Keeps what the client logs when credentials cannot be had: it goes on without them.
+    """Collects the client's log messages about missing credentials, without which it goes on.
 
-    Meanwhile the programs that it asks for credentials have ``limit`` seconds.
+    Meanwhile credential plugins have ``limit`` seconds.
     """
 
     def __init__(self, limit: float) -> None:
@@ -299,7 +302,7 @@ class _WarningHandler(logging.Handler):
 
 
 def _programs() -> tuple[Any, ...]:
-    """The client's modules that run programs for credentials, and wait for them without end."""
+    """The client's modules that run credential plugins and wait for them without a limit."""
     from kubernetes.config import exec_provider, kube_config
 
     return exec_provider, kube_config

@@ -1,7 +1,7 @@
-"""What a snapshot of a live cluster leaves out: all that nothing here reads, and much that is private.
+"""Drops from objects of a live cluster what nothing here reads, much of which is private.
 
-Objects that are decoded lose everything their Struct has no field for. Here is the rest: annotations, the noise of
-conditions, and the pod templates of objects that are kept as plain values.
+Decoding drops fields without a place in a Struct. The rest is here: annotations, conditions that change without effect,
+and the pod templates of objects that are kept as plain values.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _DEFAULTS: Plain = {
 
 
 def prune_object(obj: Resource) -> None:
-    """Take out of an object that was just decoded what its Struct could hold but nothing reads."""
+    """Remove from a decoded object what its Struct holds but nothing reads."""
     _prune_annotations(obj.metadata)
     if isinstance(obj, Pod):
         _prune_pod(obj)
@@ -126,9 +126,9 @@ def _prune_pod(pod: Pod) -> None:
 
 
 def _is_read(condition: Condition, pod: Pod) -> bool:
-    """Whether somebody reads a condition of a pod. That a pod with a node was scheduled is no news.
+    """Whether a condition of a pod is read. PodScheduled of a bound pod says nothing new.
 
-    When it was is asked for where its class may spare it from preemption for a while.
+    Its time is read where the pod's class may spare it from preemption for a while.
     """
     if condition.type not in _KEPT_CONDITIONS:
         return False
@@ -140,14 +140,14 @@ def _without_message(condition: Condition) -> Condition:
 
 
 def _matters(status: ContainerStatus, container: Container | None) -> bool:
-    """Whether somebody reads it: who looks for resizes, for restarts, or for containers that wait or have ended."""
+    """Whether it is read: by resizes, restart counts, and containers that wait or have terminated."""
     state = status.state
     ended = state is not None and (state.waiting is not None or state.terminated is not None)
     return ended or bool(status.restart_count) or _is_resized(status, container)
 
 
 def _is_resized(status: ContainerStatus, container: Container | None) -> bool:
-    """Whether a container has or was promised other resources than it asks for: only then its status matters."""
+    """Whether a container has or was allocated other resources than it requests: only then its status matters."""
     asked = (container.resources.requests if container and container.resources else None) or {}
     actual = status.resources.requests if status.resources else None
     return any(found is not None and found != asked for found in (actual, status.allocated_resources))
@@ -157,7 +157,7 @@ def _is_resized(status: ContainerStatus, container: Container | None) -> bool:
 
 
 def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: bool = False) -> None:
-    """Take out of an object what nothing reads. What its pod template loses is added to ``dropped``."""
+    """Remove from an object what nothing reads. Fields removed from its pod template are added to ``dropped``."""
     if kind == "ServiceAccount":
         obj["metadata"] = {key: obj["metadata"].get(key) for key in ("name", "namespace")}
         for key in obj.keys() - {"apiVersion", "kind", "metadata"}:
@@ -186,7 +186,7 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
 
 
 def _webhooks(configuration: Plain) -> None:
-    """Who is asked about what, but not at which address, nor by whose certificate it is known."""
+    """The webhooks' rules and selectors, without addresses and certificates."""
     for hook in configuration.get("webhooks") or ():
         service = (hook.get("clientConfig") or {}).get("service")
         address = {"service": {key: service.get(key) for key in ("namespace", "name")}} if service else {"url": NOWHERE}
@@ -194,7 +194,7 @@ def _webhooks(configuration: Plain) -> None:
 
 
 def _definition(definition: Plain) -> None:
-    """Which kinds there are, and what their objects may be; without what is for people to read."""
+    """The served versions and schemas, without descriptions."""
     spec = definition.get("spec") or {}
     spec.pop("conversion", None)
     for version in spec.get("versions") or ():
@@ -206,7 +206,7 @@ def _definition(definition: Plain) -> None:
 
 
 def _schema(schema: Any) -> None:
-    """A schema without what explains it: most of its size. A field may be called ``description``, too."""
+    """A schema without descriptions, which are most of its size. A property may be called ``description``, too."""
     if not isinstance(schema, dict):
         return
     for key in ("$schema", "description", "example", "externalDocs", "id", "title"):
@@ -222,12 +222,12 @@ def _schema(schema: Any) -> None:
 
 
 def _server_of_group(service: Plain) -> None:
-    """Which group another server serves, but not by whose certificate it is known."""
+    """The group of an aggregated API server, without its certificate."""
     (service.get("spec") or {}).pop("caBundle", None)
 
 
 def _scaled_object(obj: Plain) -> None:
-    """Whom KEDA scales, and between which bounds, but not by what: triggers name addresses and queries."""
+    """The target and bounds of a ScaledObject, without triggers, which have addresses and queries."""
     for key in ("advanced", "triggers"):
         (obj.get("spec") or {}).pop(key, None)
 
@@ -242,7 +242,7 @@ _PRUNED: dict[str, Callable[[Plain], None]] = {
 
 
 def prune_template(template: Plain, dropped: set[str]) -> Plain:
-    """A pod template with the fields that matter to scheduling; the names of others go to ``dropped``."""
+    """A pod template with the fields that matter to scheduling; the names of others are added to ``dropped``."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     if set(metadata.get("annotations") or ()) - KEPT_ANNOTATIONS:
         dropped.add("annotations")
@@ -260,7 +260,7 @@ def _container(container: Plain, dropped: set[str]) -> Plain:
 
 
 def _with_profile_alone(kept: Plain, dropped: set[str]) -> Plain:
-    """Of a security context nothing but the node's file that has the rules for system calls, if it names one."""
+    """Of a security context only the localhost seccomp profile, if there is one."""
     context = kept.pop(_CONTEXT, None)
     if not isinstance(context, dict) or not context:
         return kept
@@ -288,7 +288,7 @@ def _some_of(whole: Plain, names: frozenset[str], dropped: set[str]) -> Plain:
 
 
 def _volume(volume: Plain, dropped: set[str]) -> Plain:
-    """Of a volume its kind, and of those that decide where a pod can run what decides it."""
+    """Of a volume its type, and for types that decide where a pod can run the fields that do."""
     kept: Plain = {}
     for key, source in volume.items():
         if not isinstance(source, dict) or key == _EMPTY_DIR:
@@ -308,6 +308,6 @@ def _claim_template(template: Plain) -> Plain:
 
 
 def _names_of(type_: Any) -> frozenset[str]:
-    """The fields of ``Struct | None``; none of a volume source that is not read."""
+    """The fields of ``Struct | None``; none for a volume source that is not read."""
     found = (one for one in getattr(type_, "__args__", ()) if isinstance(one, type) and issubclass(one, msgspec.Struct))
     return frozenset(f.encode_name for struct in found for f in fields(struct))

@@ -1,6 +1,6 @@
-"""What a user must be allowed to do so that ``dump`` or ``record`` can read a cluster: RBAC objects, no right too many.
+"""The RBAC objects that ``dump`` or ``record`` need, with no right too many.
 
-The version and the list of API groups, which are read besides, are open to everyone in system:authenticated.
+Version and API groups, which are read as well, are readable for system:authenticated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A live cluster over some time: lists of all kinds that are read, and of the scheduler's Events, then every change.
+"""Recording of a live cluster: lists of all kinds that are read, and of the scheduler's Events, then every change.
 
-What is written is what ``snapshot.foreign.recording`` reads. Besides lists and events there are lines of our own: what
-is known of the cluster as a whole (``cluster``), and what of a kind is not in the file (``missing``).
+The format is that of ``snapshot.recording_lines``. Besides lists and events there are lines of our own: cluster-wide
+information (``cluster``), and gaps of a kind (``missing``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECORDED: tuple[Kind, ...] = (*LASTING, kind_named("Event"))
 
 @dataclass
 class Counts:
-    """What has been recorded so far."""
+    """The number of recorded lines so far."""
 
     events: int = 0
     bound: int = 0
@@ -42,8 +42,8 @@ class Counts:
 
 @dataclass(frozen=True)
 class RecordingSummary:
-    """What came of it. ``refused`` are kinds that are not in the file, ``broken`` those that were not followed at the
-    end, ``gaps`` those of which something was lost, each with why. ``lost`` lines could not be written, for ``failed``.
+    """The outcome. ``refused`` are kinds that are not in the file, ``broken`` those that were not followed at the end,
+    ``gaps`` those with lost changes, each with the reason. ``lost`` lines could not be written, for ``failed``.
     """
 
     source: str
@@ -58,7 +58,7 @@ class RecordingSummary:
 
 
 class _RecordingSink:
-    """Writes lines with the time, which never goes back, whatever the clock does."""
+    """Writes lines with the time, which never decreases, whatever the clock does."""
 
     def __init__(self, file: RecordingWriter) -> None:
         self._file = file
@@ -120,7 +120,7 @@ class _InitialState:
 class Recorder:
     """Records until ``stop`` is set, for ``seconds`` at most, or until the file cannot be written any more.
 
-    ``shown`` hears again and again how much is there, ``progress`` and ``tell`` are as for ``dump``.
+    ``shown`` is called again and again with the counts, ``progress`` and ``tell`` are as for ``dump``.
     """
 
     def __init__(
@@ -138,9 +138,9 @@ class Recorder:
         self._progress, self._tell, self._shown = progress, tell, shown
 
     def record(self, path: str, treat: Treat | None = None) -> RecordingSummary:
-        """What is written is what ``treat`` makes of the lines.
+        """Record; ``treat`` may change the lines that are written.
 
-        Raises OSError if the file cannot be made, ClusterError and InputError if the cluster cannot be read at all.
+        Raises OSError if the file cannot be created, ClusterError and InputError if the cluster cannot be read at all.
         Then, and if it is stopped before all lists are there, no file is left behind.
         """
         file = RecordingWriter(path, treat)
@@ -206,7 +206,7 @@ class Recorder:
         )
 
     def _begin(self, kinds: list[KindWatch], file: RecordingWriter) -> None:
-        """Read all lists, some at a time, each followed from then on; the first failure ends all.
+        """Read all lists, some in parallel, each followed from then on; the first failure ends all.
 
         The threads are daemons: an interrupted command does not wait for a server.
         """
@@ -246,7 +246,7 @@ def _next(done: queue.SimpleQueue[KindWatch | BaseException]) -> KindWatch | Bas
 
 
 def _complete_metadata(head: Metadata, kinds: list[KindWatch]) -> Metadata:
-    """What is known of the cluster once the kinds are listed."""
+    """The cluster's metadata once the kinds are listed."""
     return msgspec.structs.replace(
         head,
         unreadable={

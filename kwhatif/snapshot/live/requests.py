@@ -1,9 +1,7 @@
-"""Asking an API server until it answers: what is repeated, how long to wait, and what each refusal means.
+"""Requests to an API server with retries and errors, and discovery of the served group versions.
 
-Upstream: the same answers are repeated as k8s.io/client-go/rest/with_retry.go does, and some more: whoever takes a
-snapshot would rather wait than begin again.
-
-Which versions of which groups a server serves. There may be more later: definitions come with their users.
+Upstream: the same answers are retried as in k8s.io/client-go/rest/with_retry.go, and some more, since a snapshot is
+worth waiting for. Further versions may be served later, when definitions are added.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class RequestRefused(Exception):
-    """The server will not answer: 403, or 404 for what it does not have. ``reason`` is for the snapshot's file."""
+    """403, or 404 for a resource that does not exist. ``reason`` is for the snapshot's file."""
 
     def __init__(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason
@@ -38,11 +36,11 @@ class RequestRefused(Exception):
 
 
 class ListExpired(Exception):
-    """410: the version that a list was being read at has been forgotten."""
+    """410: the resource version of a list has expired."""
 
 
 class Cancelled(Exception):
-    """Somebody else has given up."""
+    """Another thread has stopped the run."""
 
 
 class _Status(msgspec.Struct):
@@ -51,9 +49,9 @@ class _Status(msgspec.Struct):
 
 
 class RetryingClient:
-    """Asks one server, from any number of threads, and repeats what may come right.
+    """Requests to one server, from any number of threads, with retries of transient errors.
 
-    ``tell`` hears of every repetition. Setting ``stop`` ends all waiting.
+    ``tell`` is called for every retry. Setting ``stop`` ends all waiting.
     """
 
     def __init__(self, cluster: LiveCluster, tell: Callable[[str], None] = lambda text: None) -> None:
@@ -63,9 +61,9 @@ class RetryingClient:
         self._met = False
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None, *, what: str) -> bytes:
-        """The body of a good answer. ``what`` is asked for, in words.
+        """The body of a successful answer. ``what`` names the request in messages.
 
-        Raises ClusterError, Refused, Gone or Stopped.
+        Raises ClusterError, RequestRefused, ListExpired or Cancelled.
         """
         problem = ""
         for attempt in range(ATTEMPTS):
@@ -89,9 +87,9 @@ class RetryingClient:
         raise ClusterError(f"{self._cluster.name}: {what}: {problem}; asked {ATTEMPTS} times")
 
     def watch(self, path: str, params: Mapping[str, str | int], silence: float, *, what: str) -> Iterator[bytes]:
-        """An empty line once the server is willing, then what a watch tells, line by line, to its end.
+        """An empty line once the server has accepted, then the lines of a watch, to its end.
 
-        It is asked for once. Raises ClusterError, Refused or Gone.
+        There are no retries. Raises ClusterError, RequestRefused or ListExpired.
         """
         try:
             yield from self._cluster.lines(path, params, silence)
@@ -121,7 +119,7 @@ class RetryingClient:
 
 
 def pause_after(reply: Reply | None, attempt: int) -> float:
-    """How many seconds to wait before asking again: what the server says, else twice as long each time."""
+    """Seconds to wait before a retry: the server's Retry-After, else twice as long each time."""
     pause = _FIRST_PAUSE * 2.0**attempt
     told = (reply.headers.get("Retry-After") or "").strip() if reply is not None else ""
     if told.isdecimal():
@@ -133,12 +131,12 @@ def pause_after(reply: Reply | None, attempt: int) -> float:
 
 
 def wait(stop: threading.Event, seconds: float) -> None:
-    """Wait, or not even that if all has been stopped."""
+    """Wait; returns early if all has been stopped."""
     stop.wait(seconds)
 
 
 def _describe_reply(reply: Reply) -> str:
-    """``403: pods is forbidden: ...``; of an answer that is no Status only the number."""
+    """``403: pods is forbidden: ...``; for an answer that is no Status only the number."""
     try:
         status = decode_json(reply.body, _Status)
     except InputError:
@@ -165,7 +163,7 @@ class _Groups(msgspec.Struct):
 
 
 class Discovery:
-    """Whether a version of a group is worth asking for; if the server does not tell, every one is."""
+    """Which group versions are served; if the server does not say, every one is tried."""
 
     def __init__(self, asker: RetryingClient) -> None:
         self._asker = asker
@@ -181,15 +179,16 @@ class Discovery:
         return self._there is None or not group or (group, version) in self._there
 
     def invalidate(self) -> None:
-        """A definition has changed: waiting threads look again."""
+        """A definition has changed: waiting threads check again."""
         with self._news:
             self._changes += 1
             self._news.notify_all()
 
     def wait(self, known: int) -> int:
-        """Until more definitions have changed than is ``known``, or some time has passed; how many have by then.
+        """Wait until more definitions have changed than ``known``, or some time has passed; returns how many have by
+        then.
 
-        The server has been asked since.
+        The server was asked again in the meantime.
         """
         self.begun.wait()
         began = time.monotonic()

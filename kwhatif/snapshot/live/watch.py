@@ -1,13 +1,12 @@
-"""One kind of objects, followed: its list, then every change as a watch tells it, without a break if possible.
+"""Follows one kind: its list, then every change by watches, relisting only when a version has expired; and a filter of
+Events.
 
-A watch that ends goes on from the last version it told. If that is forgotten (410) the kind is listed again, and what
-differs is recorded as if a watch had sent it: what happened in between is lost.
+A watch that ends is continued from its last version. If that has expired (410) the kind is listed again, and
+differences are recorded as if a watch had sent them: changes in between are lost. Of Events only those of schedulers
+about pods are kept: bindings, refusals and preemptions, with the fields that are compared.
 
-Upstream: Reflector in k8s.io/client-go/tools/cache/reflector.go.
-
-Of Events only what schedulers say of pods: bindings, refusals and preemptions; and of those what is compared.
-
-Upstream: pkg/scheduler/schedule_one.go and framework/preemption/executor.go say them.
+Upstream: Reflector in k8s.io/client-go/tools/cache/reflector.go; pkg/scheduler/schedule_one.go and
+framework/preemption/executor.go emit the Events.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ class _Event(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 def prune_event(raw: msgspec.Raw) -> bytes | None:
-    """The text of an Event, with its version, or None if no scheduler says it of a pod. Raises InputError."""
+    """The text of an Event, with its version, or None if it is not a scheduler's about a pod. Raises InputError."""
     event = decode_json(raw, _Event)
     if event.reason not in REASONS or event.involved_object.kind != "Pod":
         return None
@@ -98,7 +97,7 @@ _EVENT_TYPES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 
 
 class RecordingSink(Protocol):
-    """Where it is written down. ``kind`` is an API path such as ``apps/v1/replicasets``, ``text`` JSON."""
+    """The output. ``kind`` is an API path such as ``apps/v1/replicasets``, ``text`` JSON."""
 
     def list(self, kind: str, text: bytes) -> None: ...
 
@@ -136,15 +135,15 @@ class _Failure(msgspec.Struct):
 
 
 class Expired(Exception):
-    """The version that a watch was to go on from has been forgotten."""
+    """The version that a watch should continue from has expired."""
 
 
 @dataclass
 class KindWatch:
-    """The way of one kind. ``refused`` is why it cannot be read at all, ``broken`` why it is not followed right now.
+    """Follows one kind. ``refused`` is why it cannot be read at all, ``broken`` why it is not followed at present.
 
     ``known`` has version, uid and whether there is a node of every object, by namespace and name. ``_since`` is when
-    the kind was last in step.
+    the kind was last followed without a gap.
     """
 
     kind: Kind
@@ -176,7 +175,7 @@ class KindWatch:
         return f"{self._form.api_version(self._version)}/{self.kind.plural}"
 
     def begin(self) -> None:
-        """List the kind and write that down. Raises ClusterError and InputError as a dump does."""
+        """List the kind and record the list. Raises ClusterError and InputError as a dump does."""
         listing = self.lists.read(self.kind)
         self.refused, self.missing = listing.unreadable, listing.missing
         self._form, self._version = listing.form or self._form, listing.version or self._version
@@ -200,7 +199,7 @@ class KindWatch:
         self._at, self._since = listing.resource_version, self.tape.now()
 
     def follow(self) -> None:
-        """Write down every change until all is stopped; whatever goes wrong meanwhile is tried again."""
+        """Record every change until all is stopped; errors meanwhile are retried."""
         while not self.asker.stop.is_set():
             try:
                 if self.missing:
@@ -223,7 +222,7 @@ class KindWatch:
                 self._begin_gap(f"internal error: {type(error).__name__}: {error}")
 
     def _look_again(self) -> None:
-        """A kind that is not served may be after a while: its objects are then recorded as if a watch had sent them."""
+        """A kind that is not served may be later: its objects are then recorded as if a watch had sent them."""
         self._definitions = self.served.wait(self._definitions)
         if self.asker.stop.is_set():
             raise Cancelled
@@ -274,7 +273,7 @@ class KindWatch:
             self._pause()
 
     def _take(self, line: bytes) -> None:
-        """What one line of a watch tells."""
+        """Handle one line of a watch."""
         event = decode_json(line, _WatchEvent)
         if event.type == "ERROR":
             failure = decode_json(event.object, _Failure)
@@ -296,7 +295,9 @@ class KindWatch:
         self._failures = 0
 
     def _check_room(self, meta: _WatchedMeta) -> None:
-        """What is remembered of a kind has a bound, however long it is followed. Raises InputError beyond that."""
+        """The number of known objects of a kind is bounded, however long it is followed. Raises InputError
+        beyond that.
+        """
         key = (meta.namespace, meta.name)
         if len(self.known) >= bounds.OBJECTS and key not in self.known:
             raise InputError(f"there are more than {bounds.OBJECTS:,} of them")
@@ -313,7 +314,7 @@ class KindWatch:
             self._known_size -= _size_of(key, found)
 
     def _leave_out(self, why: str) -> None:
-        """Count an object that cannot be read, and say so the more seldom the more there are."""
+        """Count an object that cannot be read, and report it the more seldom the more there are."""
         self.left_out += 1
         if self.left_out & (self.left_out - 1) == 0:
             now, told = self.tape.now(), f"{self.left_out_note}, the last: {why}"
@@ -325,7 +326,7 @@ class KindWatch:
         return f"objects that cannot be read were left out: {self.left_out:,}"
 
     def _record_event(self, type_: str, meta: _WatchedMeta, pruned: tuple[bytes, bool] | None) -> None:
-        """Write down a change, and remember what is there now."""
+        """Record a change, and update the known objects."""
         if pruned is None:
             return
         text, node = pruned
@@ -362,7 +363,7 @@ class KindWatch:
     # --- what goes wrong
 
     def _begin_gap(self, why: str) -> None:
-        """Say that the kind is not followed since its last event, and wait."""
+        """Record that the kind is not followed since its last event, and wait."""
         if self.asker.stop.is_set():
             return
         if not self.broken:
@@ -377,12 +378,12 @@ class KindWatch:
         self._failures = min(self._failures + 1, 16)
 
     def _end_gap(self, *, lost: bool) -> None:
-        """Say that the kind is followed again, and whether something was lost meanwhile."""
+        """Record that the kind is followed again, and whether changes were lost meanwhile."""
         self.tape.missing(self.path, self._since, self.broken, until=self.tape.now(), lost=lost)
         self.broken = ""
 
     def _list_again(self) -> None:
-        """Record what differs from what was known as if a watch had sent it."""
+        """Record the differences to the known objects as if a watch had sent them."""
         listing = self.lists.read(self.kind)
         if listing.unreadable:
             raise ClusterError(listing.unreadable)

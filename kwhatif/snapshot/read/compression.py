@@ -1,4 +1,4 @@
-"""Texts as they come in: plain, or packed with gzip or zstd, which their first bytes show. None is endless."""
+"""Decompression of gzip and zstd, recognised by their first bytes, with limits of size and ratio."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _GZIP_SLICE = 16 * 1024
 
 
 class TruncatedError(InputError):
-    """The packed text has no end."""
+    """The compressed text is truncated."""
 
 
 def decompress_all(chunks: Iterable[bytes], max_bytes: int) -> bytes:
-    """The whole text. Raises InputError if it is longer than ``max_bytes``, damaged, or grows beyond all reason."""
+    """The whole text. Raises InputError if it is longer than ``max_bytes``, damaged, or expands too far."""
     kept = list(decompress_chunks(chunks, max_bytes))
     return kept[0] if len(kept) == 1 else b"".join(kept)
 
 
 def decompress_chunks(chunks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
-    """The text, piece by piece. Raises InputError as ``unpacked`` does."""
+    """The text in pieces. Raises InputError as ``decompress_all`` does."""
     taken = size = 0
     rest = iter(chunks)
     head = b""
@@ -68,7 +68,7 @@ def _slice_chunks(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
 
 
 def _wholes() -> Iterator[None]:
-    """One for each whole that a packed text consists of. Raises InputError where there are too many."""
+    """A decompressor for each member of a compressed text. Raises InputError where there are too many."""
     for _ in range(bounds.WHOLES):
         yield
     raise InputError(f"is packed in more than {bounds.WHOLES:,} pieces")

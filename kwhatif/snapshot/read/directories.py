@@ -1,4 +1,4 @@
-"""Manifests of a repository: the directories below those that a command names, and the files of each."""
+"""Manifests of a repository: the directories below the named ones, and the files of each."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""Bytes of the files, directories and standard input that a command names, unpacked and known to be UTF-8.
-
-Files that are read line by line, as they are unpacked: what they hold need not fit into memory.
-
-Manifests of a repository: the files of directories and of what is below them.
-
-``kubectl cluster-info dump`` on standard output: the lists, and between them the logs of every container.
+"""Reads the files, directories and standard input that a command names: decompressed UTF-8, whole or line by line; with
+the container logs in the output of ``kubectl cluster-info dump`` removed.
 
 Upstream: k8s.io/kubectl/pkg/cmd/clusterinfo/clusterinfo_dump.go.
 """
@@ -108,9 +103,9 @@ def _files(path: str) -> list[str]:
 
 
 def found_in(directory: str, file: str) -> str:
-    """The file that was found in a directory. Raises InputError for a link that leads out of it, a pipe and a device.
+    """A file found in a directory. Raises InputError for a link that leads out of it, a pipe and a device.
 
-    Who may write to the directory need not be allowed to see whatever the reader may, nor to have readers wait.
+    Other users who may write to the directory must not make the reader read other files, or wait.
     """
     if os.path.islink(file):
         inside, target = os.path.realpath(directory), os.path.realpath(file)
@@ -123,7 +118,7 @@ def found_in(directory: str, file: str) -> str:
 
 
 def first_bytes(file: str, most: int) -> bytes:
-    """What a regular file begins with; nothing of what cannot be read, or is none."""
+    """The first bytes of a regular file; empty if it cannot be read."""
     try:
         if os.path.isfile(file):
             with open(file, "rb") as opened:
@@ -137,7 +132,7 @@ def first_bytes(file: str, most: int) -> bytes:
 def regular_file(path: str) -> Iterator[tuple[IO[bytes], int]]:
     """A regular file of this very name, open, and its size. Raises InputError for a link, a pipe and a device.
 
-    For files that whoever may write to the directory could have put there instead of ours.
+    For files that other users who may write to the directory could have replaced.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -153,7 +148,7 @@ def regular_file(path: str) -> Iterator[tuple[IO[bytes], int]]:
 
 
 def is_manifest(name: str) -> bool:
-    """Whether a file of this name is read when its directory is; what macOS writes beside files is not."""
+    """Whether a file of this name is read when its directory is; macOS's resource files are not."""
     if name.startswith(APPLE_DOUBLE):
         return False
     stem, suffix = os.path.splitext(name)
@@ -171,7 +166,7 @@ def _text(path: str, max_bytes: int) -> Text:
 
 
 def text_of(name: str, data: bytes, max_bytes: int) -> Text:
-    """The text of a file's bytes, unpacked. Raises InputError, with the name, for what is none."""
+    """The text of a file's bytes, decompressed. Raises InputError, with the name, if it is no text."""
     try:
         data = decompress_all([data], max_bytes)
         _check_sort(data)
@@ -185,7 +180,7 @@ def text_of(name: str, data: bytes, max_bytes: int) -> Text:
 
 
 def _read(path: str, max_bytes: int) -> bytes:
-    """What is there, or one byte more than the limit, so that whoever looks finds it too large."""
+    """The content, up to one byte more than the limit, by which callers see that it is too large."""
     if path == STDIN:
         if sys.stdin is None:  # type: ignore[redundant-expr, unused-ignore]
             raise InputError("it is closed: there is nothing to read from", source="standard input")
@@ -196,7 +191,7 @@ def _read(path: str, max_bytes: int) -> bytes:
 
 
 def _read_to_end(file: IO[bytes], size: int, max_bytes: int) -> bytes:
-    """At once what is to be expected, then piece by piece, so that what has no end or a false size takes no room."""
+    """The expected size at once, then in pieces, so that endless files and wrong sizes take no memory."""
     data = file.read(min(size, max_bytes) + 1)
     if len(data) <= size or len(data) > max_bytes:
         return data
@@ -234,7 +229,7 @@ def _check_utf8(data: bytes) -> None:
 
 
 def os_error(error: OSError, path: str) -> InputError:
-    """What the system said of a path, in our words."""
+    """The system's error about a path, in our words."""
     match error:
         case FileNotFoundError():
             problem = "no such file or directory"
@@ -246,7 +241,7 @@ def os_error(error: OSError, path: str) -> InputError:
 
 
 def display_path(path: str) -> str:
-    """What messages call a path."""
+    """A path in messages."""
     if path == STDIN:
         return "standard input"
     return path if path.isprintable() else ascii(path)

@@ -1,4 +1,4 @@
-"""Files of a revision, read from a git repository's objects by ``git`` itself, without checking anything out.
+"""Files of a git revision, read by ``git`` without a checkout.
 
 ``REVISION:PATH`` names a file or a directory as git does. Nothing of the repository's own configuration that would run
 a program is used: no hooks, no filters, no pagers, no fetching of what a partial clone lacks.
@@ -65,7 +65,7 @@ def _is_commit(text: str) -> bool:
 
 
 def tree_named(text: str) -> GitTree | None:
-    """What ``REVISION:PATH`` names, whether or not there is such a path; None for a word that names something else."""
+    """The tree of ``REVISION:PATH``, whether or not there is such a path; None for a word that names something else."""
     revision, colon, path = text.partition(":")
     if not colon or os.path.exists(text) or not _is_commit(revision):
         return None
@@ -73,7 +73,7 @@ def tree_named(text: str) -> GitTree | None:
 
 
 def tree_of_path(revision: str, path: str) -> GitTree:
-    """Where a path of the work tree is in a revision. Raises InputError for a path outside of the repository."""
+    """The tree of a path of the work tree in a revision. Raises InputError for a path outside of the repository."""
     found = _run_git(["rev-parse", "--show-toplevel"])
     top = os.path.realpath((found or b"").decode().rstrip("\n") or os.curdir)
     place = os.path.relpath(os.path.realpath(path), top)

@@ -1,4 +1,4 @@
-"""A stream of JSON documents, one after the other, as kubectl accepts it."""
+"""Reads a stream of JSON documents, as kubectl accepts it."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def read_json(data: bytes, source: str) -> Iterator[JsonDocument]:
 
 
 def check_number(number: int, source: str) -> None:
-    """Raises InputError if a file holds more documents than any would."""
+    """Raises InputError if a file holds too many documents."""
     if number > bounds.DOCUMENTS:
         raise InputError(f"holds more than {bounds.DOCUMENTS:,} documents", source=source)
 
 
 def check_keys(value: msgspec.Raw, source: str) -> None:
-    """Raises InputError for a key that comes twice in an object, which kubectl's strict reading refuses."""
+    """Raises InputError for a duplicate key in an object, which kubectl's strict decoding refuses."""
     # Numbers are left as they are spelt: the reader of a field knows how large it may be.
     found = json.loads(bytes(value), object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
     place = _twice(found, "$")
@@ -76,7 +76,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _twice(value: Any, place: str) -> str:
-    """Where the first key stands that comes twice, empty if none does."""
+    """The place of the first duplicate key, empty if there is none."""
     if isinstance(value, _Pairs):
         seen: set[str] = set()
         for key, item in value:
@@ -96,7 +96,7 @@ def _after_space(data: bytes, start: int) -> int:
 
 
 def _check_depth(data: bytes, source: str) -> None:
-    """Refuse deep nesting before anything recurses into it, and what is little but brackets, which take up most room.
+    """Refuse deep nesting before anything recurses into it, and text that is mostly brackets, which takes most memory.
 
     Brackets inside strings do not count.
     """

@@ -1,8 +1,5 @@
-"""Documents become objects: lists are taken apart, kinds recognized, and each object decoded into its Struct.
-
-Texts become documents: the values of a JSON or YAML stream, each with the place it came from.
-
-What manifests are made of, and no object of a cluster yet: templates, charts and kustomizations.
+"""From texts to objects: JSON and YAML documents are parsed, lists taken apart, kinds recognised, and each object
+decoded into its Struct. Templates and charts, which are no objects yet, are recognised too.
 """
 
 from __future__ import annotations
@@ -74,7 +71,7 @@ class Document:
 
     @property
     def source(self) -> str:
-        """What messages call this document."""
+        """Its name in messages."""
         return str(self.origin)
 
 
@@ -122,7 +119,7 @@ _NO_ITEMS = msgspec.Raw()
 
 
 class _JsonHead(msgspec.Struct, rename="camel"):
-    """What has to be known of a JSON object before its Struct is."""
+    """The fields of a JSON object by which its Struct is chosen."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -130,7 +127,7 @@ class _JsonHead(msgspec.Struct, rename="camel"):
 
 
 class _ValueHead(msgspec.Struct, rename="camel"):
-    """The same of an object that is plain Python values."""
+    """As ``_JsonHead``, for plain Python values."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -138,7 +135,7 @@ class _ValueHead(msgspec.Struct, rename="camel"):
 
 
 class ListMeta(msgspec.Struct, rename="camel"):
-    """What a list says of itself: where it was read, which newer servers do not tell, and whether more follow."""
+    """The metadata of a list: where it was read, which newer servers omit, and whether more follow."""
 
     self_link: str | None = None
     continue_: str | None = msgspec.field(default=None, name="continue")
@@ -173,7 +170,7 @@ def decoded_list(listed: Any, type_: type[T]) -> list[T]:
 
 
 def inside(error: InputError, source: str, place: str) -> InputError:
-    """An error about a part, said of the whole: ``place`` is where the part stands in ``source``."""
+    """An error about a part, as one about the whole: ``place`` is where the part stands in ``source``."""
     rest = error.place.removeprefix("$") if error.place.startswith("$") else ""
     return InputError(error.problem, source=error.source or source, place=place + rest)
 
@@ -261,7 +258,7 @@ def head_of(document: Document, otherwise: tuple[str, str] = ("", "")) -> tuple[
 
 
 def _check_object(document: Document) -> None:
-    """Raises InputError, without a word of what it holds, for a document that is text: the file may be anything."""
+    """Raises InputError for a document that is plain text, without quoting it: the file may be anything."""
     value = document.value
     if memoryview(value)[0] == ord('"') if isinstance(value, msgspec.Raw) else isinstance(value, str):
         raise InputError("expected an object, found text", source=document.source, place="$")

@@ -1,8 +1,7 @@
-"""Documents that are no objects of a cluster, though they stand beside manifests: what they are, and what to do.
+"""Recognises documents beside manifests that are no objects of a cluster, with advice for each sort.
 
-A repository's directory holds values of charts, configurations of kind, kubeadm and components, workflows of CI, JSON
-of anything. A file that was named itself is refused with a sentence of its own; in a directory it is passed over and
-counted by sort.
+A repository has values of charts, configurations of kind, kubeadm and components, CI workflows, and other JSON. A file
+that was named itself is refused with that advice; in a directory it is skipped and counted.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from kwhatif.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class DocumentSort:
-    """What a document is instead of an object: ``name`` and ``names`` count it, ``advice`` says what to do with it."""
+    """A sort of documents: ``name`` and ``names`` count it, ``advice`` says what to do with it."""
 
     name: str
     names: str
@@ -35,7 +34,7 @@ class DocumentSort:
 
 
 class OtherDocumentError(InputError):
-    """A document that is no object of a cluster; ``sort`` says what it is."""
+    """A document that is no object of a cluster, with its ``sort``."""
 
     def __init__(self, sort: DocumentSort, *, source: str = "", place: str = "") -> None:
         self.sort = sort
@@ -133,7 +132,7 @@ _CI_KEYS = (frozenset({"jobs", "on"}), frozenset({"jobs", "true"}), frozenset({"
 
 
 def sort_of_kind(api_version: str, kind: str) -> DocumentSort | None:
-    """What a document of this kind is; None for an object of a cluster."""
+    """The sort of a document of this kind; None for an object of a cluster."""
     group, slash, _ = api_version.rpartition("/")
     group = group if slash else ""
     found = _KINDS.get((group, kind)) or (_KINDS.get((group, "")) if group else None)
@@ -143,7 +142,7 @@ def sort_of_kind(api_version: str, kind: str) -> DocumentSort | None:
 
 
 def sort_of_document(value: Mapping[Any, Any]) -> DocumentSort | None:
-    """What a document is that lacks apiVersion or kind; None if it may be an object that somebody forgot to finish."""
+    """The sort of a document without apiVersion or kind; None if it may be an incomplete object."""
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if not kind and api_version and "name" in value and "version" in value:
         return CHART
@@ -173,7 +172,7 @@ _SIMKUBE_KEYS = (b"pod_lifecycles", b"tracked_objects", b"trackedObjects")
 
 
 def sort_of_text(data: bytes) -> DocumentSort | None:
-    """What a text is that is neither JSON nor YAML of objects, by its first bytes; None if it may be."""
+    """The sort of a text that is neither JSON nor YAML of objects, by its first bytes; None if it may be."""
     if _OPENB.match(data):
         return OPENB
     head = data[:4096]

@@ -1,7 +1,7 @@
-"""Which files of directories are read: by their names, and without those that patterns leave out.
+"""Which files of directories are read: by their names, and without those that match exclude patterns.
 
-A pattern without a slash means any directory or file of that name, one with a slash the end of a path; ``*`` stands for
-anything but a slash, ``**`` for that as well.
+A pattern without a slash matches any directory or file of that name, one with a slash the end of a path; ``*`` matches
+anything but a slash, ``**`` that as well.
 """
 
 from __future__ import annotations

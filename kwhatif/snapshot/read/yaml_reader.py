@@ -1,15 +1,10 @@
-"""YAML texts become plain Python values, as kubectl's conversion to JSON would have them.
+"""Reads YAML as kubectl's conversion to JSON does, safely.
 
-The parser's events are put together here rather than by the YAML library, for the limits that a foreign file
-needs: nesting is bounded, aliases cannot make a huge value of a small file, a key appears once, and no tag
-makes anything but plain values. What several aliases share is one object: to be read, not to be changed.
-Upstream: sigs.k8s.io/yaml (YAMLToJSONStrict).
-
-What an unquoted YAML word means to kubectl: a string, a number, a truth value or nothing.
-
-kubectl reads YAML 1.1 with go-yaml's habits and passes it on as JSON: ``on`` and ``y`` are true, ``0o17`` and
-``017`` are 15, ``1_000`` is a number, while dates and ``12:30`` stay strings.
-Upstream: sigs.k8s.io/yaml (goyaml.v2/resolve.go, yaml.go).
+The parser's events are composed here rather than by the YAML library, for the limits that a foreign file needs: nesting
+is bounded, aliases cannot make a huge value of a small file, a key appears once, and no tag makes anything but plain
+values. Values shared by aliases are one object, to be read only. kubectl reads YAML 1.1 with go-yaml's rules: ``on``
+and ``y`` are true, ``0o17`` and ``017`` are 15, ``1_000`` is a number, while dates and ``12:30`` stay strings.
+Upstream: sigs.k8s.io/yaml (YAMLToJSONStrict; yaml.go, goyaml.v2/resolve.go).
 """
 
 from __future__ import annotations
@@ -132,7 +127,7 @@ def read_yaml(data: bytes, source: str) -> Iterator[YamlDocument]:
 
 
 class _YamlError(Exception):
-    """What is wrong, and the mark of where."""
+    """An error and its mark."""
 
     def __init__(self, problem: str, mark: Any) -> None:
         self.problem, self.mark = problem, mark
@@ -146,7 +141,7 @@ class _YamlError(Exception):
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end is not yet seen.
+    """A list or mapping that is not complete.
 
     ``size`` counts the values in it, aliased ones as often as they are used; ``height`` the levels below it.
     """
@@ -299,7 +294,7 @@ def _character(data: bytes, mark: Any) -> str:
 
 
 def _value(event: ev.ScalarEvent) -> Scalar:
-    """The value of a scalar, by its tag or, if it is unquoted, by its looks."""
+    """The value of a scalar, by its tag or, if it is unquoted, by its form."""
     text: str = event.value
     if event.tag in (None, "!"):
         if event.tag == "!" or not event.implicit[0]:

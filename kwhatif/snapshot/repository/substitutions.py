@@ -1,9 +1,9 @@
-"""What Flux puts in place of ``${VAR}``, and what SOPS has encrypted, in an object that comes from a repository.
+"""Flux's substitution of ``${VAR}``, and SOPS's encryption, in an object of a repository.
 
-Only fields that matter to a cluster are looked at: scripts, data and annotations may hold such text for a shell. A
-default is taken (``${VAR:=default}``, ``${VAR:-default}``); a variable that nobody gives stands for itself in names and
-labels, in small letters, and anywhere else the object cannot be known.
-Upstream: fluxcd/pkg/kustomize (kustomize_varsub.go), drone/envsubst.
+Only fields that matter to a cluster are substituted: scripts, data and annotations may hold such text for a shell. A
+default is used (``${VAR:=default}``, ``${VAR:-default}``); a variable without a value stands for itself in names and
+labels, in lower case, and anywhere else makes the object unknown. Upstream: fluxcd/pkg/kustomize (kustomize_varsub.go),
+drone/envsubst.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Substitution:
     unknown: set[str] = field(default_factory=set)
 
     def apply(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """The object with values in place of variables; what is given stays as it is."""
+        """The object with values in place of variables; the argument is not changed."""
         metadata = obj.get("metadata")
         marks = [metadata.get(key) for key in ("annotations", "labels")] if isinstance(metadata, dict) else []
         if any(isinstance(each, dict) and each.get(_DISABLED) == "disabled" for each in marks):
@@ -84,5 +84,5 @@ def is_encrypted(obj: Mapping[str, Any]) -> bool:
 
 
 def without_encryption(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """A Secret of which nobody knows what it holds: neither its data nor what SOPS wrote about it."""
+    """A Secret with unknown content: neither its data nor SOPS's metadata."""
     return {key: value for key, value in obj.items() if key not in ("sops", "data", "stringData")}

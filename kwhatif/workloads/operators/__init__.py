@@ -1,1 +1,1 @@
-"""Kinds of operators that make pods, each as its controller does."""
+"""Kinds whose operators make pods, each modelled after its controller."""

@@ -27,7 +27,7 @@ _DEEPEST = 30
 
 @dataclass
 class _Reading:
-    """A workflow as it is read, and what was not known of it on the way."""
+    """A workflow as it is evaluated, and what was unknown about it."""
 
     companions: Companions
     namespace: str

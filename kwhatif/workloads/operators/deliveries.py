@@ -1,4 +1,4 @@
-"""Argo Rollouts and DeploymentConfigs: what a Deployment is elsewhere; and Knative Services, which have one.
+"""Argo Rollouts, OpenShift's DeploymentConfigs and Knative Services, which deploy as Deployments do.
 
 Upstream: argoproj/argo-rollouts, rollout/replicaset.go, utils/replicaset; openshift/openshift-controller-manager,
 pkg/apps/deploymentconfig; knative/serving, pkg/reconciler/revision/resources/{deploy,queue}.go.

@@ -1,4 +1,4 @@
-"""Kinds that make pods, as a document, so that a company adds its own.
+"""WorkloadKinds: a document by which users add kinds that make pods.
 
     apiVersion: kwhatif.dev/v1
     kind: WorkloadKinds
@@ -38,7 +38,7 @@ class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_un
 
 
 class KindRow(_Part, frozen=True, kw_only=True):
-    """One kind. Without ``update`` the order in which its pods are replaced is unknown, and answers say so."""
+    """One kind. Without ``update`` the order in which its pods are replaced is unknown, which answers report."""
 
     group: Annotated[str, Meta(description="API group; empty for the core's.")]
     kind: Annotated[str, Meta(min_length=1)]

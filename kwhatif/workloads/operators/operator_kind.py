@@ -1,4 +1,4 @@
-"""A kind whose controller is known here by a function, for what no table of paths could say."""
+"""A kind whose pods are made by a function, where a table of paths is not enough."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _no_doubts(obj: Object, companions: Companions) -> tuple[Doubt, ...]:
 
 @dataclass(frozen=True)
 class OperatorKind:
-    """``children`` are what the controller makes of an object, ``update`` is how it replaces pods (by the object, where
-    that decides), ``doubts`` what is not known of an object.
+    """``children`` makes the operator's objects, ``update`` is how it replaces pods (by the object, where that
+    decides), ``doubts`` what is unknown about an object.
     """
 
     group: str
@@ -50,8 +50,8 @@ class OperatorKind:
 
 
 def size_of(obj: Object, value: object, default: int, place: str, times: int = 1) -> int:
-    """How many of something, as often as ``times``, an object asks for. Raises InputError for what is no number, and
-    where there would be too many pods.
+    """A number of replicas in an object, ``times`` as many. Raises InputError for what is no number, and where there
+    would be too many pods.
     """
     check_part(value, "int32", place)
     size = max(0, integer(value, default))
@@ -67,12 +67,12 @@ def items_of(obj: Object, *path: str) -> list[Object]:
 
 
 def resources(cpu: str, memory: str) -> Object:
-    """Requests and limits that are the same."""
+    """Equal requests and limits."""
     return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"cpu": cpu, "memory": memory}}
 
 
 def some_fields(obj: Object, *names: str) -> Object:
-    """Those fields of an object that are there and say something."""
+    """Those fields of an object that are present and not empty."""
     return {name: deep_copy_json(obj[name]) for name in names if obj.get(name) not in (None, "", [], {})}
 
 
@@ -94,5 +94,5 @@ def add_exclusive_affinity(spec: Object, label: str, value: str, topology_key: s
 
 
 def is_true(value: object) -> bool:
-    """Whether an annotation or a field says yes."""
+    """Whether an annotation or a field is true."""
     return value is True or str(value).lower() in ("true", "yes", "on")

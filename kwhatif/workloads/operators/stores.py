@@ -1,4 +1,5 @@
-"""PostgreSQL by CloudNativePG, Kafka by Strimzi, Elasticsearch by ECK: pods that keep their names and their claims.
+"""Databases and brokers with stable pods and claims: PostgreSQL by CloudNativePG, Kafka by Strimzi, Elasticsearch by
+ECK.
 
 Upstream: cloudnative-pg/cloudnative-pg, pkg/specs/{pods,pvcs}.go; strimzi/strimzi-kafka-operator, its cluster model
 (KafkaCluster, KafkaPool, nodepools/NodeIdAssignor, StorageUtils); elastic/cloud-on-k8s,

@@ -1,7 +1,7 @@
-"""The table of operators' kinds that make pods: how each does it, and the same in words, for people.
+"""The table of kinds whose operators make pods, for the program and, in words, for the documentation.
 
-A kind is a row. What paths can say is data; where a controller does more (containers of its own, claims, affinity), the
-row has a function. A company's own kinds are rows too, of a file (``kinds_document``).
+A kind is a row. What paths can express is data; where a controller does more (containers of its own, claims, affinity),
+the row has a function. A user's own kinds are rows too, of a file (``kinds_document``).
 """
 
 from __future__ import annotations

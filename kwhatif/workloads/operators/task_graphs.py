@@ -1,8 +1,8 @@
-"""How many tasks of a graph may run at once, at most: an upper bound by chains.
+"""The greatest number of tasks of a graph that may run at once, as an upper bound by chains.
 
-Tasks of which one waits for the other never run at once. A graph is covered by as few chains of such tasks as possible
-(Dilworth; by matching, as Fulkerson showed); of each chain one task runs at a time, so the heaviest of each together
-are no fewer than what may ever run.
+A task never runs at the same time as one that it waits for. The graph is covered by as few chains of such tasks as
+possible (Dilworth; by matching, as Fulkerson showed); of each chain one task runs at a time, so the heaviest tasks of
+all chains together are an upper bound.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def most_at_once(tasks: Mapping[str, Sequence[T]], before: Mapping[str, set[str]
 
 
 def _closure(name: str, before: Mapping[str, set[str]]) -> set[str]:
-    """All that a task waits for, directly or not."""
+    """All tasks that a task waits for, directly or not."""
     found: set[str] = set()
     waiting = [name]
     while waiting:

@@ -81,7 +81,7 @@ class _Reading:
 
 
 def _waits_for(task: Object) -> set[str]:
-    """What a task runs after: its ``runAfter``, and the tasks whose results it uses."""
+    """The tasks before a task: its ``runAfter``, and the tasks whose results it uses."""
     return {str(name) for name in task.get("runAfter") or ()} | set(_RESULT.findall(str(task)))
 
 

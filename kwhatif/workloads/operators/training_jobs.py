@@ -1,4 +1,4 @@
-"""Jobs of Kubeflow and of Volcano: pods by role, each with a name of its own.
+"""Training jobs of Kubeflow, and Jobs of Volcano: named pods by role.
 
 Upstream: kubeflow/training-operator, pkg/controller.v1/common/pod.go (createNewPod), pytorch/initcontainer.go, mpi/;
 kubeflow/mpi-operator, pkg/controller/mpi_job_controller.go; kubeflow/trainer, pkg/runtime; volcano-sh/volcano,

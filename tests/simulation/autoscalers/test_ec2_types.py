@@ -26,7 +26,7 @@ with Path(__file__).with_name("ec2_types.tsv").open(encoding="utf-8") as lines:
     ROWS: list[Row] = list(csv.DictReader(lines, delimiter="\t"))
 
 RESERVED_CPU = {2: 70, 4: 80, 8: 90, 12: 100, 16: 110, 32: 150, 48: 190, 64: 230, 96: 310, 128: 390, 224: 630}
-"""Thousandths of a core of kube-reserved, by cores: 6% of the first, 1% of the second, 0.5% of two, 0.25% of the rest."""
+"""Millicores of kube-reserved, by cores: 6% of the first, 1% of the second, 0.5% of two, 0.25% of the rest."""
 
 
 def printed(row: Row) -> Json:

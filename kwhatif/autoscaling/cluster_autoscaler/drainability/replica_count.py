@@ -11,7 +11,7 @@ from kwhatif.cluster.shapes import PodInfo
 
 _COUNTED = ("ReplicationController", "ReplicaSet")
 _SOUGHT = {"DaemonSet": "apps", "StatefulSet": "apps", "Job": None, "ReplicationController": None, "ReplicaSet": None}
-"""Kind -> the API group that it has to be of for anybody to look for it."""
+"""Kind -> the API group of the controllers that upstream looks up."""
 
 
 def replica_count(pod: PodInfo, context: DrainContext) -> Verdict:

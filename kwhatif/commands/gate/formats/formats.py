@@ -1,4 +1,4 @@
-"""The formats in which the gate reports, by the names that they go by on the command line."""
+"""The table of the gate's report formats, by their names on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate's report as annotations of a GitHub workflow: a command a line, which the runner reads in the log."""
+"""The gate's report as GitHub workflow commands: a command a line, which the runner reads in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate's report for GitLab's merge requests: a Code Quality report, which is a list of issues."""
+"""The gate's report as a GitLab Code Quality report, a list of issues."""
 
 from __future__ import annotations
 

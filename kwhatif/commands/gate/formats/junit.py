@@ -1,7 +1,7 @@
-"""The gate's report as JUnit XML, the dialect that Jenkins, GitLab and the others read: a test case a finding.
+"""The gate's report as JUnit XML, the dialect of Jenkins and GitLab: a test case a finding.
 
-It knows no warnings: they are skipped cases that say so, like what is exempted, off or not applicable. ``time`` is
-always 0: readers want one, and a report does not change from run to run.
+JUnit has no warnings: they are skipped cases that say so, like what is exempted, off or not applicable. ``time`` is
+always 0, since readers require it, and reports must be reproducible.
 """
 
 from __future__ import annotations

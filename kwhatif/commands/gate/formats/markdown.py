@@ -1,6 +1,6 @@
-"""The gate's report as a comment on a pull request: the verdict, the findings, and all the rest folded away.
+"""The gate's report as a comment on a pull request: the verdict, the findings, and the rest folded away.
 
-Comments have a greatest length. What does not fit is left out, from the end of each list, and the comment says so.
+Comments have a maximum length. What does not fit is left out, from the end of each list, and the comment says so.
 """
 
 from __future__ import annotations

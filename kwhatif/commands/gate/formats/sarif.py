@@ -1,4 +1,4 @@
-"""The gate's report as SARIF 2.1.0, with what GitHub's code scanning asks of it besides.
+"""The gate's report as SARIF 2.1.0, with the additional fields of GitHub's code scanning.
 
 Findings are results at file and line of the manifest. Exemptions are notifications of the run and no suppressed
 results: code scanning would open an alert for each of those.

@@ -1,7 +1,6 @@
-"""The gate's report for a terminal: the verdict, the findings with their reasons, what changed, and what the rules say.
+"""The gate's report for a terminal: the verdict, the findings with their reasons, the change, and the rules.
 
-Lines are broken to fit the width; colour is for those who look at a terminal, and whoever asks for it knows whether
-somebody does.
+Lines are wrapped to the width; whether there is colour is up to the caller.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def gate_table(result: GateResult, screen: Screen = PLAIN, *, everything: bool =
     """The report, no line of it wider than the screen unless a single name is.
 
     Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
-    findings take a line each. With ``gaps`` all of them are told.
+    findings take a line each. With ``gaps`` all of them are listed.
     """
     terminal = screen.width is not None
     report = _Report(screen if terminal else replace(screen, width=WIDTH), gaps, terminal=terminal)

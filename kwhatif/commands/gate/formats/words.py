@@ -1,4 +1,4 @@
-"""What all reports of the gate say in the same words, whatever they look like."""
+"""Words that all formats of the gate's report share."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def tally(result: GateResult) -> str:
 
 
 def place_of(told: Finding | Change) -> Location | None:
-    """Where the manifest is, if anybody knows. Paths are as a repository has them, without ``./`` before them."""
+    """The place of the manifest, if it is known. Paths are as a repository has them, without ``./`` before them."""
     if told.location is None or not told.location.file:
         return None
     return Location(file=posixpath.normpath(told.location.file), line=max(told.location.line, 1))

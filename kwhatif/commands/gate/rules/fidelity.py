@@ -1,4 +1,4 @@
-"""The verdict stands on nothing that is missing or not modelled."""
+"""The verdict does not depend on anything that is missing or not modelled."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The change still fits when nodes are gone: the biggest, any one, or any one zone.
+"""The change still fits when nodes fail: the biggest, any one, or any one zone.
 
-It is rolled out first. Then the nodes are taken away, their pods with them, and those made in their place have to find
-room on the others without evicting anybody (``outage.py``). What finds none counts if there is more of it than there
-would have been without the change.
+It is rolled out first. Then the nodes are removed with their pods, whose replacements have to find room on the others
+without evictions (``OutageSimulator`` of ``commands/gate/context.py``). Pods that find none count if there are more of
+them than without the change.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A pod has more than a few nodes that could ever take it."""
+"""A new pod has more than a few nodes that could ever take it."""
 
 from __future__ import annotations
 

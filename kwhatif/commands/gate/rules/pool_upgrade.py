@@ -1,4 +1,4 @@
-"""The upgrade of a pool of nodes does not hang on the pods of a change."""
+"""The pods of a change do not block the upgrade of a pool of nodes."""
 
 from __future__ import annotations
 

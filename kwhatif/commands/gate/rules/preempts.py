@@ -1,4 +1,4 @@
-"""The change drives no other pods out, or only few, and of those that matter least."""
+"""The change evicts no other pods, or only few of low priority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of the change lie near to what its workloads have used so far."""
+"""Requests of the change are near to what its workloads have used so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every update goes through: old pods leave only when new ones run, and new ones may wait for their room."""
+"""Every update completes: old pods leave only when new ones run, and new ones may wait for their room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chosen node beats the next best by more than a little: else the placement is a coin's toss."""
+"""The chosen node beats the next best by a margin: else a small change decides the placement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pods of a workload lie evenly over zones, or over whatever label tells places apart."""
+"""The pods of a workload are spread evenly over zones, or over the domains of another label."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What changed between two snapshots that scheduling can see.
-
-What scheduling can see of an object, as plain values: without what changes from day to day and decides nothing.
-"""
+"""Compares two snapshots by the fields that scheduling reads, without those that change all the time."""
 
 from __future__ import annotations
 

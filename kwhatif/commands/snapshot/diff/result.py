@@ -1,4 +1,4 @@
-"""What changed between two snapshots."""
+"""Results of ``snapshot diff``."""
 
 from __future__ import annotations
 

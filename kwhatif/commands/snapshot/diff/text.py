@@ -1,4 +1,4 @@
-"""What changed between two snapshots, the summary first."""
+"""Differences of snapshots as blocks, the summary first."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What is in a snapshot: nodes by pool and zone, what is asked for and free, who waits, and what is missing.
-
-The devices of a snapshot by driver and class: how many there are, where, and how many are allocated.
+"""Summarizes a snapshot: nodes by pool and zone, requested and free resources, pending pods, devices, and what is
+missing.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def info(
 ) -> InfoResult:
     """The snapshot in numbers. ``by`` is the label that says the pool, ``nodes`` asks for each node by itself.
 
-    ``devices`` counts the devices of the snapshot's resource slices, if somebody can. ``mapped``: with a map besides.
+    ``devices`` counts the devices of the snapshot's resource slices, if given. ``mapped``: with a map.
     """
     pods = snapshot.objects.list_all(Pod)
     rows = _rows(snapshot.objects.list_all(Node), pods, features, by)

@@ -1,4 +1,4 @@
-"""What is in a snapshot, in numbers."""
+"""Results of ``snapshot info``."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Missing(ResultStruct, frozen=True, kw_only=True):
     """What a snapshot lacks.
 
     ``kinds`` that it does not cover, ``unreadable`` ones with the reason, ``inconsistencies`` between its lists, fields
-    ``dropped`` from pod templates, and kinds ``ignored`` since nobody here reads them, with their number.
+    ``dropped`` from pod templates, and kinds ``ignored`` since they are not read here, with their number.
     """
 
     kinds: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Missing(ResultStruct, frozen=True, kw_only=True):
 class PoolUsage(ResultStruct, frozen=True, kw_only=True):
     """What pods of a pool ask for, and what they use together for 90% of the time: millicores or bytes.
 
-    ``used`` is null where nobody knows.
+    ``used`` is null where it is unknown.
     """
 
     pool: str
@@ -113,7 +113,7 @@ class InfoResult(Result, frozen=True, kw_only=True):
     """A snapshot in numbers. ``age_seconds`` is the one thing here that depends on the clock.
 
     ``edits`` are what-if edits of the cluster, in words. ``usage`` and ``reserved``, those that reserve most for
-    nothing, are there only where somebody knows what pods use.
+    nothing, are there only where usage is known.
     """
 
     kind: str = "SnapshotInfo"

@@ -1,4 +1,4 @@
-"""What is in a snapshot: facts, then nodes by pool and zone, resources, pods, and what is missing."""
+"""A snapshot's summary as blocks: facts, nodes by pool and zone, resources, pods, and what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pods use beside what they ask for, where somebody knows: by pool, and who reserves most for nothing."""
+"""Measured usage beside requests as blocks, if it is known: by pool, and the largest unused reservations."""
 
 from __future__ import annotations
 

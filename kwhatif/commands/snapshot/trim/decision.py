@@ -1,4 +1,4 @@
-"""All of a decision that a smaller snapshot has to reproduce: what becomes of the pods, and each node's verdict."""
+"""A decision that a trimmed snapshot has to reproduce: the pods' outcomes, and each node's verdict."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Cycle:
     scores: Mapping[str, tuple[tuple[str, int], ...]]
 
     def same_outcome(self, other: Cycle, *, loosely: bool) -> bool:
-        """Whether the same becomes of the pod. ``loosely``: numbers of nodes may differ."""
+        """Whether the pod has the same outcome. ``loosely``: numbers of nodes may differ."""
         mine, others = (
             (c.outcome, c.node, c.score, c.nominated, c.victims, *_message_key(c, loosely)) for c in (self, other)
         )
@@ -68,7 +68,7 @@ def _message_key(cycle: Cycle, loosely: bool) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of some pods: the attempts for each, in the scheduler's order."""
+    """The decision about some pods: the attempts for each, in the scheduler's order."""
 
     pods: tuple[tuple[str, tuple[Cycle, ...]], ...]
 
@@ -88,7 +88,7 @@ class Decision:
 
 
 class ReusedShapes(ShapeTable):
-    """Shapes for one cluster after the other: of pods that are there again nothing is worked out again."""
+    """Shapes that are reused from one cluster to the next, for pods that are in both."""
 
     def __init__(self, features: Features) -> None:
         super().__init__(features)

@@ -1,4 +1,4 @@
-"""What is left of a snapshot that was cut down to what a decision depends on."""
+"""Results of ``snapshot trim``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``snapshot trim`` as a question."""
+"""The question of ``snapshot trim``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a snapshot was cut down, what the decision is that it still gives, and how to see it again."""
+"""A trimmed snapshot as blocks: how much was cut, the decision, and the command that shows it again."""
 
 from __future__ import annotations
 

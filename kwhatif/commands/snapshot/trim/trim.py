@@ -1,11 +1,8 @@
-"""Cut a snapshot down to what some pods' decision depends on; each cut is checked by deciding again.
+"""Trims a snapshot to what a decision about some pods depends on; each cut is verified by deciding again.
 
-Delta debugging: whole groups of objects go first, then halves of those that cannot. Pods are tried on all nodes at
-once, since most of them matter to their own node alone: the nodes whose verdict changed get theirs back.
-
-A trimmed snapshot becomes a file, checked first, and a result.
-
-Which kinds a trimmed snapshot still has to cover, though nothing is left of them.
+Delta debugging: whole groups of objects are cut first, then halves of those that cannot be. Pods are tried on all nodes
+at once, since most of them matter to their own node alone: the nodes whose verdict changed get theirs back. Kinds that
+an answer would miss stay covered, even without objects. The file is decided again before it is written.
 """
 
 from __future__ import annotations
@@ -175,7 +172,7 @@ class _Search:
         return [obj for obj in self.snapshot.objects.list_kind(kind) if id(obj) not in self._gone]
 
     def _unread(self) -> list[Resource]:
-        """What cannot matter: kinds that no plugin in use reads, pods without a node that is there."""
+        """Objects that cannot matter: of kinds that no plugin in use reads, and pods on nodes that do not exist."""
         for item in self.asked:
             self.session.driver.scheduler(item.pod.spec.scheduler_name)
         read = {*self.session.dependencies_by_kind(), "Node", "Pod", _LOAD}
@@ -273,7 +270,7 @@ class _Search:
         return [*self._settle(chunks[:middle], part=True), *self._settle(chunks[middle:], part=True)]
 
     def _try(self, items: Sequence[Resource]) -> tuple[bool, set[str]]:
-        """Whether the decision is the same without these; the nodes where it is not."""
+        """Whether the decision is the same without these; returns the nodes where it is not."""
         spent = self.work > MOST_WORK or self.steps >= MOST_STEPS
         if spent if self.most_steps is None else self.steps >= self.most_steps:
             self.exhausted = True
@@ -290,7 +287,7 @@ class _Search:
 
 
 def _one_a_node(chunks: Sequence[_Chunk]) -> list[list[_Chunk]]:
-    """Batches in which no node is twice: two chunks of one node would be one. Without nodes, one batch."""
+    """Batches in which no node occurs twice: two chunks of one node would be one. Without nodes, one batch."""
     batches: list[list[_Chunk]] = []
     number: dict[str, int] = {}
     for chunk in chunks:

@@ -1,16 +1,9 @@
-"""Pods whose nodes, owners, classes, namespaces or budgets are not there or do not agree with them.
+"""Checks the objects of a snapshot against each other: pods, nodes, device claims, volumes and claims.
 
-Nodes that do not go together with their pods or with each other.
-
-Upstream: pkg/kubelet/lifecycle/predicate.go (what a kubelet lets in: AdmissionCheck of pkg/scheduler).
-
-Claims, classes and slices of devices that do not go together.
-
-Upstream: pkg/scheduler/framework/plugins/dynamicresources (what allocating leaves) and pkg/controller/resourceclaim.
-
-Claims and volumes that do not go together.
-
-Upstream: pkg/controller/volume/persistentvolume/pv_controller.go (what binding leaves).
+Pods: nodes, owners, classes, namespaces and budgets exist and agree. Nodes: what the kubelet would have admitted
+(upstream: pkg/kubelet/lifecycle/predicate.go). Devices: what allocation leaves behind (upstream:
+pkg/scheduler/framework/plugins/dynamicresources, pkg/controller/resourceclaim). Volumes: what binding leaves behind
+(upstream: pkg/controller/volume/persistentvolume/pv_controller.go).
 """
 
 from __future__ import annotations

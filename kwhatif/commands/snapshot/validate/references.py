@@ -1,4 +1,4 @@
-"""What the checks of a snapshot share: findings, and which names there are of the kinds that the snapshot covers."""
+"""What the checks of a snapshot share: findings, and an index of the objects that it covers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from kwhatif.versions import Features
 
 
 def error(rule: str, obj: Resource | str, message: str) -> Finding:
-    """What no cluster could hold."""
+    """A finding about a state that no cluster can have."""
     return _finding("error", rule, obj, message)
 
 
 def warning(rule: str, obj: Resource | str, message: str) -> Finding:
-    """What is rarely meant."""
+    """A finding about a state that is rarely intended."""
     return _finding("warning", rule, obj, message)
 
 

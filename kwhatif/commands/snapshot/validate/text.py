@@ -1,4 +1,4 @@
-"""What is wrong with a snapshot, a row a finding."""
+"""Findings about a snapshot as blocks, a row each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is wrong with a snapshot: what cannot be read, and what does not go together.
+"""Validates a snapshot: what cannot be read, and what is inconsistent.
 
-An error is what no cluster could hold, or what keeps the snapshot from being loaded; a warning is what a cluster may
-hold, but rarely on purpose. Nothing is said of references to kinds that the snapshot does not cover.
+An error is a state that no cluster could have, or that keeps the snapshot from being loaded; a warning is a state that
+a cluster may have, but rarely on purpose. References to kinds that the snapshot does not cover are not checked.
 """
 
 from __future__ import annotations
