@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 from kwhatif.api.spelling_hints import suggest_spelling
@@ -151,7 +150,6 @@ def build_scenario(
     manifests: Manifests,
     snapshot: ClusterSource,
     options: Mapping[str, Any],
-    now: datetime | None = None,
 ) -> Scenario:
     """The scenario that a Python function is asked about. Raises TypeError for an option that no function has."""
     refuse_unknown(options)
@@ -165,7 +163,6 @@ def build_scenario(
         options.get("namespace", "default"),
         edits if told else None,
         _fields_of(ManifestOptions, options),
-        now,
         autoscale=paths_of(options.get("autoscale", ())),
         provision=options.get("provision_seconds", PROVISION_SECONDS),
     )

@@ -21,6 +21,7 @@ from kwhatif.commands.api_options import (
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
+from kwhatif.commands.gate.options import GateOptions
 from kwhatif.commands.gate.revisions import is_of_revision, sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
@@ -44,23 +45,15 @@ from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.directories import gather_directories
 
 
-@dataclass(frozen=True)
-class Gate(Question[GateResult]):
+@dataclass(frozen=True, kw_only=True)
+class Gate(GateOptions, Question[GateResult]):
     """May this change go into the cluster?
 
     ``base`` are the manifests as they were. The rules are those of the file ``config``, else of the nearest
-    ``.kwhatif.yaml``, at the levels of ``rule`` (``NAME=LEVEL``).
+    ``.kwhatif.yaml``, at the ``levels`` that are given besides.
     """
 
     tells_merged = False
-
-    base: Files | None = None
-    config: str | None = None
-    rule: Sequence[str] = ()
-    exemptions: bool = True
-    recursive: bool = True
-    with_pending: bool = False
-    seed: int | None = None
 
     def case(self, inputs: Inputs, engine: SchedulerOptions) -> Scenario:
         """What to ask of which cluster, where the rules file stands for what is not said."""
@@ -78,7 +71,7 @@ class Gate(Question[GateResult]):
                 inputs,
                 snapshot=snapshot,
                 manifest_options=replace(reading, exclude=excluded),
-                now=inputs.now or datetime.now(UTC),
+                now=self.now or datetime.now(UTC),
                 autoscale=inputs.autoscale or told.autoscale or (),
             ),
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
@@ -98,11 +91,11 @@ class Gate(Question[GateResult]):
         """How to judge. Raises InputError for a rules file, UsageError for a level, that makes no sense."""
         known = all_rules()
         return GateSettings(
-            rules_of(self._read, known, self.rule),
+            rules_of(self._read, known, self.levels),
             known_rules=frozenset(known),
             exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
             seed=self.seed or 0,
-            policy=f"{self._read.description}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
+            policy=f"{self._read.description}{', --rule ' + ' '.join(self.levels) if self.levels else ''}",
         )
 
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
@@ -201,11 +194,12 @@ def gate(
     question = Gate(
         base=None if base is None else files_of(base),
         config=None if config is None else os.fspath(config),
-        rule=[f"{name}={level}" for name, level in (levels or {}).items()],
+        levels=[f"{name}={level}" for name, level in (levels or {}).items()],
         exemptions=exemptions,
         recursive=recursive,
         with_pending=with_pending,
+        now=now,
         seed=seed,
     )
-    case = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at}, now)
+    case = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at})
     return ask(question, question.case(case.inputs, case.scheduler_options))
