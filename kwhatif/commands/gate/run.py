@@ -17,6 +17,7 @@ from kwhatif.commands.api_options import (
     ask,
     build_scenario,
     files_of,
+    python_names,
 )
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
@@ -167,6 +168,7 @@ class Gate(GateOptions, Question[GateResult]):
         return replace(answer, result=result)
 
 
+@python_names(GateOptions)
 def gate(
     manifests: Manifests,
     *,
