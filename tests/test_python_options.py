@@ -15,6 +15,7 @@ import kwhatif
 from kwhatif.commands.api_options import AutoscaledKeywords
 from kwhatif.commands.common_options import FleetOptions
 from kwhatif.commands.spec import all_specs, load
+from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import flags_of
 from kwhatif.simulation.inputs import AutoscalingOptions, ManifestOptions, SchedulerOptions
 from kwhatif.snapshot.load import load_snapshot
@@ -96,3 +97,35 @@ def test_what_python_lacks_are_options() -> None:
     classes = {(module.__name__.split(".")[-2], name): vars(module)[name] for module, name in OPTION_CLASSES}
     options = {f"{command}.{field}" for (command, _), each in classes.items() for field, _, _ in flags_of(each)}
     assert ONLY_ON_THE_COMMAND_LINE.keys() <= options | {f"{command}.{name}" for command, name in classes}
+
+
+MESSAGES: dict[str, tuple[Callable[[], object], str]] = {
+    "a flag that turns an option off": (
+        lambda: kwhatif.place("pods.yaml", snapshot=CLUSTER, recreate=False),
+        "recreate=False is about timeline: without it nothing is recreated",
+    ),
+    "an option with another name on the command line": (
+        lambda: kwhatif.outage(["racks"], snapshot=CLUSTER),
+        "failures racks: expected nodes, zones or pools",
+    ),
+    "an option that is repeated on the command line": (
+        lambda: kwhatif.upgrade("pool=old", snapshot=CLUSTER, new_labels=["tier"]),
+        "new_labels tier: expected KEY=VALUE or KEY-",
+    ),
+    "two options of one command": (
+        lambda: kwhatif.capacity("pods.yaml", snapshot=CLUSTER, limit=1, at_least=3),
+        "limit 1 ends the count before at_least 3 can be reached",
+    ),
+    "options that say where rows are kept": (
+        lambda: kwhatif.sweep("pods.yaml", space={}, snapshot=CLUSTER, resume=True),
+        "resume is about out: without it no rows are kept",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_message_for_programs_has_the_names_of_keyword_arguments(name: str) -> None:
+    question, message = MESSAGES[name]
+    with pytest.raises(UsageError) as error:
+        question()
+    assert str(error.value) == message

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn
 
 from kwhatif.cli.options import Everything, Tables
 from kwhatif.cli.output import (
+    FORMATS,
+    HTML,
     ReportFiles,
     Reports,
     finish,
     is_mapped,
+    page,
     render_result,
     reports_of,
-    write_result_reports,
+    write_reports,
 )
 from kwhatif.simulation.flag import Flag
 
@@ -33,13 +36,15 @@ class AnswerOptions:
         str, Flag("--output", short="-o", type=Tables, shows_default=True, help="The format to print.")
     ] = Tables.table
 
+    report_formats: ClassVar[Collection[str]] = FORMATS
+
     def __post_init__(self) -> None:
         # What is wrong with them is said before anything is asked, which may take long.
-        reports_of(self.report)
+        reports_of(self.report, self.report_formats)
 
     @property
     def reports(self) -> Reports:
-        return reports_of(self.report)
+        return reports_of(self.report, self.report_formats)
 
     @property
     def is_mapped(self) -> bool:
@@ -56,9 +61,19 @@ class AnswerOptions:
 
         ``blocks`` makes the parts of the answer: all rows of it, or those that a screen has room for.
         """
-        write_result_reports(self.reports, result, lambda: blocks(True))
-        finish(self.render(result, blocks), result.exit_code, result.notes)
+        write_reports(self.reports, lambda name: self.render_report(result, name, blocks))
+        finish(self.render(result, blocks), result.exit_code, self.list_notes(result))
 
     def render(self, result: Result, blocks: Callable[[bool], list[Block]]) -> str:
         """What is printed."""
         return render_result(result, self.output, lambda: blocks(self.is_whole), everything=self.is_whole)
+
+    def render_report(self, result: Result, name: str, blocks: Callable[[bool], list[Block]]) -> str:
+        """A report in one of the formats."""
+        if name == HTML:
+            return page(result)
+        return render_result(result, name, lambda: blocks(True), everything=True)
+
+    def list_notes(self, result: Result) -> Iterable[str]:
+        """What is said beside the answer."""
+        return result.notes

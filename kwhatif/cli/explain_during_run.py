@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kwhatif.cli.output import FORMATS, Reports, finish, program, render_result, write_result_reports
+from kwhatif.cli.answer_options import AnswerOptions
+from kwhatif.cli.output import FORMATS, program
 
 if TYPE_CHECKING:
     from kwhatif.simulation.question import Question, Scenario
@@ -35,21 +36,17 @@ def command() -> str:
     return shlex.join([*program().split(), *words])
 
 
-def explain_run(
-    run: Question[Any], case: Scenario, words: Sequence[str], output: str, *, everything: bool, reports: Reports
-) -> NoReturn:
+def explain_run(run: Question[Any], case: Scenario, words: Sequence[str], answer: AnswerOptions) -> NoReturn:
     """Ask, print the explanation, write its reports and end. Raises UsageError for a format it does not have."""
     from kwhatif.commands.explain.run import ExplainRun
     from kwhatif.commands.explain.text import explain_blocks
     from kwhatif.errors import UsageError
     from kwhatif.simulation.pipeline import ask
 
-    if output not in ("table", "wide", "json", "yaml", "markdown"):
-        raise UsageError(f"-o {output} is not for --explain: table, wide, json, yaml and markdown are")
-    for name in {name for name, _ in reports}.difference(FORMATS):
+    if answer.output not in ("table", "wide", "json", "yaml", "markdown"):
+        raise UsageError(f"-o {answer.output} is not for --explain: table, wide, json, yaml and markdown are")
+    for name in {name for name, _ in answer.reports}.difference(FORMATS):
         raise UsageError(f"--report {name}=FILE is not for --explain: {', '.join(FORMATS)} are")
+    plain = AnswerOptions(answer.report, answer.everything, answer.output)
     result = ask(ExplainRun(run, words), case)
-    write_result_reports(reports, result, lambda: explain_blocks(result, everything=everything))
-    blocks = explain_blocks(result, everything=everything)
-    text = render_result(result, output, lambda: blocks, everything=everything)
-    finish(text, result.exit_code, result.notes)
+    plain.finish(result, lambda everything: explain_blocks(result, everything=answer.everything))

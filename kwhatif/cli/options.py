@@ -99,24 +99,6 @@ PodFiles = Annotated[
         help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
     ),
 ]
-Replay = Annotated[
-    list[str] | None,
-    option(
-        "--replay",
-        metavar="pending|namespace=NAME|all",
-        help="Schedule the snapshot's pending pods, too; or take pods of a namespace, or all, "
-        "off their nodes and schedule them again, in the order they started (repeatable).",
-    ),
-]
-Seed = Annotated[
-    int | None,
-    option(
-        "--seed",
-        metavar="N",
-        help="Leave to chance, by this seed, which of equal nodes is taken: drawn until 1.34, by racing workers since. "
-        "Default: the first by name until 1.34, the one that one worker takes since.",
-    ),
-]
 Explained = Annotated[
     list[str] | None,
     option(
@@ -146,10 +128,6 @@ class RequestFlags(ManifestOptions):
 
 ManifestFlags = Annotated[RequestFlags, Excluding("verb", "at")]
 """Of questions that send no manifests: how these are read."""
-
-ScalingFlags = Annotated[RequestFlags, Excluding("verb")]
-"""Of those that ask how many pods fit."""
-
 
 CallExtenderBind = Annotated[
     bool,

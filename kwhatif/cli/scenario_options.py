@@ -10,7 +10,7 @@ from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.options import Namespace, RequestFlags
 from kwhatif.cli.output import check_stdin
 from kwhatif.results.base import Result
-from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, SchedulerOptions
+from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, SchedulerOptions, Source
 
 if TYPE_CHECKING:
     from kwhatif.simulation.question import Question, Scenario
@@ -32,12 +32,21 @@ class ScenarioFlags:
     scheduler: SchedulerOptions
     edits: EditOptions
 
-    def inputs(self, files: Files = (), *others: object, with_map: bool = False) -> Inputs:
-        """What a question about these files is asked of. ``others`` are files that the question reads.
+    @property
+    def scheduler_options(self) -> SchedulerOptions:
+        """Which scheduler decides."""
+        return self.scheduler
+
+    def inputs(
+        self, files: Files = (), *others: object, with_map: bool = False, source: Source | None = None
+    ) -> Inputs:
+        """What a question about these files is asked of. ``others`` are files that the question reads, ``source`` is
+        the cluster, if that is known already.
 
         Raises UsageError if no cluster is named, or if standard input would be read more than once.
         """
-        source = self.cluster.require_source() if self.needs_cluster else self.cluster.find_source()
+        if source is None:
+            source = self.cluster.require_source() if self.needs_cluster else self.cluster.find_source()
         check_stdin(*files, source, *others, self.scheduler.policy, *(self.edits.edits or ()))
         manifest_options = self.manifest_options.with_rules_file() if self.reads_rules_file else self.manifest_options
         return Inputs(source, files, self.namespace, self.edits or None, manifest_options, with_map=with_map)
@@ -46,7 +55,7 @@ class ScenarioFlags:
         """The same, with the scheduler that decides."""
         from kwhatif.simulation.question import Scenario
 
-        return Scenario(self.inputs(files, *others, with_map=with_map), self.scheduler)
+        return Scenario(self.inputs(files, *others, with_map=with_map), self.scheduler_options)
 
     def ask(self, question: Question[R], files: Files = (), *others: object, with_map: bool = False) -> R:
         """The answer to a question about these files."""
@@ -61,7 +70,9 @@ class AutoscaledFlags(ScenarioFlags):
 
     autoscaling: AutoscalingOptions
 
-    def inputs(self, files: Files = (), *others: object, with_map: bool = False) -> Inputs:
+    def inputs(
+        self, files: Files = (), *others: object, with_map: bool = False, source: Source | None = None
+    ) -> Inputs:
         documents = self.autoscaling.autoscale
-        found = super().inputs(files, *others, *documents, with_map=with_map)
+        found = super().inputs(files, *others, *documents, with_map=with_map, source=source)
         return replace(found, autoscale=documents, provision=self.autoscaling.provision_seconds)

@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from contextlib import contextmanager
+from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.commands.common_options import FleetOptions
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.results.base import Result
 from kwhatif.simulation import pipeline
 from kwhatif.simulation.flag import flags_of
-from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Inputs, ManifestOptions, SchedulerOptions
+from kwhatif.simulation.inputs import (
+    PROVISION_SECONDS,
+    AutoscalingOptions,
+    Files,
+    Inputs,
+    ManifestOptions,
+    SchedulerOptions,
+)
 from kwhatif.simulation.question import Question, Scenario
 
 if TYPE_CHECKING:
@@ -126,32 +134,38 @@ def ask(question: Question[R], *scenarios: Scenario) -> R:
 
     Raises KwhatifError.
     """
-    try:
+    own = [each for each in type(question).__mro__ if is_dataclass(each) and not issubclass(each, Question)]
+    with python_names(*own):
         return pipeline.ask(question, *scenarios)
+
+
+@contextmanager
+def python_names(*groups: type) -> Iterator[None]:
+    """What is wrong with options is said by their names in Python; ``groups`` have those of the command."""
+    try:
+        yield
     except (UsageError, FidelityError) as error:
-        raise type(error)(_in_python(str(error))) from error
+        raise type(error)(_in_python(str(error), groups)) from error
 
 
-def _in_python(text: str) -> str:
+def _in_python(text: str, groups: Sequence[type]) -> str:
     """A message in which flags have the names of keyword arguments: ``--no-recreate`` is ``recreate=False``."""
-    return _FLAG.sub(
-        lambda flag: _PLURALS.get(flag[2], flag[2].replace("-", "_")) + ("=False" if flag[1] else ""), text
-    )
+    names = {
+        flag.name.removeprefix("--"): field
+        for group in (ManifestOptions, SchedulerOptions, AutoscalingOptions, FleetOptions, *groups)
+        for field, _, flag in flags_of(group)
+        if not flag.negated
+    }
+    return _FLAG.sub(lambda flag: names.get(flag[2], flag[2].replace("-", "_")) + ("=False" if flag[1] else ""), text)
 
 
 _FLAG = re.compile(r"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)")
-_PLURALS = {"rule": "levels"} | {
-    flag.name.removeprefix("--"): field
-    for group in (ManifestOptions, SchedulerOptions)
-    for field, _, flag in flags_of(group)
-}
 
 
 def build_scenario(
     manifests: Manifests,
     snapshot: ClusterSource,
     options: Mapping[str, Any],
-    now: datetime | None = None,
 ) -> Scenario:
     """The scenario of a Python function's keywords. Raises TypeError for an option that no function has."""
     refuse_unknown(options)
@@ -165,7 +179,6 @@ def build_scenario(
         options.get("namespace", "default"),
         edits if told else None,
         _fields_of(ManifestOptions, options),
-        now,
         autoscale=paths_of(options.get("autoscale", ())),
         provision=options.get("provision_seconds", PROVISION_SECONDS),
     )

@@ -9,7 +9,7 @@ from typing import ClassVar, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, python_names
 from kwhatif.commands.chances.options import ChancesOptions
 from kwhatif.commands.chances.result import ChancesResult, WorkloadChances
 from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, run_trial, words_of_chances
@@ -143,6 +143,7 @@ def _left_to_chance(session: Session) -> Iterator[str]:
         yield f"above 100 nodes, where the first search begins: at any node; and which nodes {workers} of a search find"
 
 
+@python_names(ChancesOptions)
 def chances(
     manifests: Manifests,
     *,

@@ -17,6 +17,7 @@ from kwhatif.commands.api_options import (
     cluster_of,
     files_of,
     policy_of,
+    python_names,
 )
 from kwhatif.commands.diff.diff import Side, compare_sides
 from kwhatif.commands.diff.options import DiffOptions
@@ -119,6 +120,7 @@ def _value_of_side(given: Sequence[T], side: int) -> T:
     return given[side if len(given) > 1 else 0]
 
 
+@python_names(DiffOptions)
 def diff(
     manifests: Manifests = (),
     *,

@@ -17,10 +17,12 @@ from kwhatif.commands.api_options import (
     ask,
     build_scenario,
     files_of,
+    python_names,
 )
 from kwhatif.commands.gate.excerpts import with_excerpts
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
+from kwhatif.commands.gate.options import GateOptions
 from kwhatif.commands.gate.revisions import sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
@@ -45,23 +47,15 @@ from kwhatif.snapshot.read.directories import gather_directories
 from kwhatif.snapshot.repository.reading_report import ReadingReport
 
 
-@dataclass(frozen=True)
-class Gate(Question[GateResult]):
+@dataclass(frozen=True, kw_only=True)
+class Gate(GateOptions, Question[GateResult]):
     """May this change go into the cluster?
 
     ``base`` are the manifests as they were. The rules are those of the file ``config``, else of the nearest
-    ``.kwhatif.yaml``, at the levels of ``rule`` (``NAME=LEVEL``).
+    ``.kwhatif.yaml``, at the ``levels`` that are given besides.
     """
 
     tells_merged = False
-
-    base: Files | None = None
-    config: str | None = None
-    rule: Sequence[str] = ()
-    exemptions: bool = True
-    recursive: bool = True
-    with_pending: bool = False
-    seed: int | None = None
 
     def case(self, inputs: Inputs, engine: SchedulerOptions) -> Scenario:
         """The scenario, with defaults from the rules file."""
@@ -81,7 +75,7 @@ class Gate(Question[GateResult]):
                 inputs,
                 snapshot=snapshot,
                 manifest_options=replace(reading, exclude=excluded, render=render),
-                now=inputs.now or datetime.now(UTC),
+                now=self.now or datetime.now(UTC),
                 autoscale=inputs.autoscale or told.autoscale or (),
             ),
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
@@ -103,11 +97,11 @@ class Gate(Question[GateResult]):
         """
         known = all_rules()
         return GateSettings(
-            rules_of(self._read, known, self.rule),
+            rules_of(self._read, known, self.levels),
             known_rules=frozenset(known),
             exemptions=self.exemptions and self._read.policy.exemptions == "allowed",
             seed=self.seed or 0,
-            policy=f"{self._read.description}{', --rule ' + ' '.join(self.rule) if self.rule else ''}",
+            policy=f"{self._read.description}{', --rule ' + ' '.join(self.levels) if self.levels else ''}",
         )
 
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
@@ -189,6 +183,7 @@ class Gate(Question[GateResult]):
         return replace(answer, result=result)
 
 
+@python_names(GateOptions)
 def gate(
     manifests: Manifests,
     *,
@@ -216,11 +211,12 @@ def gate(
     question = Gate(
         base=None if base is None else files_of(base),
         config=None if config is None else os.fspath(config),
-        rule=[f"{name}={level}" for name, level in (levels or {}).items()],
+        levels=[f"{name}={level}" for name, level in (levels or {}).items()],
         exemptions=exemptions,
         recursive=recursive,
         with_pending=with_pending,
+        now=now,
         seed=seed,
     )
-    case = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at}, now)
+    case = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at})
     return ask(question, question.case(case.inputs, case.scheduler_options))

@@ -11,7 +11,7 @@ from typing import ClassVar, Unpack
 import msgspec
 
 from kwhatif.api.core import Node
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario
+from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, python_names
 from kwhatif.commands.outage.effects import FailureEffects
 from kwhatif.commands.outage.failures import EACH, PAIR, NodeFailure, find_failures
 from kwhatif.commands.outage.options import FailureOptions, OutageOptions
@@ -184,6 +184,7 @@ def _examples(session: Session, failures: Sequence[Failure]) -> Iterator[PodToSc
             yield PodToSchedule(info.pod, session.snapshot.source, ran_before=True)
 
 
+@python_names(OutageOptions)
 def outage(
     failures: Sequence[str] = (),
     *,

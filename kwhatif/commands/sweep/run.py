@@ -24,6 +24,7 @@ from kwhatif.commands.api_options import (
     build_scenario,
     cluster_of,
     files_of,
+    python_names,
 )
 from kwhatif.commands.common_options import FleetOptions
 from kwhatif.commands.sweep.measures import (
@@ -316,6 +317,7 @@ def _sample_in_words(space: Space, points: int) -> str:
     return f"{points} of {space.size} policies, {method}"
 
 
+@python_names(SweepOptions)
 def sweep(
     manifests: Manifests = (),
     *,
