@@ -36,6 +36,15 @@ class ObjectStore:
             self._known.add(obj["kind"])
             self.put(obj)
 
+    def copy(self) -> ObjectStore:
+        """A store of its own with the same objects, which nobody watches yet."""
+        other = ObjectStore(pruned=self.pruned)
+        other._by_kind = {kind: dict(objects) for kind, objects in self._by_kind.items()}
+        other._by_home = {home: dict(objects) for home, objects in self._by_home.items()}
+        other._known, other._known_homes = set(self._known), set(self._known_homes)
+        other._sketches = set(self._sketches)
+        return other
+
     def put(self, obj: Object, *, sketched: bool = False) -> None:
         """``sketched``: the object has only those fields that scheduling reads."""
         of_kind = self._by_kind.setdefault(obj["kind"], {})

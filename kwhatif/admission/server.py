@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -71,6 +72,14 @@ class ApiServer:
         self._numbers: dict[tuple[str, str, str], int] = {}
         self.doubts: Doubts = {}
         """What could not be known about the requests so far."""
+
+    def fork(self) -> ApiServer:
+        """A server of its own for a copy of the store."""
+        other = copy.copy(self)
+        other.world, other.doubts = self.world.copy(), {}
+        other._quotas = None if self._quotas is None else Quotas(other.world, self._features)
+        other._numbers = dict(self._numbers)
+        return other
 
     def judges(self, obj: Object) -> bool:
         """Whether it is known how the server handles such an object.

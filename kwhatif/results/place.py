@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -292,6 +293,17 @@ class FailedCreate(ResultStruct, frozen=True, kw_only=True):
     message: str
     pods: int
     origin: str = ""
+
+
+def failures_left(failed: Iterable[FailedCreate], created: Mapping[FailedCreate, int]) -> tuple[FailedCreate, ...]:
+    """What is left of failures once so many pods of each were ``created`` later."""
+    done, found = Counter(created), []
+    for each in failed:
+        less = min(each.pods, done[each])
+        done[each] -= less
+        if each.pods > less or not less:
+            found.append(msgspec.structs.replace(each, pods=each.pods - less))
+    return tuple(found)
 
 
 class RolloutStep(ResultStruct, frozen=True, kw_only=True):

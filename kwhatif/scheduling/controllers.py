@@ -31,6 +31,15 @@ def grace_of(pod: PodInfo) -> int:
     return GRACE_PERIOD if seconds is None else seconds
 
 
+def is_made_again(pod: Pod) -> bool:
+    """Whether its controller makes a pod in the place of this one. Whom it has replaced already it does not."""
+    owner = pod.controller
+    if owner is None:
+        return False
+    at_once = owner.kind in REPLACED_ON_EVICTION and not pod.metadata.deletion_timestamp
+    return at_once or owner.kind in REPLACED_AFTER_DELETION
+
+
 @dataclass
 class Replacements:
     """Makes replacements with names that are stable and readable: ``web-5d4c-r1``.
@@ -44,12 +53,9 @@ class Replacements:
     def replacement_of(self, pod: Pod) -> Pod | None:
         """The replacement that exists in the end, at whatever time its controller makes it."""
         owner = pod.controller
-        if owner is None:
+        if owner is None or not is_made_again(pod):
             return None
-        if owner.kind in REPLACED_AFTER_DELETION or pod.metadata.deletion_timestamp:
-            # One on its way out has been replaced before, unless its controller waits for that.
-            return self._make_namesake(pod) if owner.kind in REPLACED_AFTER_DELETION else None
-        return self._make_numbered(pod, owner) if owner.kind in REPLACED_ON_EVICTION else None
+        return self._make_namesake(pod) if owner.kind in REPLACED_AFTER_DELETION else self._make_numbered(pod, owner)
 
     def replace_on_eviction(self, victim: PodInfo) -> Pod | None:
         """The pod made when the victim begins to terminate."""

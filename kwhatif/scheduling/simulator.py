@@ -36,7 +36,8 @@ class Simulator:
     evicted pods for it, ``evicted`` the preemptor (a key) for which a pod was deleted, ``recreated`` each pod's
     replacement, ``stands_for`` the pod that a chain of replacements began with, ``entered`` when a pod could first be
     tried, and ``bound`` when it got which node. ``strangers`` are pods made by controllers for other schedulers.
-    ``at_rest`` is called when the scheduler has nothing more to do at a moment.
+    ``at_rest`` is called when the scheduler has nothing more to do at a moment, ``on_gone`` when a pod has left that
+    nobody makes again.
 
     A deleted pod is gone after ``leaves_after`` seconds, a bound one completes after ``works_for``, if ever. With
     ``begins`` (seconds since 1970 at time zero) bound pods get a start time.
@@ -54,6 +55,7 @@ class Simulator:
     entered: dict[str, float] = field(default_factory=dict)
     bound: dict[str, tuple[float, str]] = field(default_factory=dict)
     at_rest: Callable[[], None] = lambda: None
+    on_gone: Callable[[PodInfo], None] = lambda pod: None
     leaves_after: Callable[[PodInfo], float] = grace_of
     works_for: Callable[[PodInfo], float | None] = lambda pod: None
     begins: float | None = None
@@ -401,6 +403,8 @@ class Simulator:
             self._recreate(pod, self._replacements.replacement_of(pod.pod))
         elif deleted and pod.shape.terminating and self.recreate:
             self._recreate(pod, self._replacements.replace_after_deletion(pod))
+        if uid not in self.recreated:
+            self.on_gone(pod)
 
     def _recreate(self, old: PodInfo, pod: Pod | None) -> None:
         if pod is not None and old.uid not in self._unwanted:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from kwhatif.bounds import pods_to_make, work_to_do
 from kwhatif.progress import report_start
 from kwhatif.results.base import Result
+from kwhatif.results.place import failures_left
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import (
     LoadedScenario,
@@ -225,7 +226,12 @@ def result(state: PipelineState) -> PipelineState:
     """Make the result of the answer, given its fidelity, with pods that were never created."""
     assert state.answer is not None
     first = state.prepared[0]
-    found: Result = state.answer.result(*state.fidelities).with_refusals(**first.refusal_fields)
+    found: Result = state.answer.result(*state.fidelities)
+    fields = first.refusal_fields
+    end = state.answer.ends[0].session if state.answer.ends else first.only_session
+    if end is not None:
+        fields["failed"] = failures_left(fields["failed"], end.created_later)
+    found = found.with_refusals(**fields)
     if found.lacks_nodes and not first.inputs.autoscale:
         from kwhatif.simulation.autoscaler_notes import note_autoscalers
 

@@ -130,7 +130,8 @@ class PreparedScenario(LoadedScenario):
         from kwhatif.simulation.session import Session
 
         covered, doubts = self.edited.covered, self.expanded.doubts
-        return Session(self.snapshot, self.setup, covered=covered, doubts=doubts, **options)
+        creations = None if self.expanded.creations is None else self.expanded.creations.fork()
+        return Session(self.snapshot, self.setup, covered=covered, doubts=doubts, creations=creations, **options)
 
     @property
     def refusal_fields(self) -> dict[str, Any]:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Unpack
+from typing import Protocol, Self, Unpack
 
 from msgspec.structs import replace
 
-from kwhatif.admission.response import Doubts
+from kwhatif.admission.response import Doubts, Object
 from kwhatif.api.core import Node, Pod
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import SelectorError
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Dependency
+from kwhatif.results.place import FailedCreate
 from kwhatif.scheduling.controllers import with_claims
 from kwhatif.scheduling.driver import Driver, DriverOptions
 from kwhatif.scheduling.preemption_candidates import Budgets
@@ -45,6 +48,41 @@ class PodToSchedule:
     edited: bool = False
     ran_before: bool = False
     service_account: str = ""
+
+
+@dataclass(frozen=True)
+class CreatedLater:
+    """Pods that controllers could create after all, and the claims made for them."""
+
+    pods: Sequence[PodToSchedule] = ()
+    claims: Sequence[PersistentVolumeClaim | ResourceClaim] = ()
+
+
+class Creations(Protocol):
+    """What controllers were refused and try again, as ``expansion/pending_creations.py`` has it."""
+
+    @property
+    def created(self) -> Mapping[FailedCreate, int]:
+        """How many pods were created after all, by the failure that was told of them."""
+
+    @property
+    def pods(self) -> Sequence[PodToSchedule]:
+        """Those pods."""
+
+    def __bool__(self) -> bool:
+        """Whether anything is left to be tried again."""
+
+    def fork(self) -> Creations:
+        """The same for another run."""
+
+    def release(self, namespace: str, name: str) -> None:
+        """A pod is gone for good."""
+
+    def count(self, pods: Iterable[Object]) -> None:
+        """These pods have been created by others."""
+
+    def retry(self) -> CreatedLater:
+        """What can be created now."""
 
 
 def pending_pods(snapshot: Snapshot) -> list[PodToSchedule]:
@@ -74,7 +112,8 @@ class Session:
 
     ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
     earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
-    that led to the pods asked about. The other ``options`` are those of the process.
+    that led to the pods asked about, ``creations`` those of controllers that were refused for want of quota. The other
+    ``options`` are those of the process.
     """
 
     def __init__(
@@ -85,18 +124,24 @@ class Session:
         covered: Collection[str] | None = None,
         shapes: ShapeTable | None = None,
         doubts: Sequence[Doubts] = (),
+        creations: Creations | None = None,
         **options: Unpack[DriverOptions],
     ) -> None:
         self.snapshot = snapshot
         self.setup = setup
         self.covered = snapshot.covered_kinds() if covered is None else frozenset(covered)
-        self.doubts = doubts
+        self.doubts, self.creations = doubts, creations
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
         except (SelectorError, ValueError) as error:
             raise InputError(str(error), source=snapshot.source) from error
         self.driver = Driver(self.cluster, setup, **options)
+
+    @property
+    def created_later(self) -> Mapping[FailedCreate, int]:
+        """How many pods controllers could create after all, by the failure that was told of them."""
+        return {} if self.creations is None else dict(self.creations.created)
 
     @cached_property
     def budgets(self) -> Budgets:
@@ -168,7 +213,11 @@ class Session:
         other = copy.copy(self)
         other.__dict__.pop("budgets", None)
         other.driver, other.cluster, other._uids = driver, driver.cluster, None
-        return other
+        return other._fork_creations()
+
+    def _fork_creations(self) -> Self:
+        self.creations = None if self.creations is None else self.creations.fork()
+        return self
 
     def replace_cluster(self, cluster: Cluster) -> None:
         """Use another cluster of the same snapshot from now on; the scheduler process has to be restarted."""
@@ -198,7 +247,7 @@ class Session:
         other.setup, other._uids = setup or self.setup, None
         other.cluster = self.cluster.fork()
         other.driver = Driver(other.cluster, other.setup, **options)
-        return other
+        return other._fork_creations()
 
     def sandbox(self) -> Session:
         """A session of a copy of the cluster, to try changes in."""
@@ -207,4 +256,4 @@ class Session:
         other.__dict__.pop("budgets", None)
         other.driver, other._uids = self.driver.sandbox(), None
         other.cluster = other.driver.cluster
-        return other
+        return other._fork_creations()

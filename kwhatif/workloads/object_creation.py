@@ -109,11 +109,15 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CreationFailure:
-    """The event of a failure: its text as upstream's, and how many pods are missing for it."""
+    """The event of a failure: its text as upstream's, and how many pods are missing for it.
+
+    ``retry`` is how the controller goes on from there, if it does.
+    """
 
     owner: str
     message: str
     pods: int
+    retry: Callable[[ObjectCreator], None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +155,10 @@ class ObjectCreator:
             tuple(self.pods), tuple(self.claims), tuple(self.objects), tuple(self.refusals), tuple(self.changes)
         )
 
-    def record_failure(self, owner: Object, message: str, pods: int) -> None:
-        self.refusals.append(CreationFailure(f"{owner.get('kind')} {name_of(owner)}", message, pods))
+    def record_failure(
+        self, owner: Object, message: str, pods: int, retry: Callable[[ObjectCreator], None] | None = None
+    ) -> None:
+        self.refusals.append(CreationFailure(f"{owner.get('kind')} {name_of(owner)}", message, pods, retry))
 
     def controller(self, body: Object, owner: Object, complaint: str, pods: int) -> Object | None:
         """A controller that another one makes; ``complaint`` opens the event if it is refused."""
@@ -163,13 +169,21 @@ class ObjectCreator:
         self.record_failure(owner, f"{complaint}: {answer.message}", pods)
         return None
 
-    def pods_of(self, owner: Object, number: int, body_of: Callable[[int], Object]) -> None:
-        """So many pods that are alike but for their names: once one is refused, so would be the rest."""
-        make_room(number, f"{owner.get('kind')} {name_of(owner)}")
-        for place in track(range(number), "Making", "pods"):
+    def pods_of(self, owner: Object, number: int, body_of: Callable[[int], Object], first: int = 0) -> None:
+        """So many pods that are alike but for their names, from the ``first`` on: once one is refused, so would be the
+        rest.
+        """
+        make_room(number - first, f"{owner.get('kind')} {name_of(owner)}")
+        for place in track(range(first, number), "Making", "pods"):
             refused = self.pod(body_of(place))
             if refused:
-                self.record_failure(owner, f"Error creating: {refused.message}", number - place)
+                message = f"Error creating: {refused.message}"
+                self.record_failure(
+                    owner,
+                    message,
+                    number - place,
+                    lambda making, place=place: making.pods_of(owner, number, body_of, place),  # type: ignore[misc]
+                )
                 return
 
     def pod(self, body: Object) -> RequestRefusal | None:

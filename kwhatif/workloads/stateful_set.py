@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from kwhatif.admission.response import Object
 from kwhatif.bounds import make_room
@@ -36,26 +37,29 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 
 def make_stateful_set(stateful_set: Object, making: ObjectCreator, *, ready: bool) -> None:
     """All pods, each as soon as the one before is ready; if none ever is, those made without waiting."""
-    spec = section(stateful_set, "spec")
-    replicas = integer(spec.get("replicas"), 1)
-    make_room(replicas, f"StatefulSet {name_of(stateful_set)}")
-    ordinals = range(start_of(stateful_set), start_of(stateful_set) + replicas)
+    replicas = integer(section(stateful_set, "spec").get("replicas"), 1)
+    _make_pods(stateful_set, range(start_of(stateful_set), start_of(stateful_set) + replicas), making, ready=ready)
+
+
+def _make_pods(stateful_set: Object, ordinals: range, making: ObjectCreator, *, ready: bool) -> None:
+    make_room(len(ordinals), f"StatefulSet {name_of(stateful_set)}")
     patient = is_ordered(stateful_set)
-    template, revision = section(spec, "template"), revision_of(stateful_set)
-    for batch in _batches(ordinals, 1 if patient else replicas):
-        failures = []
+    template, revision = section(stateful_set, "spec", "template"), revision_of(stateful_set)
+    for batch in _batches(ordinals, 1 if patient else len(ordinals)):
+        failures: list[tuple[int, str]] = []
         for ordinal in batch:
             pod = stateful_pod(stateful_set, template, revision, ordinal)
             problem = _claims_problem(stateful_set, pod, ordinal, making)
             if not problem and (refused := making.pod(pod)):
                 problem = refused.message
             if problem:
-                failures.append(
-                    f"Create Pod {name_of(pod)} in StatefulSet {name_of(stateful_set)} failed error: {problem}"
-                )
-        for text in failures:
-            never_tried = len(ordinals[batch.stop - ordinals.start :]) if text is failures[-1] else 0
-            making.record_failure(stateful_set, text, 1 + never_tried)
+                text = f"Create Pod {name_of(pod)} in StatefulSet {name_of(stateful_set)} failed error: {problem}"
+                failures.append((ordinal, text))
+        for ordinal, text in failures:
+            # One after the other, those after it were never tried.
+            left = range(ordinal, ordinals.stop if patient else ordinal + 1)
+            again = partial(_make_pods, stateful_set, left, ready=ready)
+            making.record_failure(stateful_set, text, len(left), again)
         if failures or (patient and not ready):
             return
 

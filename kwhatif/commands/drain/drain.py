@@ -95,7 +95,10 @@ def drain_nodes(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
         verdict = "; ".join(
-            [words + _verdict(nodes, run_outcome, driven_out, groups), *words_of_never_made(never_made)]
+            [
+                words + _verdict(nodes, run_outcome, driven_out, groups),
+                *words_of_never_made(never_made.after(run_outcome)),
+            ]
         )
         outcome = conclude(run_outcome, never_made, fidelity, verdict, bad=stuck)
         return result(fidelity=fidelity, outcome=outcome)

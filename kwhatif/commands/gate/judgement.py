@@ -6,6 +6,7 @@ updates are rolled out one by one, as ``place`` does it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject, describe_findings
-from kwhatif.results.place import Placement
+from kwhatif.results.place import Placement, failures_left
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.edits.draft import Draft
@@ -115,9 +116,14 @@ def judge_change(
 
     def result(fidelity: Fidelity) -> GateResult:
         owners = Owners(proposal.snapshot)
+        made = dataclasses.replace(
+            expanded,
+            pods=[*expanded.pods, *(session.creations.pods if session.creations is not None else ())],
+            failed=list(failures_left(expanded.failed, run.run_outcome.created)),
+        )
         templates, moved = template_paths(proposal.inputs.manifest_options), proposal.edited.waiting_pods
         context = Context(
-            units=units_of(proposal.changes.apply, templates, expanded, moved, placements, run.rollouts, owners),
+            units=units_of(proposal.changes.apply, templates, made, moved, placements, run.rollouts, owners),
             placements=placements,
             session=session,
             owners=owners,

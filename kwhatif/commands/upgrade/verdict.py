@@ -19,7 +19,8 @@ def outcome_of_upgrade(
 
     The verdict says ``before`` the rest what became of pods that were placed first.
     """
-    words = "; ".join(filter(None, [before, *_words_of(result, run_outcome), *words_of_never_made(never_made)]))
+    missing = words_of_never_made(never_made.after(run_outcome))
+    words = "; ".join(filter(None, [before, *_words_of(result, run_outcome), *missing]))
     bad = result.phase != "done" or result.late or bool(result.forced)
     return conclude(run_outcome, never_made, result.fidelity, words, bad=bad)
 

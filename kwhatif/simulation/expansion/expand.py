@@ -16,12 +16,10 @@ from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
 from kwhatif.admission.response import Doubt, Doubts, FieldChange, Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.field_types import Types, check
 from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.times import convert_object
-from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.progress import track
@@ -29,6 +27,7 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate, Refusal, RefusedField, RequestWarning
 from kwhatif.simulation.expansion.creation_order import in_creation_order
 from kwhatif.simulation.expansion.objects import complete_object, display_name_of
+from kwhatif.simulation.expansion.pending_creations import Claim, PendingCreations, convert_claim
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload, WorkloadScaling, replicas_of
 from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,
@@ -37,7 +36,7 @@ from kwhatif.simulation.expansion.snapshot_objects import (
     restore_template,
 )
 from kwhatif.simulation.expansion.stored_pods import at_home, is_stored, pod_to_schedule_of
-from kwhatif.simulation.session import PodToSchedule
+from kwhatif.simulation.session import Creations, PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import DEFAULT_MINOR
@@ -51,8 +50,6 @@ from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
 from kwhatif.workloads.rollout_state import Admit, Step
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
 from kwhatif.workloads.workload_kind import Companions, WorkloadKind
-
-Claim = PersistentVolumeClaim | ResourceClaim
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class ExpandedManifests:
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
     ``unknown`` counts unknown kinds, ``warnings`` are the API server's, and ``doubts`` what is not known
     of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
-    ``scaled`` are the workloads whose replicas an autoscaler of pods decides.
+    ``scaled`` are the workloads whose replicas an autoscaler of pods decides, ``creations`` what controllers try again.
     """
 
     pods: list[PodToSchedule] = field(default_factory=list)
@@ -97,6 +94,7 @@ class ExpandedManifests:
     plans: list[Plan] = field(default_factory=list)
     doubts: list[Doubts] = field(default_factory=list)
     scaled: list[ScaledWorkload] = field(default_factory=list)
+    creations: Creations | None = None
 
     def all_pods(self) -> Iterator[PodToSchedule]:
         """All pods, those of updates as if every new pod found its node."""
@@ -164,7 +162,13 @@ class _Expansion:
         self._nodes: list[Object] | None = None
         self._to_reconcile: list[tuple[Object, str, tuple[FieldChange, ...]]] = []
         self._scaling = WorkloadScaling(self._world, percent, self._server.doubts)
-        self._done = ExpandedManifests(world=self._world, doubts=[self._server.doubts], scaled=self._scaling.scaled)
+        self._creations = PendingCreations(self._server)
+        self._done = ExpandedManifests(
+            world=self._world,
+            doubts=[self._server.doubts],
+            scaled=self._scaling.scaled,
+            creations=self._creations,
+        )
 
     def run(self, *, anew: bool) -> ExpandedManifests:
         with pods_to_make(pods_left()):
@@ -239,12 +243,7 @@ class _Expansion:
         return answer
 
     def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
-        typed: list[Claim] = [
-            convert_object(claim, ResourceClaim)
-            if claim["kind"] == "ResourceClaim"
-            else convert_object(claim, PersistentVolumeClaim)
-            for claim in claims
-        ]
+        typed = [convert_claim(claim) for claim in claims]
         self._done.claims += claims
         self._done.objects += typed
         return typed
@@ -311,10 +310,10 @@ class _Expansion:
             struct = struct_for(between["apiVersion"], between["kind"])
             if struct is not None and between["kind"] != "Pod":
                 self._done.objects.append(convert_object(between, struct))
-        self._done.failed += [
-            FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
-            for failed in made.refusals
-        ]
+        for failed in made.refusals:
+            told = FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
+            self._done.failed.append(told)
+            self._creations.add(failed, told, display_name_of(obj), obj)
 
     def _expand_operated(self, obj: Object, kind: WorkloadKind, origin: str, *, anew: bool) -> None:
         """An object whose pods an operator makes. Snapshots hold no such objects: it counts as existing if its
@@ -377,14 +376,19 @@ class _Expansion:
         make_room(len(homes_of(new, self._all_nodes(new))) if new["kind"] == "DaemonSet" else replicas, name)
         known, old = old, restore_template(old, new, dropped)
         trails: dict[str, tuple[FieldChange, ...]] = {}
+        refused: dict[str, FailedCreate] = {}
 
         def admit(body: Object) -> Object | None:
             answer = self._server.create(drop_emptied_volumes(body, dropped))
             if isinstance(answer, RequestRefusal):
                 failed = FailedCreate(owner=name, message=f"Error creating: {answer.message}", pods=1, origin=origin)
+                refused[name_of(body)] = failed
                 if failed not in self._done.failed:
                     self._done.failed.append(failed)
                 return None
+            let_in = refused.pop(name_of(answer.object), None)
+            if let_in is not None and let_in not in refused.values():
+                self._done.failed.remove(let_in)
             trails[name_of(answer.object)] = answer.changes
             return answer.object
 

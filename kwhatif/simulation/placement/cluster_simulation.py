@@ -46,6 +46,9 @@ class ClusterSimulation:
         self._evicted_before: list[tuple[PodInfo, str | None]] = []
         self._causes: dict[str, Cause] = {}
         self._skipped: list[Placement] = []
+        self.created_later: list[PodToSchedule] = []
+        if recreate and session.creations:
+            self.simulator.on_gone = self.release
 
     def arrive(self, asked: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
         """A pod enters the queue."""
@@ -62,6 +65,19 @@ class ClusterSimulation:
             self._skipped.append(skip_pod(self.session, asked, reason))
         else:
             self.arrive(asked, self.session.info(asked))
+
+    def release(self, gone: PodInfo) -> None:
+        """A pod is gone for good, and its share of a quota free: controllers try again what they were refused."""
+        creations = self.session.creations
+        if not creations:
+            return
+        creations.release(gone.shape.namespace, gone.pod.name)
+        later = creations.retry()
+        for claim in later.claims:
+            self.claim(claim)
+        for asked in later.pods:
+            self.created_later.append(asked)
+            self.take(asked)
 
     def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
         """A claim comes into being."""
@@ -80,6 +96,7 @@ class ClusterSimulation:
             pod = None if victim.shape.terminating else replacements.replace_on_eviction(victim)
             pod = pod or replacements.replace_after_deletion(victim)
             if pod is None:
+                self.release(victim)
                 continue
             pod = with_claims(pod, self.session.cluster)
             info = self.session.cluster.shapes.info(pod)
@@ -229,4 +246,5 @@ class ClusterSimulation:
             victims=book.victims((*self._evicted_before, *evicted)),
             unsettled=tuple(unsettled),
             lost=tuple(lost),
+            created=self.session.created_later,
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import NodeCount, NotCreated, Outcome, RefusedObject
-from kwhatif.results.place import FailedCreate, Refusal
+from kwhatif.results.place import FailedCreate, Refusal, failures_left
 from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
 from kwhatif.simulation.placement.run_outcome import RunOutcome
 
@@ -24,6 +24,12 @@ class NeverMade:
     def __bool__(self) -> bool:
         return bool(self.refusals or self.failed)
 
+    def after(self, run_outcome: RunOutcome) -> NeverMade:
+        """What is left of it once controllers have created what a run made room for in quotas."""
+        if not run_outcome.created:
+            return self
+        return NeverMade(self.refusals, failures_left(self.failed, run_outcome.created))
+
 
 NOTHING_MISSING = NeverMade()
 
@@ -37,6 +43,7 @@ def conclude(
     bad: bool = False,
 ) -> Outcome:
     """The outcome of a run with a ``verdict``. ``bad``: something else that the command is about went wrong."""
+    never_made = never_made.after(run_outcome)
     unknown = () if fidelity is None else gaps_of_verdict(fidelity, evicting=bool(run_outcome.victims))
     unknown += () if run_outcome.scale_up is None else run_outcome.scale_up.unknown
     more = [
@@ -102,7 +109,7 @@ def words_of(run_outcome: RunOutcome, never_made: NeverMade, told: Sequence[str]
         parts.append(format_count(len(run_outcome.victims), "victim"))
     if run_outcome.lost:
         parts.append(f"{format_count(len(run_outcome.lost), 'pod')} gone for good")
-    parts += words_of_never_made(never_made)
+    parts += words_of_never_made(never_made.after(run_outcome))
     if stuck:
         parts.append(f"{format_count(stuck, 'rollout')} stuck")
     return ", ".join(parts) or NOTHING_ASKED

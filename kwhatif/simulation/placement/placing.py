@@ -92,6 +92,10 @@ class PlacementRun:
         self._uids: dict[str, str] = {}
         self._places: dict[str, int] = {}
 
+    @property
+    def session(self) -> Session:
+        return self._session
+
     def take_up(self, asked: PodToSchedule) -> PodInfo | None:
         """The pod; None if it was skipped, since no scheduler here is responsible for it."""
         reason = skip_reason_of(self._session, asked)

@@ -75,6 +75,10 @@ class RolloutProgress:
     def _create_pods(self, step: Step) -> list[tuple[Object, PodToSchedule]]:
         found = [(pod, self._rollout.pods_to_schedule(pod)) for pod in step.creates]
         self._asked += [item for _, item in found]
+        if creations := self._run.session.creations:
+            creations.count(step.creates)
+            for name in step.removes:
+                creations.release(self._rollout.namespace, name)
         self._made |= {name_of(pod): item for pod, item in found}
         return found
 

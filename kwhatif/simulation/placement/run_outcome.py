@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, PendingPod
-from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.results.place import FailedCreate, Placement, ScaleUp
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -19,14 +19,16 @@ class RunOutcome:
     """How a run left the cluster.
 
     ``unsettled`` pods (``namespace/name``) evict others in turns for ever, ``lost`` ones belonged to the question and
-    are gone for good. ``scale_up`` is what autoscalers added, if they were asked; ``removed_nodes`` were removed again,
-    which has ``saved`` so much a month.
+    are gone for good. ``created`` counts pods that controllers failed to create and created once a quota had room, by
+    the failure that was reported. ``scale_up`` is what autoscalers added, if they were asked; ``removed_nodes`` were
+    removed again, which has ``saved`` so much a month.
     """
 
     pending: tuple[PendingPod, ...] = ()
     victims: tuple[EvictedPod, ...] = ()
     unsettled: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    created: Mapping[FailedCreate, int] = field(default_factory=dict)
     scale_up: ScaleUp | None = None
     removed_nodes: tuple[NodeCount, ...] = ()
     saved: float | None = 0.0

@@ -139,6 +139,7 @@ def place_scenario(case: PreparedScenario, scaler: Scaler | None = None) -> tupl
     session, rollouts = case.new_session(), case.expanded.rollouts
     before = place_pods(session, case.pods_to_schedule, rollouts=rollouts, others=case.unknown_kinds, scaler=scaler)
     after = snapshot_after_run(session.snapshot, case.edited.covered, case.expanded, before.end)
+    case = replace(case, expanded=replace(case.expanded, creations=before.end.session.creations))
     return case.with_snapshot(after), before
 
 

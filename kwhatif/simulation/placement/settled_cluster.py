@@ -12,6 +12,7 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement
+from kwhatif.scheduling.controllers import is_made_again
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
@@ -40,17 +41,20 @@ class SettledCluster:
 def settle_cluster(
     session: Session,
     run: PlacementRun,
-    asked: Sequence[PodToSchedule],
+    asked: list[PodToSchedule],
     scaler: Scaler | None = None,
     cause: Cause | None = None,
     emptied: Sequence[PodInfo] = (),
     rollouts: Sequence[RolloutProgress] = (),
 ) -> SettledCluster:
     """Go on from how a run has left a session until no pod would move. Pods of ``emptied`` nodes lost them, too;
-    ``cause`` is why the pods of the question look for a node, if the snapshot does not say. Where groups of pods were
+    ``cause`` is why the pods of the question look for a node, if the snapshot does not say. Updates that waited go on,
+    and controllers try again what quotas refused: their pods are added to ``asked``. Where groups of pods were
     scheduled, pods without a node are not tried again by themselves.
     """
     book = Bookkeeper.of(session.snapshot)
+    causes: dict[str, Cause] = {} if cause is None else dict.fromkeys((item.pod.key for item in asked), cause)
+    asked += _create_again(session, run, emptied)
     pods = {item.pod.key: item.pod for item in asked}
     gone = run.removed | {victim.key for victim in run.evicted}
     left = {
@@ -64,9 +68,10 @@ def settle_cluster(
     evicted = [(victim, by.get(victim.key)) for victim in leaving]
     drained = book.victims((info, None) for info in emptied)
     still = [each for each in run.placements if each.pod not in run.removed]
-    causes = {} if cause is None else dict.fromkeys(pods, cause)
     if not run.evicted and (together or not would_move(session, run)):
-        run_outcome = RunOutcome(pending=book.pending(still, pods, causes), victims=drained)
+        run_outcome = RunOutcome(
+            pending=book.pending(still, pods, causes), victims=drained, created=session.created_later
+        )
         return SettledCluster(
             session=session, placements=tuple(run.placements), run_outcome=run_outcome, left=tuple(left.values())
         )
@@ -80,6 +85,7 @@ def settle_cluster(
             simulation.arrive(taken.asked, taken.info, causes.get(taken.asked.pod.key))
     simulation.make_again(evicted, {key: causes.get(key) or book.cause_of(pod) for key, pod in pods.items()})
     simulation.run(lambda: sum(each.advance_in(simulation) for each in rollouts) > 0)
+    asked += simulation.created_later
     pods |= {item.pod.key: item.pod for item in asked}
     ended = {each.pod: each for each in simulation.placements()}
     replacements = tuple(simulation.replacements())
@@ -121,3 +127,19 @@ def settle_cluster(
         left=(*kept.values(), *simulator.strangers),
         at_home=at_home,
     )
+
+
+def _create_again(session: Session, run: PlacementRun, emptied: Sequence[PodInfo]) -> list[PodToSchedule]:
+    """Pods that quotas have room for since others are gone, and that have been tried."""
+    creations = session.creations
+    if not creations:
+        return []
+    for info in emptied:
+        if not is_made_again(info.pod):
+            creations.release(info.shape.namespace, info.pod.name)
+    later = creations.retry()
+    for claim in later.claims:
+        run.claim(claim)
+    if later.pods:
+        run.schedule_all(later.pods)
+    return list(later.pods)

@@ -36,6 +36,7 @@ def simulate_timeline(
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
         simulation.arrive(item, info)
     simulation.run()
+    asked = [*asked, *simulation.created_later]
     simulator = simulation.simulator
     placements = run.placements + simulation.placements()
     replacements = simulation.replacements()

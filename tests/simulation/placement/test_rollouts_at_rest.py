@@ -59,7 +59,7 @@ def running(found: Json, node: str = "n1") -> list[Json]:
     replica_set["metadata"]["ownerReferences"] = [owner_reference("Deployment", name)]
     pods = []
     for number in range(spec["replicas"]):
-        metadata = {"name": f"{name}-old-{number}", "namespace": "default", "uid": f"{name}-{number}"}
+        metadata: Json = {"name": f"{name}-old-{number}", "namespace": "default", "uid": f"{name}-{number}"}
         metadata |= {"labels": labels, "ownerReferences": [owner_reference("ReplicaSet", f"{name}-old")]}
         status = {
             "phase": "Running",
@@ -165,7 +165,7 @@ def test_no_update_that_waits_could_go_on(
     there += [plain_pod(f"bulky-{number}", "1", node="n1", memory="1Mi") for number in range(bulky)]
     manifests = []
     for number, (replicas, cpu, then, important, surge, updated) in enumerate(workloads):
-        of = {"surge": surge, "important": important}
+        of: Json = {"surge": surge, "important": important}
         there += running(deployment(f"d{number}", replicas, cpu, **of))
         manifests.append(deployment(f"d{number}", then, cpu, image="app:2" if updated else "app:1", **of))
     out = tmp_path / "o"

@@ -1,0 +1,109 @@
+"""Pods that a ResourceQuota kept controllers from making: they are tried again once pods have left their namespace.
+
+Upstream: a controller that is refused a pod puts its object back into its queue, with a backoff that grows (the rate
+limiter of pkg/controller/replicaset, job, statefulset, daemon). Here it tries again as soon as a quota has room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from kwhatif.admission.object_store import namespace_of
+from kwhatif.admission.response import Object
+from kwhatif.admission.server import ApiServer
+from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.times import convert_object
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
+from kwhatif.results.place import FailedCreate
+from kwhatif.simulation.expansion.stored_pods import pod_to_schedule_of
+from kwhatif.simulation.session import CreatedLater, PodToSchedule
+from kwhatif.workloads.object_creation import CreationFailure, ObjectCreator
+
+Claim = PersistentVolumeClaim | ResourceClaim
+_QUOTA = "exceeded quota: "
+
+
+@dataclass(frozen=True)
+class _RefusedCreation:
+    """What a controller fails to make, by the words in which that is ``told``, and how it goes on."""
+
+    told: FailedCreate
+    workload: str
+    origin: str
+    namespace: str
+    retry: Callable[[ObjectCreator], None]
+
+
+class PendingCreations:
+    """What is to be tried again, by the API server that refused it.
+
+    ``pods`` came to be later; ``created`` counts them by the failure that was told of them.
+    """
+
+    def __init__(self, server: ApiServer, refused: Sequence[_RefusedCreation] = ()) -> None:
+        self._server, self._refused = server, list(refused)
+        self._freed: set[str] = set()
+        self.created: Counter[FailedCreate] = Counter()
+        self.pods: list[PodToSchedule] = []
+
+    def add(self, failure: CreationFailure, told: FailedCreate, workload: str, obj: Object) -> None:
+        """A controller's failure for an ``obj``, if it is for want of quota."""
+        if failure.retry is not None and _QUOTA in failure.message:
+            self._refused.append(_RefusedCreation(told, workload, told.origin, namespace_of(obj), failure.retry))
+
+    def __bool__(self) -> bool:
+        return bool(self._refused)
+
+    def fork(self) -> PendingCreations:
+        """The same for another run. What is created there counts for no quota here."""
+        if not (self._refused or self.created):
+            return self
+        other = PendingCreations(self._server.fork(), self._refused)
+        other._freed, other.created, other.pods = set(self._freed), Counter(self.created), list(self.pods)
+        return other
+
+    def release(self, namespace: str, name: str) -> None:
+        """A pod is gone for good: nobody makes it again."""
+        world = self._server.world
+        if self._refused and world.get("Pod", namespace, name) is not None:
+            world.remove("Pod", namespace, name)
+            self._freed.add(namespace)
+
+    def count(self, pods: Iterable[Object]) -> None:
+        """These pods have been created by others."""
+        for pod in pods if self._refused else ():
+            self._server.world.put(pod)
+
+    def retry(self) -> CreatedLater:
+        """The pods that controllers can create now, in the order in which they were refused."""
+        pods, claims, left = list[PodToSchedule](), list[Claim](), list[_RefusedCreation]()
+        for each in self._refused:
+            if each.namespace not in self._freed:
+                left.append(each)
+                continue
+            making = ObjectCreator(self._server)
+            each.retry(making)
+            made = making.build_result()
+            world = self._server.world
+            pods += [
+                pod_to_schedule_of(pod, world, each.origin, each.workload, changes)
+                for pod, changes in zip(made.pods, made.changes, strict=True)
+            ]
+            claims += map(convert_claim, made.claims)
+            self.created[each.told] += len(made.pods)
+            left += [
+                _RefusedCreation(each.told, each.workload, each.origin, each.namespace, failure.retry)
+                for failure in made.refusals
+                if failure.retry is not None
+            ]
+        self._refused, self._freed = left, set()
+        self.pods += pods
+        return CreatedLater(pods, claims)
+
+
+def convert_claim(claim: Object) -> Claim:
+    """A claim as scheduling reads it."""
+    struct: type[Claim] = ResourceClaim if claim["kind"] == "ResourceClaim" else PersistentVolumeClaim
+    return convert_object(claim, struct)
