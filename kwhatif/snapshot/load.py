@@ -31,7 +31,7 @@ from kwhatif.snapshot.read.objects import (
 from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
 from kwhatif.snapshot.recording_lines import is_recording, lines_of
 from kwhatif.snapshot.repository.manifest_reader import read_items
-from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, UnreadableFile
 
 __all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
 
@@ -133,7 +133,13 @@ def load_manifests(
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
-        manifest = _manifest(item, namespace)
+        try:
+            manifest = _manifest(item, namespace)
+        except InputError as error:
+            if is_named or not options.with_unreadable:
+                raise
+            told.unreadable.append(UnreadableFile(error, repr(plain_of(item)).encode()))
+            continue
         key = _identity(manifest.obj, item)
         place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
         if place == len(manifests):

@@ -111,6 +111,7 @@ class Gate(Question[GateResult]):
             proposal = cast("GateScenario", case)
             proposal.base, before = self._read_side(case, base, is_compared=True)
             known = {file.data for file in before.unreadable}
+            report.leave_out_known(before)
         for file in report.unreadable:
             # What nobody could read before says nothing of the change.
             if file.data not in known:

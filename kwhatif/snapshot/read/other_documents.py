@@ -52,6 +52,7 @@ COMPOSE = DocumentSort("Compose file", "Compose files", "kompose makes manifests
 CI = DocumentSort("file of CI", "files of CI")
 OTHER = DocumentSort("document without apiVersion and kind", "documents without apiVersion and kind")
 CONFIGURATION = DocumentSort("configuration of a program", "configurations of programs")
+COMPONENT = DocumentSort("file of a component of Kustomizations", "files of components of Kustomizations")
 PATCH = DocumentSort("patch of a Kustomization", "patches of Kustomizations")
 UNUSED = DocumentSort(
     "file that nothing deploys, below directories that something deploys",
