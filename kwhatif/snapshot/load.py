@@ -28,6 +28,7 @@ from kwhatif.snapshot.read.objects import (
     put_in_namespace,
     resource_of,
 )
+from kwhatif.snapshot.read.other_documents import advice_on_machines
 from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
 from kwhatif.snapshot.recording_lines import is_recording, lines_of
 from kwhatif.snapshot.repository.manifest_reader import read_items
@@ -85,7 +86,8 @@ def load_snapshot(
     snapshot = found.finish()
     if snapshot.ignored and not (snapshot.objects.known_kinds() or snapshot.whole or snapshot.scheduler):
         there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))
-        raise InputError(f"holds nothing that is read here, only {there}", source=snapshot.source)
+        advice = advice_on_machines(snapshot.ignored)
+        raise InputError(f"holds nothing that is read here, only {there}{advice}", source=snapshot.source)
     return snapshot
 
 

@@ -118,7 +118,7 @@ def test_a_file_that_nobody_could_read_before_either_says_nothing_of_a_change(re
 @pytest.mark.usefixtures("repository")
 def test_a_file_called_as_the_revision_hides_no_path_of_it(repository: Path) -> None:
     (repository / "one").mkdir()
-    assert changes("one:apps", base="one") == [("unchanged", "Deployment shop/web")]
+    assert changes("one:apps", base="one:apps") == [("unchanged", "Deployment shop/web")]
 
 
 def test_a_path_that_exists_is_no_revision_and_neither_is_an_option(repository: Path) -> None:
