@@ -24,12 +24,30 @@ def variables_of(told: Sequence[str]) -> dict[str, str]:
     return found
 
 
+_MOST_ALTERNATIVES = 10
+
+
+def describe_alternatives(manifest: Manifest) -> str:
+    """Which of two objects of one name counts, with the places of both; empty if there is one."""
+    if manifest.instead_of is None:
+        return ""
+    what = f"{manifest.obj.kind} {manifest.obj.name}"
+    return f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}"
+
+
 @dataclass
 class ReadingNotes:
     """What is worth knowing of manifests that were read: ``texts`` in words, and ``gaps`` in what is known of them."""
 
     texts: list[str] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+
+    def warn_of_alternatives(self, manifests: Sequence[Manifest]) -> None:
+        """Objects of which a directory has more than one."""
+        texts = [text for text in map(describe_alternatives, manifests) if text]
+        self.texts += (f"warning: {text}" for text in texts[:_MOST_ALTERNATIVES])
+        if len(texts) > _MOST_ALTERNATIVES:
+            self.texts.append(f"warning: {len(texts) - _MOST_ALTERNATIVES} more objects appear twice")
 
     def add(self, report: ReadingReport) -> None:
         """What a report has."""
@@ -60,4 +78,5 @@ def read_manifests(
     report = ReadingReport()
     manifests = load_manifests(files, namespace or inputs.namespace, reading_options(inputs, engine), report)
     notes.add(report)
+    notes.warn_of_alternatives(manifests)
     return manifests

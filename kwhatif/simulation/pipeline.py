@@ -64,10 +64,6 @@ def load(inquiry: PipelineState) -> PipelineState:
         else:
             inquiry.question.load(case)
             inquiry.notes.add(case.reading_notes.texts)
-            for manifest in (*case.manifests, *case.supporting_manifests):
-                if manifest.instead_of is not None:
-                    what = f"{manifest.obj.kind} {manifest.obj.name}"
-                    inquiry.notes.warn(f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}")
     for case in inquiry.cases:
         shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
         case.edited = first.edited if shared else load_cluster(case.inputs, inquiry.notes)

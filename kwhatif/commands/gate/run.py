@@ -25,12 +25,12 @@ from kwhatif.commands.gate.revisions import sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
 from kwhatif.errors import UsageError
-from kwhatif.results.base import Fidelity
+from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.gate import GateResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, Rendering, SchedulerOptions
-from kwhatif.simulation.manifest_loading import reading_options
+from kwhatif.simulation.manifest_loading import describe_alternatives, reading_options
 from kwhatif.simulation.question import PendingResult, Question, Scenario
 from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
 from kwhatif.snapshot.load import Manifest, load_manifests
@@ -118,6 +118,17 @@ class Gate(Question[GateResult]):
                 raise file.error
             case.reading_notes.texts.append(f"warning: passed over, as it was in the base: {file.error}")
         case.reading_notes.add(report)
+        self._find_alternatives(case)
+
+    def _find_alternatives(self, case: Scenario) -> None:
+        """Objects of which the change makes, or leaves changed, more than one: nobody knows which one will be there."""
+        before = {each.key: each for each in cast("GateScenario", case).base or ()}
+        for manifest in case.manifests:
+            text = describe_alternatives(manifest)
+            known = before.get(manifest.key)
+            if text and (known is None or known.instead_of is None or known.raw != manifest.raw):
+                effect = "the last one is judged, and the other may be what the cluster gets"
+                case.reading_notes.gaps.append(Gap(what=text, effect=effect, pods=("<input>",)))
 
     def _read_side(self, case: Scenario, files: Files, *, is_compared: bool) -> tuple[list[Manifest], ReadingReport]:
         paths = gather_directories(

@@ -52,9 +52,9 @@ class ManifestReader:
                 if tree_named(path) is not None and self._options.recursive:
                     named = [each for each in tree.folders_below(place) if tree.manifests_in(each)]
                 folders += named
-            elif tree.is_file(place):
+            elif tree.is_file(place) or tree_named(path) is None:
                 files += named
-            elif tree_named(path) is not None:
+            else:
                 named = []
             self._places[path] = (self._readers[key], named)
         for key, (folders, files) in planned.items():

@@ -71,7 +71,8 @@ class TreeReader:
         self._read_rest()
 
     def _claim(self, folders: Sequence[str], files: Sequence[str]) -> None:
-        ahead = [*files, *(file for folder in folders for file in self._manifests_in(folder))]
+        # A pipe can be read only once.
+        ahead = [*filter(self._tree.is_file, files), *(file for folder in folders for file in self._manifests_in(folder))]
         scanned = set(map(self._tree.place_of, ahead))
         while ahead:
             claimed = self._add_claims(self._followed.scan(ahead))

@@ -133,3 +133,14 @@ def test_a_path_outside_of_the_repository_is_an_error(
     (elsewhere / "web.yaml").write_text(web(1))
     with pytest.raises(InputError, match="not in the repository, so one has no such path"):
         changes(str(elsewhere), base="one")
+
+
+def test_two_alternatives_of_one_object_are_one_finding_where_they_are_of_the_change(repository: Path) -> None:
+    (repository / "apps" / "web-prod.yaml").write_text(web(4))
+    run_git("add", ".")
+    run_git("commit", "-qm", "three")
+    found = gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1")
+    texts = [finding.title for finding in found.findings if "appears twice" in finding.title]
+    assert texts == ["Deployment web appears twice: HEAD:apps/web.yaml counts, not HEAD:apps/web-prod.yaml"]
+    run_git("commit", "-q", "--allow-empty", "-m", "four")
+    assert not gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1").findings
