@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from kwhatif import bounds
 from kwhatif.api.core import Node, Pod
@@ -21,7 +22,8 @@ from kwhatif.simulation.question import PreparedScenario
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_paths
-from kwhatif.snapshot.read.objects import Document, head_of, read_documents
+from kwhatif.snapshot.read.objects import Document, decode, head_of, read_documents
+from kwhatif.snapshot.read.other_documents import advice_on_machines, sort_of_document, sort_of_kind
 
 ORDERS = 2
 """In so many other orders of nodes and pods a first plan is made, too, to tell what is left to chance."""
@@ -59,7 +61,9 @@ def _build_factories(
         elif head[1] == node_groups.KIND:
             groups.append(node_groups.groups_in(document, snapshot.objects.list_all(Node), now))
         else:
-            found = describe_value(head[1]) if head[1] else "none"
+            sort = sort_of_kind(*head) if head[1] else sort_of_document(decode(document.value, dict[str, Any]))
+            found = str(sort) if sort is not None else describe_value(head[1]) if head[1] else "none"
+            found += advice_on_machines([head[1]])
             problem = f"expected NodeGroups, InstanceTypes, or NodePools of Karpenter, found {found}"
             raise InputError(problem, source=source, place="$.kind")
     for what, number in ((node_groups.KIND, len(groups)), (catalogues.KIND, len(offered))):

@@ -8,7 +8,7 @@ from kwhatif.errors import UsageError
 from kwhatif.results.base import Gap
 from kwhatif.simulation.inputs import Files, Notes, Rendering
 from kwhatif.simulation.question import ReadManifests, Scenario
-from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.versions import DEFAULT_MINOR
 
@@ -34,6 +34,25 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
     return gaps
 
 
+_MOST_ALTERNATIVES = 10
+
+
+def describe_alternatives(manifest: Manifest) -> str:
+    """Which of two objects of one name counts, with the places of both; empty if there is one."""
+    if manifest.instead_of is None:
+        return ""
+    what = f"{manifest.obj.kind} {manifest.obj.name}"
+    return f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}"
+
+
+def _warn_of_alternatives(manifests: Sequence[Manifest], notes: Notes) -> None:
+    texts = [text for text in map(describe_alternatives, manifests) if text]
+    for text in texts[:_MOST_ALTERNATIVES]:
+        notes.warn(text)
+    if len(texts) > _MOST_ALTERNATIVES:
+        notes.warn(f"{len(texts) - _MOST_ALTERNATIVES} more objects appear twice")
+
+
 def reading_options(case: Scenario) -> ReadingOptions:
     """How a question's manifests are read. Raises UsageError."""
     told = case.inputs.manifest_options
@@ -52,4 +71,6 @@ def read_manifests(case: Scenario, files: Files, notes: Notes, *, namespace: str
     """
     report = ReadingReport()
     manifests = load_manifests(files, namespace or case.inputs.namespace, reading_options(case), report)
-    return ReadManifests(manifests, gaps=note_report(report, notes))
+    gaps = note_report(report, notes)
+    _warn_of_alternatives(manifests, notes)
+    return ReadManifests(manifests, gaps=gaps)

@@ -76,13 +76,8 @@ def load(state: PipelineState) -> PipelineState:
     for case in state.cases:
         if case is not first and case.inputs.manifests is first.inputs.manifests:
             manifests.append(manifests[0])
-            continue
-        found = state.question.load(case, state.notes)
-        manifests.append(found)
-        for manifest in (*found.manifests, *found.supporting):
-            if manifest.instead_of is not None:
-                what = f"{manifest.obj.kind} {manifest.obj.name}"
-                state.notes.warn(f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}")
+        else:
+            manifests.append(state.question.load(case, state.notes))
     clusters: list[EditedSnapshot] = []
     for case in state.cases:
         shared = case is not first and case.inputs.snapshot is first.inputs.snapshot

@@ -28,10 +28,11 @@ from kwhatif.snapshot.read.objects import (
     put_in_namespace,
     resource_of,
 )
+from kwhatif.snapshot.read.other_documents import advice_on_machines
 from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
 from kwhatif.snapshot.recording_lines import is_recording, lines_of
 from kwhatif.snapshot.repository.manifest_reader import read_items
-from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, UnreadableFile
 
 __all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
 
@@ -85,7 +86,8 @@ def load_snapshot(
     snapshot = found.finish()
     if snapshot.ignored and not (snapshot.objects.known_kinds() or snapshot.whole or snapshot.scheduler):
         there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))
-        raise InputError(f"holds nothing that is read here, only {there}", source=snapshot.source)
+        advice = advice_on_machines(snapshot.ignored)
+        raise InputError(f"holds nothing that is read here, only {there}{advice}", source=snapshot.source)
     return snapshot
 
 
@@ -133,7 +135,13 @@ def load_manifests(
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
-        manifest = _manifest(item, namespace)
+        try:
+            manifest = _manifest(item, namespace)
+        except InputError as error:
+            if is_named or not options.with_unreadable:
+                raise
+            told.unreadable.append(UnreadableFile(error, repr(plain_of(item)).encode()))
+            continue
         key = _identity(manifest.obj, item)
         place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
         if place == len(manifests):

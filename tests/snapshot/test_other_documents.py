@@ -17,6 +17,12 @@ OTHERS = [
     pytest.param("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart", id="a chart"),
     pytest.param("kustomization.yaml", "resources: [a.yaml]\n", "Kustomization", id="a kustomization without kind"),
     pytest.param(
+        "kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: a\n",
+        "Kustomization",
+        id="a kustomization",
+    ),
+    pytest.param(
         "kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n", "configuration of kind", id="kind"
     ),
     pytest.param("k3d.yaml", "apiVersion: k3d.io/v1alpha5\nkind: Simple\n", "configuration of k3d", id="k3d"),
@@ -98,6 +104,16 @@ def test_what_is_excluded_is_not_even_counted(tmp_path: Path) -> None:
     report = ReadingReport()
     assert len(load_manifests([str(tmp_path)], options=ReadingOptions(("broken.yaml",)), report=report)) == 1
     assert list(report.notes()) == []
+
+
+def test_a_program_s_configuration_has_no_name_and_is_passed_over_whatever_its_kind(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(POD)
+    (tmp_path / "manager.yaml").write_text("apiVersion: config.example.com/v1\nkind: Configuration\nhealth: {}\n")
+    (tmp_path / "jinja.yaml").write_text("kind: Pod\nmetadata:\n  name: {{ item.name }}-{% if a %}x{% endif %}\n")
+    report = ReadingReport()
+    assert len(load_manifests([str(tmp_path)], report=report)) == 1
+    counts = "1 configuration of a program, 1 template"
+    assert list(report.notes()) == [f"passed over in directories, as no objects of a cluster: {counts}"]
 
 
 def test_two_alternatives_of_one_workload_in_a_directory_are_one_and_say_where_both_stand(tmp_path: Path) -> None:

@@ -146,9 +146,8 @@ def judge_change(
 def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, run: Placed) -> GateResult:
     changes = tuple(_with_pod_counts([*proposal.changes.changes, *_rescaled_workloads(context)], proposal, context))
     judged = _Judgement(context, terms)
-    nothing = (
-        proposal.read.base is not None and not proposal.unknown_kinds and not _count_outcomes(context.units, changes)
-    )
+    open_ends = [*proposal.unknown_kinds, *proposal.read.gaps]
+    nothing = proposal.read.base is not None and not open_ends and not _count_outcomes(context.units, changes)
     if not nothing:
         judged.run()
     told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -27,12 +27,12 @@ from kwhatif.commands.gate.revisions import sides_of
 from kwhatif.commands.gate.rule import all_rules
 from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
 from kwhatif.errors import UsageError
-from kwhatif.results.base import Fidelity
+from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.gate import GateResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, Rendering, SchedulerOptions
-from kwhatif.simulation.manifest_loading import note_report, reading_options
+from kwhatif.simulation.manifest_loading import describe_alternatives, note_report, reading_options
 from kwhatif.simulation.question import (
     LoadedScenario,
     PendingResult,
@@ -114,12 +114,14 @@ class Gate(GateOptions, Question[GateResult]):
         if base is not None:
             before, of_base = self._read_side(case, base, is_compared=True)
             known = {file.data for file in of_base.unreadable}
+            report.leave_out_known(of_base)
         for file in report.unreadable:
             # What nobody could read before says nothing of the change.
             if file.data not in known:
                 raise file.error
             notes.warn(f"passed over, as it was in the base: {file.error}")
-        return ReadManifests(manifests, base=before, gaps=note_report(report, notes))
+        gaps = [*note_report(report, notes), *_alternatives(manifests, before or ())]
+        return ReadManifests(manifests, base=before, gaps=gaps)
 
     def _read_side(self, case: Scenario, files: Files, *, is_compared: bool) -> tuple[list[Manifest], ReadingReport]:
         paths = gather_directories(
@@ -181,6 +183,17 @@ class Gate(GateOptions, Question[GateResult]):
             return result
 
         return replace(answer, result=result)
+
+
+def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> Iterator[Gap]:
+    """Objects of which the change makes, or leaves changed, more than one: nobody knows which the cluster gets."""
+    before = {each.key: each for each in base}
+    for manifest in manifests:
+        text = describe_alternatives(manifest)
+        known = before.get(manifest.key)
+        if text and (known is None or known.instead_of is None or known.raw != manifest.raw):
+            effect = "the last one is judged, and the other may be what the cluster gets"
+            yield Gap(what=text, effect=effect, pods=("<input>",))
 
 
 @python_names(GateOptions)

@@ -24,6 +24,7 @@ from kwhatif.simulation.version_options import minors_of_kubelets
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path
+from kwhatif.snapshot.read.other_documents import advice_on_machines
 from kwhatif.versions import DEFAULT_MINOR, minor_of
 from kwhatif.workloads.controllers import TemplatePath, makes_pods, merge_paths
 from kwhatif.workloads.operators.kinds_document import read_kinds
@@ -96,22 +97,8 @@ def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestO
         names = [display_path(file) for file in files if isinstance(file, str)]
         kinds = {manifest.obj.kind or "" for manifest in manifests}
         hint = "; --pod-template-path says where a kind has its pod template" if _may_make_pods(manifests) else ""
-        hint = "".join(f"; {_NODES[kind]}" for kind in sorted(kinds & set(_NODES))) or hint
+        hint = advice_on_machines(kinds) or hint
         raise InputError(f"no pods in here, only {held}{hint}", source=", ".join(names))
-
-
-_OF_MACHINES = (
-    "it says what machines are like, not pods: give it beside the snapshot, and the machines with --autoscale"
-)
-_NODES = {
-    "AKSNodeClass": _OF_MACHINES,
-    "EC2NodeClass": _OF_MACHINES,
-    "GCENodeClass": _OF_MACHINES,
-    "NodeClass": _OF_MACHINES,
-    "NodePool": _OF_MACHINES,
-    "Provisioner": "Karpenter reads NodePools in place of Provisioners since 0.32: karpenter-convert makes them",
-}
-"""Kinds that make nodes rather than pods, and what to do with one."""
 
 
 def _may_make_pods(manifests: Sequence[Manifest]) -> bool:

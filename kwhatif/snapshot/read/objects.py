@@ -302,6 +302,9 @@ def resource_of(item: Item, struct: type[R], *, generated_names: bool = False) -
         check_name(obj, item.kind if generated_names else "")
         check_times(obj)
     except InputError as error:
+        sort = sort_of_kind(item.api_version, item.kind)
+        if sort is not None:
+            raise OtherDocumentError(sort, source=item.source, place=item.place) from None
         raise inside(error, item.source, item.place) from None
     # Frozen for all others, none of which has seen this object yet.
     if not obj.api_version:

@@ -7,7 +7,7 @@ that was named itself is refused with that advice; in a directory it is skipped 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,7 @@ COMPOSE = DocumentSort("Compose file", "Compose files", "kompose makes manifests
 CI = DocumentSort("file of CI", "files of CI")
 OTHER = DocumentSort("document without apiVersion and kind", "documents without apiVersion and kind")
 CONFIGURATION = DocumentSort("configuration of a program", "configurations of programs")
+COMPONENT = DocumentSort("file of a component of Kustomizations", "files of components of Kustomizations")
 PATCH = DocumentSort("patch of a Kustomization", "patches of Kustomizations")
 UNUSED = DocumentSort(
     "file that nothing deploys, below directories that something deploys",
@@ -114,6 +115,19 @@ _KINDS: Mapping[tuple[str, str], DocumentSort] = {
 }
 """Group and kind of documents that programs read from files; an empty kind stands for all of the group."""
 
+_OF_MACHINES = (
+    "it says what machines are like, not pods: give it beside the snapshot, and the machines with --autoscale"
+)
+_MACHINES: Mapping[str, str] = {
+    "AKSNodeClass": _OF_MACHINES,
+    "EC2NodeClass": _OF_MACHINES,
+    "GCENodeClass": _OF_MACHINES,
+    "NodeClass": _OF_MACHINES,
+    "NodePool": _OF_MACHINES,
+    "Provisioner": "Karpenter reads NodePools in place of Provisioners since 0.32: karpenter-convert makes them",
+}
+"""Kinds that make nodes rather than pods, and what to do with one."""
+
 _LISTS_OF_KUSTOMIZATIONS = frozenset(
     {
         *("bases", "components", "configMapGenerator", "generators", "helmCharts", "images", "patches"),
@@ -139,6 +153,11 @@ def sort_of_kind(api_version: str, kind: str) -> DocumentSort | None:
     if found is KUSTOMIZATION and kind not in ("", "Kustomization"):
         return DocumentSort(kind, f"{kind}s", KUSTOMIZATION.advice)
     return found
+
+
+def advice_on_machines(kinds: Iterable[str]) -> str:
+    """``; it says what machines are like, ...`` for kinds that make nodes; empty if there are none."""
+    return "".join(f"; {_MACHINES[kind]}" for kind in sorted(set(kinds) & _MACHINES.keys()))
 
 
 def sort_of_document(value: Mapping[Any, Any]) -> DocumentSort | None:

@@ -153,7 +153,7 @@ def complete_item(
         of_names.apply({"metadata": whole.get("metadata")})
         named = of_names.named
     if named or substitution.unknown:
-        missing = report.missing.setdefault(text.name, MissingVariables())
+        missing = report.missing.setdefault(text.name, MissingVariables(text.data))
         missing.named |= named
         missing.unknown |= substitution.unknown
         if substitution.unknown:

@@ -140,7 +140,7 @@ class DiskTree(FileTree):
         (text,) = read_paths([path], max_bytes=bounds.MANIFEST_BYTES)
         return text
 
-    @property
+    @cached_property
     def url(self) -> str:
         return origin_url(self.top)
 
@@ -245,7 +245,7 @@ class RevisionTree(FileTree):
         wanted = [self._files[path] for path in map(self.place_of, paths) if path not in self._texts]
         self._texts |= read_blobs(self.revision, wanted)
 
-    @property
+    @cached_property
     def url(self) -> str:
         return origin_url()
 

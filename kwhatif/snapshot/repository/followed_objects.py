@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
 
 from kwhatif.api.kinds import NAMESPACED, kind_of
 from kwhatif.errors import InputError
@@ -63,19 +63,23 @@ class FollowedObjects:
 
     def _items_of(self, file: str) -> list[Item]:
         try:
-            text = self.tree.read(file)
-            if not any(mark in text.data for mark in _MARKS):
-                return []
-            return [item for document in read_documents(text) for item in _objects_of(text, document)]
+            return _items_in(self.tree.read(file))
         except InputError:
             return []
 
 
-def _objects_of(text: Text, document: Any) -> list[Item]:
-    try:
-        return list(items_of(document))
-    except InputError:
+def _items_in(text: Text) -> list[Item]:
+    """The objects of a text that may be one of these, as far as it can be read."""
+    if not any(mark in text.data for mark in _MARKS):
         return []
+    found: list[Item] = []
+    try:
+        for document in read_documents(text):
+            with suppress(InputError):
+                found += items_of(document)
+    except InputError:
+        pass
+    return found
 
 
 def move_to_namespace(item: Item, deployment: Deployment) -> Item:

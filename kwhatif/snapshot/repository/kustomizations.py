@@ -51,7 +51,7 @@ class KustomizationGraph:
 
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
-        self._known: dict[str, Kustomization] = {}
+        self._by_place: dict[str, Kustomization] = {}
 
     def file_of(self, folder: str) -> str:
         """The file of a directory's kustomization; empty if it has none."""
@@ -61,12 +61,12 @@ class KustomizationGraph:
     def add(self, folder: str) -> Kustomization:
         """The kustomization of a directory, read with those that it leads to."""
         self._follow(folder, 0)
-        return self._known[self._tree.place_of(folder)]
+        return self._by_place[self._tree.place_of(folder)]
 
     def roots_of(self, folders: Sequence[str]) -> list[str]:
         """Those directories with a kustomization that no other one leads to; components are built by others alone."""
         added = {folder: self.add(folder) for folder in folders if self.file_of(folder)}
-        led_to = {self._tree.place_of(each) for one in self._known.values() for each in one.folders}
+        led_to = {self._tree.place_of(each) for one in self._by_place.values() for each in one.folders}
         return [
             folder
             for folder, one in added.items()
@@ -82,7 +82,7 @@ class KustomizationGraph:
             place = self._tree.place_of(ahead.pop())
             if place not in seen:
                 seen.add(place)
-                one = self._known[place]
+                one = self._by_place[place]
                 yield one
                 ahead += reversed(one.folders)
 
@@ -91,15 +91,20 @@ class KustomizationGraph:
         return next((one.problem for one in self.reach_of(folder) if one.problem), "")
 
     @property
+    def components(self) -> set[str]:
+        """Files of components, which are parts of other kustomizations and no objects by themselves."""
+        return {self._tree.place_of(file) for one in self._by_place.values() if one.is_component for file in one.files}
+
+    @property
     def patches(self) -> set[str]:
         """Files that kustomizations lay over objects."""
-        return {self._tree.place_of(file) for one in self._known.values() for file in one.patches}
+        return {self._tree.place_of(file) for one in self._by_place.values() for file in one.patches}
 
     def _follow(self, folder: str, depth: int) -> None:
         place = self._tree.place_of(folder)
-        if place in self._known:
+        if place in self._by_place:
             return
-        one = self._known[place] = Kustomization(folder)
+        one = self._by_place[place] = Kustomization(folder)
         file = self.file_of(folder)
         if not file or depth > _DEEPEST:
             one.problem = f"{self._tree.display(folder)} has no kustomization"
@@ -119,8 +124,9 @@ class KustomizationGraph:
                 self._follow_entry(one, entry, key, depth)
         for key in _PATCHES:
             for entry in _list_of(value, key):
-                if isinstance(entry, dict) and isinstance(entry.get("path"), str):
-                    one.patches.add(os.path.normpath(os.path.join(folder, entry["path"])))
+                path = entry.get("path") if isinstance(entry, dict) else entry
+                if isinstance(path, str) and "\n" not in path:
+                    one.patches.add(os.path.normpath(os.path.join(folder, path)))
         one.files |= one.patches
 
     def _follow_entry(self, one: Kustomization, entry: Any, key: str, depth: int) -> None:
@@ -156,7 +162,8 @@ def program_of_kustomize() -> list[str]:
 def build_kustomization(folder: str, source: str, overlay: Mapping[str, Any] | None = None) -> Text:
     """What kustomize makes of a directory on disk, with the fields of an ``overlay`` laid over it.
 
-    ``source`` is what messages call it. Raises InputError with kustomize's words if it fails, or takes too long.
+    Its components are named as directories are named here. ``source`` is what messages call it. Raises
+    InputError with kustomize's words if it fails, or takes too long.
     """
     with scratch_directory() as home:
         target = os.path.abspath(folder)
@@ -174,7 +181,7 @@ def _overlay_fields(start: str, folder: str, overlay: Mapping[str, Any]) -> dict
     def path_to(path: str) -> str:
         return os.path.relpath(os.path.realpath(path), start)
 
-    components = [path_to(os.path.join(folder, str(each))) for each in overlay.get("components") or ()]
+    components = [path_to(str(each)) for each in overlay.get("components") or ()]
     return {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",

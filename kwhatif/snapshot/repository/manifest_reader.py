@@ -28,7 +28,7 @@ class ManifestReader:
         self._stack = ExitStack()
         self._written: dict[str, DiskTree] = {}
         self._readers: dict[str, TreeReader] = {}
-        self._places: dict[str, tuple[TreeReader, list[str], bool]] = {}
+        self._places: dict[str, tuple[TreeReader, list[str]]] = {}
 
     def __enter__(self) -> ManifestReader:
         return self
@@ -36,8 +36,8 @@ class ManifestReader:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def plan(self, paths: Sequence[str]) -> None:
-        """Find out what each path names, and what has to be rendered. Raises InputError."""
+    def prepare(self, paths: Sequence[str]) -> None:
+        """Find out what each path names, and read it. Raises InputError."""
         on_disk = disk_trees([path for path in paths if path != STDIN and tree_named(path) is None])
         planned: dict[str, tuple[list[str], list[str]]] = {}
         for path in paths:
@@ -47,19 +47,18 @@ class ManifestReader:
             if key not in self._readers:
                 self._readers[key] = TreeReader(tree, self._options, self._report)
             folders, files = planned.setdefault(key, ([], []))
-            is_folder = tree.is_folder(place)
             named = [place]
-            if is_folder:
+            if tree.is_folder(place):
                 if tree_named(path) is not None and self._options.recursive:
                     named = [each for each in tree.folders_below(place) if tree.manifests_in(each)]
                 folders += named
-            elif tree.is_file(place):
+            elif tree.is_file(place) or tree_named(path) is None:
                 files += named
-            elif tree_named(path) is not None:
+            else:
                 named = []
-            self._places[path] = (self._readers[key], named, is_folder)
+            self._places[path] = (self._readers[key], named)
         for key, (folders, files) in planned.items():
-            self._readers[key].plan(folders, files)
+            self._readers[key].prepare(folders, files)
 
     def read(self, path: str) -> Iterator[FoundItem]:
         """The objects of a path. Raises InputError."""
@@ -70,14 +69,14 @@ class ManifestReader:
                     if whole is not None:
                         yield document, whole, True
             return
-        reader, named, is_folder = self._places[path]
+        reader, named = self._places[path]
         for each in named:
-            yield from reader.read(each, is_folder=is_folder)
+            yield from reader.read(each)
 
-    def read_rest(self) -> Iterator[FoundItem]:
-        """The objects of directories that are deployed by what is in them."""
+    def read_deployed(self) -> Iterator[FoundItem]:
+        """The objects of directories that objects of others deploy."""
         for reader in self._readers.values():
-            yield from reader.read_rest()
+            yield from reader.read_deployed()
 
     def _tree_of(self, path: str, on_disk: Mapping[str, DiskTree]) -> tuple[str, FileTree, str]:
         """Which tree a path is in, by a key, and the path in it."""
@@ -104,7 +103,7 @@ def read_items(
     nothing = True
     paths = once([each for each in given if isinstance(each, str)])
     with ManifestReader(options, report) as reader:
-        reader.plan(paths)
+        reader.prepare(paths)
         for number, each in enumerate(given, 1):
             if isinstance(each, str):
                 report_start(f"Loading {display_path(each)}")
@@ -116,7 +115,7 @@ def read_items(
                 document = Document(Origin(f"object {number}"), dict(each))
                 for item in items_of(document):
                     yield document, item, True
-        for found in reader.read_rest():
+        for found in reader.read_deployed():
             nothing = False
             yield found
     nothing = nothing and not report.documents and not report.missing

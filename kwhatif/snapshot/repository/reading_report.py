@@ -33,8 +33,12 @@ class ReadingOptions:
 
 @dataclass
 class MissingVariables:
-    """Variables of a file without a value: ``named`` stand for themselves, for ``unknown`` objects are ``left_out``."""
+    """Variables of a file without a value: ``named`` stand for themselves, for ``unknown`` objects are ``left_out``.
 
+    ``content`` is what the file has.
+    """
+
+    content: bytes = b""
     named: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     left_out: list[str] = field(default_factory=list)
@@ -75,6 +79,12 @@ class ReadingReport:
         """Count a document that is no object."""
         self.passed_over.setdefault(sort, []).append(place)
 
+    def leave_out_known(self, before: ReadingReport) -> None:
+        """Forget what was not known of files that are as they were ``before``: it says nothing of a change."""
+        known = {missing.content for missing in before.missing.values()}
+        self.missing = {file: each for file, each in self.missing.items() if each.content not in known}
+        self.lost = {owner: fields for owner, fields in self.lost.items() if before.lost.get(owner) != fields}
+
     def notes(self) -> Iterator[str]:
         """Each thing worth knowing, in one line."""
         if self.passed_over:
@@ -98,24 +108,36 @@ class ReadingReport:
 
     def gaps(self) -> Iterator[tuple[str, str]]:
         """What is not known of the manifests, by file or owner, and what follows."""
+        files: dict[tuple[str, ...], list[str]] = {}
         for file, missing in self.missing.items():
-            names = sorted({*missing.named, *missing.unknown})
+            files.setdefault(tuple(sorted({*missing.named, *missing.unknown})), []).append(file)
+        for names, (first, *others) in files.items():
             options = " ".join(f"--var {name}=..." for name in names)
+            where = f"{first} and {len(others)} more" if others else first
+            left_out = [each for file in (first, *others) for each in self.missing[file].left_out]
             effects = []
-            if missing.left_out:
-                verb = "is" if len(missing.left_out) == 1 else "are"
-                effects.append(f"{', '.join(missing.left_out)} {verb} left out")
-            if missing.named:
+            if left_out:
+                effects.append(f"{_some_of(left_out)} {'is' if len(left_out) == 1 else 'are'} left out")
+            if any(self.missing[file].named for file in (first, *others)):
                 effects.append("in names and labels their own names stand for variables")
-            yield f"{file}: Flux substitutes {', '.join(names)}; give {options}", "; ".join(effects)
+            yield f"{where}: Flux substitutes {', '.join(names)}; give {options}", "; ".join(effects)
+        owners: dict[tuple[str, ...], list[str]] = {}
         for owner, fields in self.lost.items():
-            yield f"{owner} asks for {', '.join(fields)}", "its objects are judged without"
+            owners.setdefault(tuple(fields), []).append(owner)
+        for fields, (first, *more) in owners.items():
+            who = f"{first} and {len(more)} more ask" if more else f"{first} asks"
+            yield f"{who} for {', '.join(fields)}", f"{'their' if more else 'its'} objects are judged without"
 
 
 def _counts(kinds: Mapping[str, int]) -> str:
     """``2 Applications and 1 HelmRelease``."""
     texts = [f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in sorted(kinds.items())]
     return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+
+
+def _some_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
+    return ", ".join(names[:_MOST_LINES]) + more
 
 
 def _some(lines: Sequence[str]) -> Iterator[str]:

@@ -63,7 +63,7 @@ class Renderer:
                 self._report.built += request.release is None
                 self._report.rendered += request.release is not None
                 continue
-            source = self._tree.display(request.folder)
+            source = os.path.normpath(self._tree.display(request.folder))
             if self._options.render == "always":
                 raise outcome if outcome.source else InputError(f"cannot be rendered: {problem}", source=source)
             self._report.not_rendered[source] = outcome.problem

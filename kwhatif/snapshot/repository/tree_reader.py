@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Origin
-from kwhatif.snapshot.read.other_documents import PATCH, UNUSED, OtherDocumentError, may_hold_objects
+from kwhatif.snapshot.read.other_documents import COMPONENT, PATCH, UNUSED, OtherDocumentError, may_hold_objects
 from kwhatif.snapshot.read.path_patterns import is_excluded
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
 from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed
@@ -38,48 +38,78 @@ class _Unit:
 
 
 class TreeReader:
-    """Reads directories and files of one tree. ``plan`` is told all of them before the first is read."""
+    """Reads directories and files of one tree, all of them at once: what one deploys may be in another one.
+
+    Of directories that turn out to be deployed, objects count only as they are deployed.
+    """
 
     def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
         self._tree, self._options, self._report = tree, options, report
         self._graph = KustomizationGraph(tree)
         self._renderer = Renderer(tree, self._graph, options, report)
         self._followed = FollowedObjects(tree, options.variables)
-        self._claimed: dict[str, list[Deployment]] = {}
+        self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
         self._covered: set[str] = set()
         self._read: set[str] = set()
         self._done: set[tuple[str, str]] = set()
         self._files_read: set[str] = set()
         self._folders: Sequence[str] = ()
+        self._named: set[str] = set()
+        self._free: dict[str, list[FoundItem]] = {}
+        self._deployed: list[FoundItem] = []
 
-    def plan(self, folders: Sequence[str], files: Sequence[str]) -> None:
-        """Find out which directories are deployed by objects, and render others. Raises InputError."""
+    def prepare(self, folders: Sequence[str], files: Sequence[str]) -> None:
+        """Read all that will be asked for. Raises InputError."""
         folders = [folder for folder in folders if not self._is_left_out(folder)]
         self._tree.prepare([*files, *(file for folder in folders for file in self._manifests_in(folder))])
         self._folders = folders
         self._claim(folders, files)
-        free = [folder for folder in folders if not self._is_claimed(folder)]
-        roots = self._graph.roots_of(free)
-        charts = [folder for folder in free if has_chart(self._tree, folder) and not self._is_in_chart(folder)]
-        self._render_free(roots, charts)
+        self._render_free()
+        self._named = set(map(self._tree.place_of, files))
+        self._read_deployed(self._read_free(files))
+        self._read_rest()
 
     def _claim(self, folders: Sequence[str], files: Sequence[str]) -> None:
-        ahead = [*files, *(file for folder in folders for file in self._manifests_in(folder))]
+        # A pipe can be read only once.
+        ahead = [
+            *filter(self._tree.is_file, files),
+            *(file for folder in folders for file in self._manifests_in(folder)),
+        ]
         scanned = set(map(self._tree.place_of, ahead))
         while ahead:
-            found = list(self._followed.scan(ahead))
-            ahead = []
-            for each in found:
-                claims = self._claimed.setdefault(self._tree.place_of(each.path), [])
-                claims.append(each)
-                if len(claims) == 1:
-                    more = [f for folder in self._tree.folders_below(each.path) for f in self._manifests_in(folder)]
-                    ahead += [file for file in more if self._tree.place_of(file) not in scanned]
-                    scanned |= set(map(self._tree.place_of, ahead))
+            claimed = self._add_claims(self._followed.scan(ahead))
+            below = [file for each in claimed for file in self._manifests_below(each)]
+            ahead = [file for file in below if self._tree.place_of(file) not in scanned]
+            scanned |= set(map(self._tree.place_of, ahead))
 
-    def _render_free(self, roots: Sequence[str], charts: Sequence[str]) -> None:
-        requests = [RenderRequest(folder) for folder in roots]
+    def _add_claims(self, deployments: Iterable[Deployment]) -> list[str]:
+        """The directories of deployments that no earlier one deploys; kustomizations there read what they do."""
+        new: list[str] = []
+        for each in deployments:
+            if isinstance(self._renderable(each), NotFollowed):
+                continue
+            claims = self._claimed.setdefault(self._tree.place_of(each.path), {})
+            claims.setdefault(each.owner, each)
+            if len(claims) == 1:
+                new.append(each.path)
+                for unit in self._units_of(each):
+                    if unit.request is not None and unit.request.release is None:
+                        self._cover(unit.request.folder)
+        return new
+
+    def _cover(self, folder: str) -> None:
+        for one in self._graph.reach_of(folder):
+            self._covered |= set(map(self._tree.place_of, one.files))
+
+    def _manifests_below(self, folder: str) -> Iterator[str]:
+        for each in self._tree.folders_below(folder):
+            yield from self._manifests_in(each)
+
+    def _render_free(self) -> None:
+        free = [folder for folder in self._folders if not self._is_claimed(folder)]
+        charts = [folder for folder in free if self._is_chart(folder)]
+        requests = [RenderRequest(folder) for folder in self._graph.roots_of(free)]
         for folder in charts:
             chart = self._renderer.chart_of(folder)
             if not chart.is_library:
@@ -92,25 +122,47 @@ class TreeReader:
             if request.release is not None:
                 self._covered.add(place)
             else:
-                for one in self._graph.reach_of(request.folder):
-                    self._covered |= set(map(self._tree.place_of, one.files))
+                self._cover(request.folder)
 
-    def read(self, path: str, *, is_folder: bool) -> Iterator[FoundItem]:
+    def read(self, path: str) -> Iterator[FoundItem]:
         """The objects of a file that was named itself, or of a directory without those below it."""
-        if not is_folder:
-            yield from self._follow(self._items_of(GivenText(self._tree.read(path), is_named=True), _UNDEPLOYED))
-        elif not self._is_left_out(path) and not self._is_claimed(path):
-            yield from self._follow(self._items_in(path))
+        yield from self._free.pop(self._tree.place_of(path), ())
 
-    def read_rest(self) -> Iterator[FoundItem]:
-        """The objects of directories that something deploys which itself is in no other: the top of them all."""
+    def read_deployed(self) -> Iterator[FoundItem]:
+        """The objects of directories that other objects deploy."""
+        yield from self._deployed
+
+    def _read_free(self, files: Sequence[str]) -> list[Deployment]:
+        """Read what nothing deploys, and return what it deploys."""
+        wave: list[Deployment] = []
+        for file in files:
+            given = GivenText(self._tree.read(file), is_named=True)
+            self._free[self._tree.place_of(file)] = list(self._split(self._items_of(given, _UNDEPLOYED), wave))
+        for folder in self._folders:
+            if not self._is_claimed(folder):
+                self._free[self._tree.place_of(folder)] = list(self._split(self._items_in(folder), wave))
+        return wave
+
+    def _read_deployed(self, wave: Sequence[Deployment]) -> None:
+        """Read what deployments deploy, and what that deploys."""
+        while wave:
+            self._add_claims(wave)
+            for place in [place for place in self._free if self._is_claimed(place)]:
+                if place not in self._named:
+                    del self._free[place]
+            more: list[Deployment] = []
+            self._deployed += self._split(self._deploy(wave), more)
+            wave = more
+
+    def _read_rest(self) -> None:
+        """Read directories that something deploys which itself is in no other: the top of them all."""
         for place, deployments in list(self._claimed.items()):
-            own = [each for each in deployments if self._tree.is_below(self._file_of(each), each.path)]
+            own = [each for each in deployments.values() if self._tree.is_below(self._file_of(each), each.path)]
             if place not in self._read and own:
-                yield from self._deploy(own)
+                self._read_deployed(own)
         for place, deployments in list(self._claimed.items()):
             if place not in self._read:
-                yield from self._deploy(deployments)
+                self._read_deployed(list(deployments.values()))
         for folder in filter(self._is_claimed, self._folders):
             for file in self._manifests_in(folder):
                 if self._is_unused(file):
@@ -139,6 +191,9 @@ class TreeReader:
             place = self._tree.place_of(file)
             if not deployment.owner and self._is_covered(place):
                 continue
+            if not deployment.owner and place in self._graph.components:
+                self._report.pass_over(COMPONENT, self._tree.display(file))
+                continue
             if place in self._graph.patches:
                 self._report.pass_over(PATCH, self._tree.display(file))
                 continue
@@ -156,15 +211,13 @@ class TreeReader:
             if whole is not None:
                 yield document, move_to_namespace(whole, deployment), given.is_named
 
-    def _follow(self, found: Iterator[FoundItem]) -> Iterator[FoundItem]:
-        """Objects as they come, and behind them what they deploy instead of themselves."""
-        wave: list[Deployment] = []
+    def _split(self, found: Iterable[FoundItem], wave: list[Deployment]) -> Iterator[FoundItem]:
+        """Objects as they come; what some of them deploy instead of themselves is added to the wave."""
         for document, item, is_named in found:
             if not is_follower(item):
                 yield document, item, is_named
                 continue
-            deployed = self._followed.deployments_of(item)
-            deployed = [self._renderable(each) for each in deployed]
+            deployed = [self._renderable(each) for each in self._followed.deployments_of(item)]
             followed = [each for each in deployed if isinstance(each, Deployment)]
             for each in deployed:
                 if isinstance(each, NotFollowed):
@@ -174,8 +227,6 @@ class TreeReader:
             else:
                 yield document, item, is_named
             wave += followed
-        if wave:
-            yield from self._deploy(wave)
 
     def _renderable(self, each: Deployment | NotFollowed) -> Deployment | NotFollowed:
         if isinstance(each, NotFollowed) or each.release is None:
@@ -184,7 +235,7 @@ class TreeReader:
             return NotFollowed("deploy charts of this repository, which are not rendered unless --render is auto")
         problem = self._renderer.problem_of(RenderRequest(each.path, release=each.release))
         if problem and self._options.render != "always":
-            self._report.not_rendered[self._tree.display(each.path)] = problem
+            self._report.not_rendered[os.path.normpath(self._tree.display(each.path))] = problem
             return NotFollowed("deploy charts that cannot be rendered")
         return each
 
@@ -199,11 +250,8 @@ class TreeReader:
         units = [(each, unit) for each in new for unit in self._units_of(each)]
         requests = [unit.request for _, unit in units if unit.request is not None]
         texts = iter(self._renderer.render(requests))
-        yield from self._follow(
-            found
-            for deployment, unit in units
-            for found in self._items_of_unit(deployment, unit, next(texts) if unit.request is not None else None)
-        )
+        for deployment, unit in units:
+            yield from self._items_of_unit(deployment, unit, next(texts) if unit.request is not None else None)
 
     def _items_of_unit(self, deployment: Deployment, unit: _Unit, text: Text | None) -> Iterator[FoundItem]:
         if text is not None:
@@ -258,6 +306,10 @@ class TreeReader:
 
     def _is_claimed(self, path: str) -> bool:
         return any(each in self._claimed for each in _with_parents(self._tree.place_of(path)))
+
+    def _is_chart(self, folder: str) -> bool:
+        """Whether a directory is a chart that is not built by kustomize, nor a part of another chart."""
+        return has_chart(self._tree, folder) and not self._graph.file_of(folder) and not self._is_in_chart(folder)
 
     def _is_in_chart(self, folder: str) -> bool:
         """Whether a chart is a part of another one."""

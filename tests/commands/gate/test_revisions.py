@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from kwhatif.commands.gate.run import gate
-from kwhatif.errors import InputError, UsageError
+from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.git_revisions import is_revision
+from kwhatif.snapshot.repository.kustomizations import program_of_kustomize
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 
@@ -87,10 +88,37 @@ def test_what_is_no_object_is_passed_over_in_revisions_too_and_places_name_the_r
     assert str(manifest.origin) == "one:apps/web.yaml"
 
 
+@pytest.mark.skipif(not program_of_kustomize(), reason="neither kustomize nor kubectl is installed")
+def test_kustomizations_of_revisions_are_built_where_somebody_asks(repository: Path) -> None:
+    (repository / "apps" / "kustomization.yaml").write_text("resources: [web.yaml]\nnamespace: shop\n")
+    run_git("add", ".")
+    run_git("commit", "-qm", "three")
+    (repository / "apps" / "kustomization.yaml").write_text(
+        "resources: [web.yaml]\nreplicas: [{name: web, count: 5}]\n"
+    )
+    run_git("commit", "-qam", "four")
+    found = gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1", render="auto")
+    assert [(change.what, change.details) for change in found.changes] == [("changed", ("spec.replicas: 2 -> 5",))]
+    assert gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1").outcome.good
+
+
+def test_a_file_that_nobody_could_read_before_either_says_nothing_of_a_change(repository: Path) -> None:
+    (repository / "apps" / "broken.yaml").write_text("kind: Pod\nmetadata: {name: [}\n")
+    run_git("add", ".")
+    run_git("commit", "-qm", "broken")
+    with pytest.raises(InputError, match=r"HEAD:apps/broken\.yaml"):
+        gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1")
+    (repository / "apps" / "web.yaml").write_text(web(3))
+    run_git("commit", "-qam", "web")
+    found = gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1")
+    assert [change.what for change in found.changes] == ["changed"]
+    assert any("passed over, as it was in the base: HEAD:apps/broken.yaml" in note for note in found.notes)
+
+
 @pytest.mark.usefixtures("repository")
-def test_of_revisions_nothing_is_built() -> None:
-    with pytest.raises(UsageError, match="render builds directories, not revisions of git"):
-        gate("apps", snapshot=SNAPSHOT, base="one", render="auto")
+def test_a_file_called_as_the_revision_hides_no_path_of_it(repository: Path) -> None:
+    (repository / "one").mkdir()
+    assert changes("one:apps", base="one:apps") == [("unchanged", "Deployment shop/web")]
 
 
 def test_a_path_that_exists_is_no_revision_and_neither_is_an_option(repository: Path) -> None:
@@ -105,3 +133,14 @@ def test_a_path_outside_of_the_repository_is_an_error(
     (elsewhere / "web.yaml").write_text(web(1))
     with pytest.raises(InputError, match="not in the repository, so one has no such path"):
         changes(str(elsewhere), base="one")
+
+
+def test_two_alternatives_of_one_object_are_one_finding_where_they_are_of_the_change(repository: Path) -> None:
+    (repository / "apps" / "web-prod.yaml").write_text(web(4))
+    run_git("add", ".")
+    run_git("commit", "-qm", "three")
+    found = gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1")
+    texts = [finding.title for finding in found.findings if "appears twice" in finding.title]
+    assert texts == ["Deployment web appears twice: HEAD:apps/web.yaml counts, not HEAD:apps/web-prod.yaml"]
+    run_git("commit", "-q", "--allow-empty", "-m", "four")
+    assert not gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1").findings
