@@ -30,13 +30,9 @@ from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import Settings
+from kwhatif.autoscaling.karpenter.node_pool import pool_requirements
 from kwhatif.autoscaling.karpenter.pod_data import amounts
-from kwhatif.autoscaling.karpenter.requirements import (
-    CAPACITY_TYPE,
-    of_expressions,
-    requirement_of,
-    reservation_labels,
-)
+from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, requirement_of, reservation_labels
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.documents import own_document, read_only
 from kwhatif.snapshot.read.objects import Document
@@ -163,7 +159,7 @@ class CatalogueGap:
 
     def touches(self, pool: NodePool) -> bool:
         """Whether machines of a NodePool may be others than the catalogue has."""
-        asked = requirement_of(of_expressions(pool.spec.template.spec.requirements), CAPACITY_TYPE)
+        asked = requirement_of(pool_requirements(pool), CAPACITY_TYPE)
         return (not self.capacity_type or asked.has(self.capacity_type)) and (
             self.node_class in ("", pool.spec.template.spec.node_class_ref.kind)
         )

@@ -75,9 +75,9 @@ def kafka_children(kafka: Object, companions: Companions) -> Iterator[Object]:
         name_of(kafka), namespace_of(kafka), companions
     )
     if section(spec, "zookeeper") and annotations_of(kafka).get(f"{_STRIMZI}/kraft") != "enabled":
-        yield from _numbered(kafka, "zookeeper", ())
+        yield from _make_part(kafka, "zookeeper", ())
     if not has_pools and section(spec, "kafka").get("replicas"):
-        yield from _numbered(kafka, "kafka", ("broker",))
+        yield from _make_part(kafka, "kafka", ("broker",))
     operator = section(spec, "entityOperator")
     containers = [
         {
@@ -97,7 +97,7 @@ def kafka_children(kafka: Object, companions: Companions) -> Iterator[Object]:
             yield _deployment(kafka, name, section(spec, field), [container])
 
 
-def _numbered(kafka: Object, part: str, roles: Sequence[str]) -> Iterator[Object]:
+def _make_part(kafka: Object, part: str, roles: Sequence[str]) -> Iterator[Object]:
     """Pods of a part of a Kafka that is no pool, numbered from 0."""
     spec = section(kafka, "spec", part)
     size = size_of(kafka, spec.get("replicas"), 1, f"$.spec.{part}.replicas")
