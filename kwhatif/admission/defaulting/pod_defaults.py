@@ -222,14 +222,14 @@ def _job(request: Request, spec: Object) -> None:
 
 
 def _pod_failure_policy(spec: Object) -> None:
-    """A condition of a pod that a rule names is looked for as true."""
+    """The status of a pod condition in a rule is True by default."""
     for rule in each(spec.get("podFailurePolicy") or {}, "rules"):
         for condition in each(rule, "onPodConditions"):
             condition["status"] = condition.get("status") or "True"
 
 
 def _cron_job(request: Request, spec: Object) -> None:
-    """A job template gets what its pods get, but little of a job's own: that comes with each job."""
+    """A job template gets the defaults of pods, but few of a job's own: each Job gets those itself."""
     spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
     _quietly(spec, "suspend", False)
     of_jobs = within(within(spec, "jobTemplate"), "spec")

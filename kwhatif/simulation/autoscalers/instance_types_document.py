@@ -113,7 +113,7 @@ class KarpenterOptions(_Part, frozen=True, kw_only=True):
 
 
 Lack = Literal["onDemandPrices", "spotPrices", "nodeClass"]
-"""Prices without which nothing is offered, and the node class by which types leave room for pods."""
+"""What a catalogue may lack that decides which machines come."""
 
 
 class InstanceTypesFile(_Part, frozen=True, kw_only=True):
@@ -128,7 +128,7 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
     ] = None
     lacks: Annotated[
         list[Lack],
-        Meta(description="What of it decides which machines come. A verdict that hangs on it says so."),
+        Meta(description="What is missing that may decide which machines come. Verdicts that depend on it name it."),
     ] = []
     options: KarpenterOptions = KarpenterOptions()
     node_pools: Annotated[
@@ -138,7 +138,7 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
 
 
 def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> list[Lack]:
-    """The capacity types of which no price is known."""
+    """The price lists that are empty."""
     lacks: list[Lack] = []
     if not on_demand:
         lacks.append("onDemandPrices")
@@ -147,10 +147,10 @@ def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> l
 
 @dataclass(frozen=True)
 class CatalogueGap:
-    """What is not known of the machines of some NodePools, in words.
+    """Something unknown about the machines of some NodePools, in words.
 
-    They are those that may have machines of a ``capacity_type``, or that refer to a ``node_class`` of that kind; all of
-    them where neither is given.
+    It concerns NodePools that allow the ``capacity_type`` and refer to a node class of the kind ``node_class``; an
+    empty string stands for any.
     """
 
     what: str
@@ -158,7 +158,7 @@ class CatalogueGap:
     node_class: str = ""
 
     def touches(self, pool: NodePool) -> bool:
-        """Whether machines of a NodePool may be others than the catalogue has."""
+        """Whether it concerns a NodePool."""
         asked = requirement_of(pool_requirements(pool), CAPACITY_TYPE)
         return (not self.capacity_type or asked.has(self.capacity_type)) and (
             self.node_class in ("", pool.spec.template.spec.node_class_ref.kind)

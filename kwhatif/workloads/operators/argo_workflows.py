@@ -110,7 +110,7 @@ class _Reading:
 
 
 def _stays(pod: tuple[Object, Object]) -> bool:
-    """Whether a pod runs on while what comes after it does."""
+    """Whether a pod is a daemon, which keeps running during later steps."""
     return pod[0].get("daemon") is True
 
 
@@ -189,7 +189,7 @@ def _pod(obj: Object, spec: Object, template: Object) -> Object:
     ]
     containers = (*body["initContainers"], *body["containers"])
     mounted = {str(mount.get("name")) for each in containers for mount in items_of(each, "volumeMounts")}
-    # A pod has those volumes of its workflow that it mounts.
+    # Of its workflow's volumes a pod has only those that it mounts.
     volumes = [deep_copy_json(volume) for volume in volumes if str(volume.get("name")) in mounted]
     if volumes:
         body["volumes"] = volumes

@@ -29,7 +29,7 @@ _CONTROLLER = f"{_JOBSET}/jobset-controller"
 
 
 def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object]:
-    """The claims and the Jobs of a JobSet, of each replicated job so many, at its peak; none while it is suspended."""
+    """The claims and Jobs of a JobSet at its peak; none while it is suspended or if another controller manages it."""
     spec = section(job_set, "spec")
     if spec.get("suspend") or (spec.get("managedBy") or _CONTROLLER) != _CONTROLLER:
         return
@@ -69,7 +69,7 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
 
 
 def _names_at_peak(replicated: Sequence[Object]) -> list[str]:
-    """Of jobs of which one waits until others are complete, those that run together with most pods."""
+    """The replicated jobs that run at the same time with the most pods, by ``dependsOn``."""
     pods = {}
     for job in replicated:
         spec = section(job, "template", "spec")
@@ -79,7 +79,7 @@ def _names_at_peak(replicated: Sequence[Object]) -> list[str]:
         pods[str(job.get("name"))] = max(each, 1) * max(integer(job.get("replicas"), 1), 0)
     complete: dict[str, set[str]] = {}
     for job in replicated:
-        # What a job waits for to be ready has begun, so that what that one waited for is complete as well.
+        # A dependency that is ready has started, so its own dependencies are complete as well.
         found = complete[str(job.get("name"))] = set()
         for other in items_of(job, "dependsOn"):
             found |= complete.get(str(other.get("name")), set())
@@ -88,7 +88,7 @@ def _names_at_peak(replicated: Sequence[Object]) -> list[str]:
 
 
 def job_set_doubts(job_set: Object, companions: Companions) -> Iterator[Doubt]:
-    """That jobs which others wait for have gone, or those that wait have not come."""
+    """That some replicated jobs are not part of the peak."""
     replicated = items_of(job_set, "spec", "replicatedJobs")
     at_peak = _names_at_peak(replicated)
     others = [str(job.get("name")) for job in replicated if job.get("name") not in at_peak]
@@ -98,7 +98,7 @@ def job_set_doubts(job_set: Object, companions: Companions) -> Iterator[Doubt]:
 
 
 def _add_volumes(spec: Object, claims: Mapping[str, str]) -> None:
-    """Volumes for the claims that some container mounts."""
+    """Add volumes for the claims that a container mounts."""
     containers = (*items_of(spec, "containers"), *items_of(spec, "initContainers"))
     mounted = {str(mount.get("name")) for each in containers for mount in items_of(each, "volumeMounts")}
     volumes = [
@@ -194,13 +194,13 @@ def _stateful(lws: Object, owner: Object, ordinal: int, worker: int, labels: dic
 
 
 def _put_into_sub_group(lws: Object, pod: Object, group: str, worker: int, topology: str | None) -> None:
-    """Label a pod of a part of its group, and have the part share a domain where the object says so."""
+    """Label a pod with its subgroup, and add the exclusive affinity of subgroups if the object asks for it."""
     both = section(lws, "spec", "leaderWorkerTemplate")
     policy = section(both, "subGroupPolicy")
     size, whole = integer(policy.get("subGroupSize"), 0), integer(both.get("size"), 1)
     if size <= 0 or (worker == 0 and policy.get("subGroupPolicyType") == "LeaderExcluded"):
         return
-    # A leader that is one more than the parts have is of the first.
+    # If the subgroups are full without the leader, it is an extra pod of the first one.
     index = 0 if worker == 0 else (worker - 1) // size if (whole - 1) % size == 0 else worker // size
     key = _key(f"{name_of(lws)}-{group}", str(index))
     pod["metadata"]["labels"] |= {f"{_LWS}/subgroup-index": str(index), f"{_LWS}/subgroup-key": key}

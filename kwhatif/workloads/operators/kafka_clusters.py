@@ -1,4 +1,4 @@
-"""Kafka by Strimzi: node pools whose pods keep their ids and their claims, and the Deployments beside them.
+"""Kafka by Strimzi: node pools with stable ids and claims, and the Deployments beside them.
 
 Upstream: strimzi/strimzi-kafka-operator, its cluster model (KafkaCluster, KafkaPool, nodepools/NodeIdAssignor,
 nodepools/NodeIdRange, StorageUtils, EntityOperator, CruiseControl, KafkaExporter).
@@ -34,7 +34,7 @@ def _pools_of(kafka: str, namespace: str, companions: Companions) -> list[Object
 
 
 def _node_ids(pools: Sequence[Object]) -> dict[str, list[int]]:
-    """The ids of the nodes of pools, by name: those that an annotation wishes for, else the least that is free."""
+    """Pool name -> the ids of its nodes: from the range of its annotation, else the lowest free ones."""
     taken: set[int] = set()
     found: dict[str, list[int]] = {}
     for pool in pools:
@@ -49,7 +49,7 @@ def _node_ids(pools: Sequence[Object]) -> dict[str, list[int]]:
 
 
 def _wished_ids(text: str) -> Iterator[int]:
-    """``[0-9, 15, 30-20]``, from left to right; nothing of a text that is not such."""
+    """The ids of a text such as ``[0-9, 15, 30-20]``, from left to right; none of an invalid one."""
     if not _RANGES.fullmatch(text):
         return
     for part in text.strip("[] ").split(","):
@@ -69,7 +69,7 @@ def kafka_pool_children(pool: Object, companions: Companions) -> Iterator[Object
 
 
 def kafka_children(kafka: Object, companions: Companions) -> Iterator[Object]:
-    """What a Kafka has besides its node pools: brokers and ZooKeeper of a cluster without any, and its Deployments."""
+    """The pods of a Kafka beside its node pools: Deployments, ZooKeeper, and brokers of a Kafka without node pools."""
     spec = section(kafka, "spec")
     has_pools = annotations_of(kafka).get(f"{_STRIMZI}/node-pools") == "enabled" or _pools_of(
         name_of(kafka), namespace_of(kafka), companions
@@ -98,14 +98,14 @@ def kafka_children(kafka: Object, companions: Companions) -> Iterator[Object]:
 
 
 def _make_part(kafka: Object, part: str, roles: Sequence[str]) -> Iterator[Object]:
-    """Pods of a part of a Kafka that is no pool, numbered from 0."""
+    """The pods of ``spec.kafka`` or ``spec.zookeeper``, numbered from 0."""
     spec = section(kafka, "spec", part)
     size = size_of(kafka, spec.get("replicas"), 1, f"$.spec.{part}.replicas")
     yield from _kafka_pods(kafka, kafka, name_of(kafka), part, spec, range(size), roles)
 
 
 def _deployment(kafka: Object, part: str, told: Object, containers: list[Object]) -> Object:
-    """A Deployment of one pod."""
+    """A Deployment with one replica."""
     name = f"{name_of(kafka)}-{part}"
     labels = {f"{_STRIMZI}/cluster": name_of(kafka), f"{_STRIMZI}/name": name, f"{_STRIMZI}/kind": "Kafka"}
     pod: Object = {"containers": containers}

@@ -38,7 +38,7 @@ def prometheus_children(obj: Object, companions: Companions) -> Iterator[Object]
 
 
 def _thanos_sidecar(spec: Object) -> list[Object]:
-    """The container that ships blocks to an object store, where Thanos is asked for."""
+    """The Thanos sidecar, if the object has one."""
     if not isinstance(spec.get("thanos"), dict):
         return []
     thanos = section(spec, "thanos")

@@ -80,13 +80,13 @@ def some_fields(obj: Object, *names: str) -> Object:
 
 
 def claim_of(owner: Object, name: str, spec: Object, labels: Object | None = None) -> Object:
-    """A claim that ``owner`` controls, for one node unless its spec says otherwise."""
+    """A claim controlled by ``owner``, by default ReadWriteOnce."""
     body = {"accessModes": ["ReadWriteOnce"], **deep_copy_json(spec)}
     return child(owner, "v1", "PersistentVolumeClaim", name, body, {"labels": labels or {}})
 
 
 def claim_spec(told: Object) -> Object:
-    """The spec of a claim: of a size and a class, with what a template of it says besides."""
+    """The spec of a claim from ``size``, ``storageClass`` and ``pvcTemplate``."""
     spec: Object = {**deep_copy_json(section(told, "pvcTemplate"))}
     if told.get("size"):
         spec["resources"] = {"requests": {"storage": str(told["size"])}}

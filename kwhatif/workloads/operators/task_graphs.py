@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 
 def most_at_once(tasks: Mapping[str, Sequence[T]], before: Mapping[str, set[str]]) -> list[T]:
-    """What runs at the peak. ``tasks`` has what each one runs, ``before`` those that each one waits for."""
+    """The runs at the peak. ``tasks`` maps each task to its runs, ``before`` to the tasks that it waits for."""
     peak = names_at_peak({name: len(runs) for name, runs in tasks.items()}, before)
     return [run for name in peak for run in tasks[name]]
 
 
 def names_at_peak(pods: Mapping[str, int], before: Mapping[str, set[str]]) -> list[str]:
-    """The tasks that run at the peak, in their order. ``pods`` is how many each one has."""
+    """The tasks at the peak, in their order. ``pods`` maps each task to its number of pods."""
     flow = _Flow({name: _closure(name, before) & pods.keys() for name in pods}, dict(pods), dict(pods))
     while flow.grow():
         pass
@@ -44,20 +44,20 @@ def _closure(name: str, before: Mapping[str, set[str]]) -> set[str]:
 
 @dataclass
 class _Flow:
-    """From tasks (``unsent`` is left of each) to those before them (``unmet`` is what each may still take)."""
+    """A flow from tasks to those before them; ``unsent`` and ``unmet`` are the remaining capacities of both ends."""
 
     before: Mapping[str, AbstractSet[str]]
     unsent: dict[str, int]
     unmet: dict[str, int]
     sent: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Earlier task -> what comes from which later one."""
+    """Earlier task -> later task -> flow."""
     later: dict[str, str] = field(default_factory=dict)
-    """What the last search reached among the tasks that send -> the earlier task it came by, "" for a first one."""
+    """Later tasks reached by the last search -> the earlier task on the way to them, "" for a start."""
     earlier: dict[str, str] = field(default_factory=dict)
-    """The same among those that receive -> the later task that it came by."""
+    """Earlier tasks reached by the last search -> the later task on the way to them."""
 
     def grow(self) -> bool:
-        """Send more along one path; whether there is one."""
+        """Augment the flow along one path; False if there is none."""
         self.later = {name: "" for name, left in self.unsent.items() if left}
         self.earlier = {}
         waiting = deque(self.later)

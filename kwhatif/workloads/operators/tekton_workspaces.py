@@ -1,6 +1,6 @@
-"""Workspaces of Tekton's runs on claims: the claims, and the assistants that keep tasks which share one on one node.
+"""Workspaces of Tekton runs: their claims, and the affinity assistants that keep tasks sharing a claim on one node.
 
-As by default (``coschedule: workspaces``). Upstream: tektoncd/pipeline,
+The default ``coschedule: workspaces`` is assumed. Upstream: tektoncd/pipeline,
 pkg/reconciler/pipelinerun/affinity_assistant.go, pkg/reconciler/volumeclaim/pvchandler.go,
 pkg/pod/affinity_assistant_transformer.go.
 """
@@ -21,7 +21,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 
 def claimed_workspaces(run: Object) -> dict[str, str]:
-    """The workspaces of a run that are on a claim -> its name."""
+    """Workspaces of a run that use a claim -> the name of the claim."""
     found = {}
     for workspace in items_of(run, "spec", "workspaces"):
         name, template = str(workspace.get("name")), section(workspace, "volumeClaimTemplate")
@@ -34,7 +34,7 @@ def claimed_workspaces(run: Object) -> dict[str, str]:
 
 
 def workspace_claims(run: Object) -> Iterator[Object]:
-    """The claims that a run makes for its workspaces."""
+    """The claims created for the workspaces of a run."""
     names = claimed_workspaces(run)
     for workspace in items_of(run, "spec", "workspaces"):
         if template := section(workspace, "volumeClaimTemplate"):
@@ -42,7 +42,7 @@ def workspace_claims(run: Object) -> Iterator[Object]:
 
 
 def assistants_of(run: Object, pod_template: Object) -> Iterator[Object]:
-    """A StatefulSet of one small pod for each claim, away from others of its sort."""
+    """The affinity assistants: a StatefulSet with one pod for each claim, with anti-affinity to each other."""
     for workspace, claim in claimed_workspaces(run).items():
         name = _assistant_of(run, workspace)
         labels = {_INSTANCE: name, _COMPONENT: _ASSISTANT, "tekton.dev/pipelineRun": name_of(run)}
@@ -64,7 +64,7 @@ def assistants_of(run: Object, pod_template: Object) -> Iterator[Object]:
 
 
 def mount_workspaces(pod: Object, used: Iterable[str], claims: Mapping[str, str]) -> None:
-    """Volumes for the workspaces on claims that a pod uses."""
+    """Add volumes for the claims of the workspaces that a pod uses."""
     volumes = [
         {"name": f"ws-{name}", "persistentVolumeClaim": {"claimName": claims[name]}}
         for name in dict.fromkeys(used)
@@ -75,7 +75,7 @@ def mount_workspaces(pod: Object, used: Iterable[str], claims: Mapping[str, str]
 
 
 def follow_assistant(pod: Object, run: Object, used: Iterable[str]) -> None:
-    """Have a pod run where the assistant of its workspace does, in place of any affinity of its own."""
+    """Replace the affinity of a pod by one to the affinity assistant of its workspace."""
     claims = claimed_workspaces(run)
     workspace = next((name for name in used if name in claims), None)
     if workspace is None:

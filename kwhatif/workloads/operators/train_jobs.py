@@ -1,4 +1,4 @@
-"""TrainJobs of Kubeflow's trainer: the JobSet of a runtime, with what the job overrides.
+"""TrainJobs of Kubeflow's trainer: the JobSet of their runtime, with their overrides.
 
 Upstream: kubeflow/trainer, pkg/runtime/core/trainingruntime.go and pkg/runtime/framework/plugins/{jobset,mpi}.
 """
@@ -15,7 +15,7 @@ from kwhatif.workloads.workload_kind import Companions
 
 _TRAINER = "trainer.kubeflow.org"
 _REPLACED = ("tolerations", "affinity", "schedulingGates", "imagePullSecrets", "serviceAccountName")
-"""What an override of pods says in place of the runtime; labels of nodes are added, and so are volumes."""
+"""Fields of an override that replace those of the runtime; node selectors and volumes are merged."""
 
 
 def _runtime_of(job: Object, companions: Companions) -> Object | None:
@@ -59,7 +59,7 @@ def _job_set_of(job: Object, runtime: Object) -> Object:
 
 
 def _set_size(job: Object, runtime: Object, replicated: Object) -> None:
-    """One pod for each node; with MPI the launcher may be the first of them."""
+    """Set the number of pods by the number of nodes; with MPI the launcher may be one of the nodes."""
     policy, trainer = section(runtime, "spec", "mlPolicy"), section(job, "spec", "trainer")
     labels = section(replicated, "template", "metadata", "labels")
     trains = labels.get(f"{_TRAINER}/trainjob-ancestor-step") == "trainer"
@@ -74,7 +74,7 @@ def _set_size(job: Object, runtime: Object, replicated: Object) -> None:
 
 
 def _override_containers(job: Object, runtime: Object, replicated: Object) -> None:
-    """Image and resources of containers that train."""
+    """Set the image and resources of the training containers."""
     trainer = section(job, "spec", "trainer")
     names = {"node"} | ({"launcher"} if section(runtime, "spec", "mlPolicy", "mpi").get("runLauncherAsNode") else set())
     for container in items_of(replicated, "template", "spec", "template", "spec", "containers"):

@@ -21,7 +21,7 @@ _RESTART = {"ExitCode": "Never"}
 
 
 def _roles(job: Object, field: str) -> Iterator[tuple[str, Object, int, Object]]:
-    """Role in small letters, its spec, its size and its template."""
+    """Roles in lower case, each with its spec, size and template."""
     if section(job, "spec", "runPolicy").get("suspend"):
         return
     for role, spec in sorted(section(job, "spec", field).items()):
@@ -46,8 +46,8 @@ def _role_pod(job: Object, operator: str, role: str, spec: Object, template: Obj
 def role_children(
     field: str, operator: str, masters: tuple[str, ...] = ("master",), *, first_worker: bool = False
 ) -> Children:
-    """How a kind with a ``field`` of roles makes pods. ``masters`` are labelled as such; where there is none of them,
-    the first worker is if ``first_worker``.
+    """The children function of a kind whose ``field`` has the roles. Pods of ``masters`` get the master label; if there
+    is no such role, the first worker gets it if ``first_worker``.
     """
 
     def children(job: Object, companions: Companions) -> Iterator[Object]:
@@ -71,7 +71,7 @@ _INIT_PYTORCH: Object = {
     "image": "alpine:3.10",
     "resources": {"requests": {"cpu": "50m", "memory": "10Mi"}, "limits": {"cpu": "100m", "memory": "20Mi"}},
 }
-"""In which workers wait for the master."""
+"""The init container of workers, which waits for the master."""
 
 _DELIVERED = {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"}
 _DELIVERY: Object = {
@@ -79,7 +79,7 @@ _DELIVERY: Object = {
     "image": "kubeflow/kubectl-delivery",
     "resources": {"requests": _DELIVERED, "limits": _DELIVERED},
 }
-"""In which a launcher of the training operator's is given what it reaches workers by."""
+"""The init container of launchers in v1."""
 
 
 def _add_init_container(pod: Object, container: Object) -> None:
@@ -93,7 +93,7 @@ paddle_children = role_children("paddleReplicaSpecs", "paddlejob")
 
 
 def mpi_children(job: Object, companions: Companions) -> Iterator[Object]:
-    """The pods of an MPIJob: workers, and the launcher, of v1 with a container that fetches kubectl, of v2 by a Job."""
+    """The workers and the launcher of an MPIJob; in v2beta1 the launcher is a Job."""
     of_v2 = str(job.get("apiVersion", "")).endswith("/v2beta1")
     operator = "mpi-operator" if of_v2 else "mpijob-controller"
     for role, spec, size, template in _roles(job, "mpiReplicaSpecs"):

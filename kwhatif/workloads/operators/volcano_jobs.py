@@ -1,4 +1,4 @@
-"""Jobs of Volcano: pods by task, all of one PodGroup, for the scheduler that the job names.
+"""Jobs of Volcano: named pods by task, all of one PodGroup, for the scheduler of the job.
 
 Upstream: volcano-sh/volcano, pkg/controllers/job/job_controller_util.go (createJobPod) and job_controller_actions.go
 (createJobIOIfNotExist).
@@ -18,7 +18,7 @@ _VOLCANO = "volcano.sh"
 
 
 def volcano_children(job: Object, companions: Companions) -> Iterator[Object]:
-    """The pods of a Volcano Job, and the claims of volumes that it describes."""
+    """The pods of a Volcano Job, and the claims of its volumes."""
     spec = section(job, "spec")
     group = f"{name_of(job)}-{uid_of(job)}"
     claims = []
