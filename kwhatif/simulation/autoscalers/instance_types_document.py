@@ -16,7 +16,7 @@ The schema of the format is ``schemas/instance-types.schema.json``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -130,6 +130,7 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
         list[Lack],
         Meta(description="What is missing that may decide which machines come. Verdicts that depend on it name it."),
     ] = []
+    node_class: Annotated[str | None, Meta(description="The node class by which the types leave room for pods.")] = None
     options: KarpenterOptions = KarpenterOptions()
     node_pools: Annotated[
         dict[str, list[str]], Meta(description="What is offered to these NodePools. To others, all types are.")
@@ -149,19 +150,23 @@ def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> l
 class CatalogueGap:
     """Something unknown about the machines of some NodePools, in words.
 
-    It concerns NodePools that allow the ``capacity_type`` and refer to a node class of the kind ``node_class``; an
-    empty string stands for any.
+    It concerns NodePools that allow the ``capacity_type`` and refer to a node class of the kind ``node_class``, but not
+    to the one called ``known_class``; an empty string stands for any.
     """
 
     what: str
     capacity_type: str = ""
     node_class: str = ""
+    known_class: str = ""
 
     def touches(self, pool: NodePool) -> bool:
         """Whether it concerns a NodePool."""
         asked = requirement_of(pool_requirements(pool), CAPACITY_TYPE)
-        return (not self.capacity_type or asked.has(self.capacity_type)) and (
-            self.node_class in ("", pool.spec.template.spec.node_class_ref.kind)
+        reference = pool.spec.template.spec.node_class_ref
+        return (
+            (not self.capacity_type or asked.has(self.capacity_type))
+            and self.node_class in ("", reference.kind)
+            and self.known_class != reference.name
         )
 
 
@@ -231,5 +236,11 @@ def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalog
         file.options.as_settings(),
         file.incomplete or "",
         source,
-        tuple(_GAPS[lack] for lack in file.lacks),
+        (*(_GAPS[lack] for lack in file.lacks), *_gaps_of_classes(file.node_class)),
     )
+
+
+def _gaps_of_classes(known: str | None) -> Iterator[CatalogueGap]:
+    if known:
+        what = f"types are as node class {known} has them, which NodePools of another one do not"
+        yield CatalogueGap(what, known_class=known)
