@@ -84,7 +84,7 @@ class ScaleUp(ResultStruct, frozen=True, kw_only=True):
     """What the ``autoscalers`` that were asked add, in turns with the scheduler until no pod is helped any more.
 
     ``cost`` is what all of it costs a month, if every price is known. ``chance`` is about the first plan of
-    cluster-autoscaler. ``unknown`` is what is not known of the machines and may decide which come.
+    cluster-autoscaler. ``unknown`` is what is unknown about the machines and may decide which come.
     """
 
     autoscalers: tuple[str, ...]

@@ -1,7 +1,8 @@
 """Canary updates of Argo Rollouts: each step sets the number of new pods, and of stable ones accordingly.
 
 Pauses are assumed to end, analyses and experiments to succeed. Upstream: utils/replicaset/canary.go of
-argoproj/argo-rollouts (CalculateReplicaCountsForCanary), rollout/canary.go.
+argoproj/argo-rollouts (CalculateReplicaCountsForBasicCanary, CalculateReplicaCountsForTrafficRoutedCanary),
+rollout/canary.go.
 """
 
 from __future__ import annotations
@@ -73,11 +74,18 @@ class CanaryRollout(Rollout):
             early = self._routes_traffic() and sum(m.available for m in self._of(_NEW)) < self.replicas
             return self.replicas, len(self._of(_STABLE)) if early else 0
         step = self.steps[self.step]
-        if step.replicas is not None:
-            return step.replicas, self.replicas
-        share = Fraction(step.weight, 100)
-        stable = self.replicas if self._routes_traffic() else math.ceil(self.replicas * (1 - share))
-        return math.ceil(self.replicas * share), stable
+        if step.replicas is not None or not self.replicas:
+            return step.replicas or 0, self.replicas
+        if not self._routes_traffic():
+            return canary_and_stable(self.replicas, step.weight, self._surge())
+        new = self._at_least(-(-self.replicas * step.weight // 100))
+        if not self._canary().get("dynamicStableScale"):
+            return new, self.replicas
+        return new, self._at_least(-(-self.replicas * (100 - step.weight) // 100))
+
+    def _at_least(self, count: int) -> int:
+        """The size of a version that has any pods, no less than ``minPodsPerReplicaSet``."""
+        return max(count, integer(self._canary().get("minPodsPerReplicaSet"), 0)) if count else 0
 
     def _is_reached(self, new: int, stable: int) -> bool:
         enough = sum(member.available for member in self._of(_NEW)) == new
@@ -104,17 +112,12 @@ class CanaryRollout(Rollout):
         return bool(self._canary().get("trafficRouting"))
 
     def _surge(self) -> int:
-        extra = 0
-        if self.step < len(self.steps):
-            extra = (self.replicas * self.steps[self.step].weight) % 100 != 0
-        surge = get_scaled_value(self._canary().get("maxSurge", "25%"), self.replicas, up=True)
-        return surge + extra
+        return get_scaled_value(self._canary().get("maxSurge", "25%"), self.replicas, up=True)
 
     def _unavailable(self) -> int:
         """Where neither more nor fewer are allowed, one may be unavailable."""
-        surge = get_scaled_value(self._canary().get("maxSurge", "25%"), self.replicas, up=True)
         told = get_scaled_value(self._canary().get("maxUnavailable", "25%"), self.replicas, up=False)
-        return min(told or (surge == 0), self.replicas)
+        return min(told or (self._surge() == 0), self.replicas)
 
     def is_new(self, member: RolloutPod) -> bool:
         return bool(self.steps) and member.revision == _NEW
@@ -126,6 +129,25 @@ class CanaryRollout(Rollout):
             return ""
         where = f" at step {self.step + 1} of {len(self.steps)}" if self.step < len(self.steps) else ""
         return f"{new} of {self.replicas} pods of Rollout {name_of(self.obj)} are new{where}, {old} old"
+
+
+def canary_and_stable(replicas: int, weight: int, surge: int) -> tuple[int, int]:
+    """The numbers of new and of stable pods that come closest to ``weight`` percent of new ones.
+
+    Their sum is ``replicas``, or one more where ``surge`` allows it. With two pods or more, each version has at least
+    one for weights of 1 to 99.
+    """
+    more, fewer = -(-replicas * weight // 100), replicas * weight // 100
+    may_be_none = weight in (0, 100) or (replicas == 1 and not surge)
+    options = [(more, replicas)] if more < replicas or may_be_none else []
+    for total in (replicas, replicas + 1) if surge else (replicas,):
+        if total > replicas:
+            options.append((more, total))
+        # Of two equally close options, upstream takes the one with more new pods.
+        if total * weight % 100 != 50 and (fewer or may_be_none):
+            options.append((fewer, total))
+    new, total = min(options, key=lambda each: abs(each[0] * 100 / each[1] - weight), default=(0, replicas))
+    return new, total - new
 
 
 def steps_of(obj: Object) -> tuple[CanaryStep, ...]:

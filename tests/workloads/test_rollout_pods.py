@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.workloads.objects import name_of
 from kwhatif.workloads.rollout import Plan
-from kwhatif.workloads.rollout_canary import CanaryRollout, CanaryStep, steps_of
+from kwhatif.workloads.rollout_canary import CanaryRollout, CanaryStep, canary_and_stable, steps_of
 from kwhatif.workloads.rollout_operators import operator_pods
 from kwhatif.workloads.rollout_pods import PodsRollout, alike
 from kwhatif.workloads.workload_kind import UpdateOrder, child_pod
@@ -125,6 +127,37 @@ def test_a_canary_goes_by_its_steps() -> None:
         "2 old 3 new (1 old going): +web-3 -b",
         "1 old 4 new (1 old going): +web-4 -c",
         "0 old 4 new (1 old going): -d",
+    ]
+
+
+SHARES = [
+    ("the share is exact", (10, 20, 1), (2, 8)),
+    ("fewer new pods are closer", (4, 30, 1), (1, 3)),
+    ("one more pod comes closest", (3, 50, 1), (2, 2)),
+    ("of two as close, more are new", (3, 50, 0), (2, 1)),
+    ("there is some of both", (10, 1, 0), (1, 9)),
+    ("and so there is of two", (2, 99, 0), (1, 1)),
+    ("unless there is but one", (1, 20, 0), (0, 1)),
+    ("which may have another beside it", (1, 20, 1), (1, 1)),
+    ("all are new in the end", (5, 100, 1), (5, 0)),
+    ("none is at first", (5, 0, 1), (0, 5)),
+]
+
+
+@pytest.mark.parametrize(("asked", "counts"), [row[1:] for row in SHARES], ids=[row[0] for row in SHARES])
+def test_as_many_pods_are_new_as_come_closest_to_the_share(
+    asked: tuple[int, int, int], counts: tuple[int, int]
+) -> None:
+    assert canary_and_stable(*asked) == counts
+
+
+def test_stable_pods_may_go_as_traffic_does_and_there_are_some_of_each() -> None:
+    more = {"dynamicStableScale": True, "minPodsPerReplicaSet": 2, "trafficRouting": {"istio": {}}}
+    obj = rollout([{"setWeight": 10}, {"setWeight": 50}], replicas=4, **more)
+    assert canary_story(obj, there("a", "b", "c", "d")) == [
+        "4 old 2 new: +web-1 +web-2",
+        "2 old 4 new (2 old going): +web-3 +web-4 -a -b",
+        "0 old 4 new (2 old going): -c -d",
     ]
 
 

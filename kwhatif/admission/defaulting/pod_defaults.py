@@ -217,14 +217,24 @@ def _job(request: Request, spec: Object) -> None:
     _quietly(spec, "manualSelector", False)
     replacement = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
     _quietly(spec, "podReplacementPolicy", replacement)
+    _pod_failure_policy(spec)
     _template(spec)
 
 
+def _pod_failure_policy(spec: Object) -> None:
+    """The status of a pod condition in a rule is True by default."""
+    for rule in each(spec.get("podFailurePolicy") or {}, "rules"):
+        for condition in each(rule, "onPodConditions"):
+            condition["status"] = condition.get("status") or "True"
+
+
 def _cron_job(request: Request, spec: Object) -> None:
-    """A job template gets what its pods get, but nothing of a job's own: that comes with each job."""
+    """A job template gets the defaults of pods, but few of a job's own: each Job gets those itself."""
     spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
     _quietly(spec, "suspend", False)
-    _template(within(within(spec, "jobTemplate"), "spec"))
+    of_jobs = within(within(spec, "jobTemplate"), "spec")
+    _pod_failure_policy(of_jobs)
+    _template(of_jobs)
 
 
 def _namespace(request: Request, spec: Object) -> None:

@@ -167,7 +167,7 @@ class LoopResult:
     to_least_sizes: list[Resize] = field(default_factory=list)
 
     def resizes(self) -> list[Resize]:
-        """What the loop asks of the cloud: a resize a group, for pods and for minimum sizes together."""
+        """The resizes of the loop, one for each group, for pods and for minimum sizes together."""
         found = {each.group.name: each for each in self.scale_up.plan}
         for each in self.to_least_sizes:
             grown = found.get(each.group.name, each)
@@ -282,10 +282,10 @@ class StaticAutoscaler:
 
 
 def _enforce_least_sizes(found: LoopResult, orchestrator: Orchestrator) -> None:
-    """Grow groups to their minimum.
+    """Scale up groups below their minimum size.
 
-    Where pods led to no scale-up of their own, that of the minimum sizes is the only one whose status upstream
-    processes: it is the loop's result, and pods get no event.
+    If pods did not cause a scale-up, upstream processes only the status of this one: it is the result of the loop, and
+    pods get no events.
     """
     resizes = orchestrator.to_least_sizes(found.scale_up.plan)
     if found.scale_up.result not in (NOT_NEEDED, LIMITED, IN_COOLDOWN):

@@ -99,6 +99,10 @@ class CatalogueOptions:
     azure: Annotated[str, _file("--azure-skus", "What az vm list-skus -o json prints.")] = ""
     gcp: Annotated[str, _file("--gcp-machine-types", "What gcloud compute machine-types list prints, as JSON.")] = ""
     spot_prices: Annotated[str, _file("--spot-prices", "Spot prices by the hour, of Azure's or Google's types.")] = ""
+    node_class: Annotated[
+        str,
+        Flag("--node-class", metavar="NAME", help="With --ec2-types: the EC2NodeClass, if the snapshot has several."),
+    ] = ""
 
     def check(self, *, with_snapshot: bool) -> None:
         """Raise UsageError unless they name one source, beside a snapshot if that is one."""
@@ -107,6 +111,8 @@ class CatalogueOptions:
             raise UsageError(f"expected one of --snapshot, --kwok FILE, {clouds}")
         if bool(self.types) != bool(self.offerings):
             raise UsageError("--ec2-types and --ec2-offerings go together")
+        if self.node_class and not (self.types and with_snapshot):
+            raise UsageError("--node-class goes with --ec2-types and --snapshot")
 
     @property
     def is_of_cloud(self) -> bool:

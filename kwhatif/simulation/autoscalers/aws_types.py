@@ -66,6 +66,7 @@ def aws_types(
         source=source,
         incomplete="; ".join(_missing(types, node_class, spot, on_demand, auto_mode=auto_mode)),
         lacks=lacks,
+        node_class=node_class.name if node_class else None,
         types=found,
     )
 

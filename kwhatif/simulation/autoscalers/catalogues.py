@@ -16,6 +16,7 @@ from kwhatif.api.core import Node, NodeSelectorRequirement, ResourceList
 from kwhatif.api.decode import convert, decode_json
 from kwhatif.api.node_provisioning import EC2NodeClass, NodeClaim
 from kwhatif.api.quantity import Quantity
+from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.karpenter.requirements import (
     CAPACITY_TYPE,
     CAPACITY_TYPES,
@@ -179,6 +180,7 @@ def load_instance_types(
     azure: str = "",
     gcp: str = "",
     spot_prices: str = "",
+    node_class: str = "",
 ) -> InstanceTypesFile:
     """The catalogue of one of these sources; for AWS a snapshot has the node class. Raises InputError."""
     if azure or gcp:
@@ -197,20 +199,27 @@ def load_instance_types(
             raise error.with_source(kwok) from None
     if not types:
         return observed_types(snapshot)
-    classes = snapshot.objects.list_all(EC2NodeClass)
-    if len(classes) > 1:
-        names = ", ".join(each.name for each in classes)
-        raise UsageError(f"expected one EC2NodeClass, found {names}: what types leave for pods differs between them")
     return aws_types(
         _read(types, Types),
         _read(offerings, Places),
         _read(spot, SpotPrices) if spot else None,
         _read(prices, dict[str, float]) if prices else {},
-        classes[0] if classes else None,
+        _node_class_of(snapshot, node_class),
         types,
         provider_options(snapshot),
         auto_mode=uses_auto_mode(snapshot),
     )
+
+
+def _node_class_of(snapshot: Snapshot, name: str) -> EC2NodeClass | None:
+    """The node class of this name, or the only one; None if there is none. Raises UsageError."""
+    classes = {each.name: each for each in snapshot.objects.list_all(EC2NodeClass)}
+    if name and name not in classes:
+        raise UsageError(f"--node-class: the snapshot has no EC2NodeClass {name}{suggest_spelling(name, classes)}")
+    if not name and len(classes) > 1:
+        differs = "what types leave for pods differs between them (--node-class NAME)"
+        raise UsageError(f"expected one EC2NodeClass, found {', '.join(classes)}: {differs}")
+    return classes[name] if name else next(iter(classes.values()), None)
 
 
 def _read(path: str, type_: type[T]) -> T:

@@ -1,8 +1,8 @@
-"""How many branch interfaces a type of EC2 has, which pods with security groups of their own ask for.
+"""The number of branch interfaces of an EC2 instance type, a resource of pods with security groups of their own.
 
-No command of AWS's says it. A machine may have so many interfaces in all, by its size, and what its own leave are
-branches. Upstream: pkg/providers/instancetype/zz_generated.vpclimits.go of aws/karpenter-provider-aws has the numbers
-type by type, of May 2026; the rule and its exceptions here give the same for these types.
+No AWS command prints it. The total of interfaces depends on the instance size; what remains of it beyond the type's own
+interfaces are branch interfaces. Upstream: pkg/providers/instancetype/zz_generated.vpclimits.go of
+aws/karpenter-provider-aws lists the numbers by type, as of May 2026; the rule and the exceptions here agree with it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type
 
 _INTERFACES = ((1, 6), (2, 12), (4, 22), (8, 42), (24, 62), (36, 62), (48, 62), (1 << 31, 122))
-"""Cores up to, and interfaces in all."""
+"""Up to so many cores, and the total of interfaces."""
 _OF_SIXTH_GENERATION = {36: 92, 48: 122}
-"""What x86 processors have since the sixth generation, by the same cores."""
+"""The same for x86 processors since the sixth generation."""
 _MACS = 14
 _WITHOUT = ("t", "hpc")
-"""Categories without branch interfaces; those of Xen have none either."""
+"""Categories without branch interfaces. Types on Xen have none either."""
 
 _EXCEPTIONS = {
     "a1": {"medium": 12},
@@ -58,7 +58,7 @@ _EXCEPTIONS = {
 
 
 def branch_interfaces(type_: EC2Type, category: str, generation: int) -> int:
-    """How many a machine of a type has, whose name is of a category and generation; 0 for one that has none."""
+    """The number of branch interfaces of a type whose name has this category and generation."""
     family, _, size = type_.instance_type.partition(".")
     whole = _EXCEPTIONS.get(family, {}).get(size)
     if whole is None:
@@ -69,7 +69,7 @@ def branch_interfaces(type_: EC2Type, category: str, generation: int) -> int:
 
 
 def _whole(type_: EC2Type, generation: int, *, flex: bool) -> int:
-    """By cores; flexible machines with fewer than 48 have what the size below has."""
+    """The total of interfaces by cores. Flex types with fewer than 48 cores have that of the next smaller size."""
     cores = type_.v_cpu_info.default_v_cpus
     if flex and cores < 48:
         cores //= 2

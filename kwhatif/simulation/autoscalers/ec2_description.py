@@ -67,15 +67,15 @@ class Network(_Pascal):
 
     @property
     def all_interfaces(self) -> int:
-        """How many interfaces all cards have."""
+        """The number of interfaces of all cards."""
         return self.maximum_network_interfaces or sum(card.maximum_network_interfaces for card in self.network_cards)
 
     @property
     def megabits(self) -> int | None:
-        """The bandwidth as EC2's documents have it; None if it is not given, or as a word such as ``Moderate``.
+        """The bandwidth as in EC2's documentation; None if unknown, or only a word such as ``Moderate``.
 
-        A performance of ``4x 100 Gigabit`` is that of all cards, and may be less than they have by themselves; of one
-        that is ``Up to`` so much they tell the baseline.
+        A performance such as ``4x 100 Gigabit`` is the total, which may be less than the sum over the cards. For
+        ``Up to 10 Gigabit`` the sum of the cards' baselines counts.
         """
         told = _PERFORMANCE.fullmatch(self.network_performance)
         if told is not None:

@@ -108,7 +108,7 @@ class EC2Machine:
 
     @property
     def _scheme(self) -> tuple[bool, str, str]:
-        """Whether the name is of the usual scheme, and the category and generation that it says."""
+        """Whether the name follows the usual scheme, and its category and generation."""
         scheme = _NAME.match(self.type_.instance_type)
         return (True, scheme[1], scheme[2]) if scheme else (False, "", "")
 

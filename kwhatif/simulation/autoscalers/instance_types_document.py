@@ -16,7 +16,7 @@ The schema of the format is ``schemas/instance-types.schema.json``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -30,13 +30,9 @@ from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import Settings
+from kwhatif.autoscaling.karpenter.node_pool import pool_requirements
 from kwhatif.autoscaling.karpenter.pod_data import amounts
-from kwhatif.autoscaling.karpenter.requirements import (
-    CAPACITY_TYPE,
-    of_expressions,
-    requirement_of,
-    reservation_labels,
-)
+from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, requirement_of, reservation_labels
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.documents import own_document, read_only
 from kwhatif.snapshot.read.objects import Document
@@ -117,7 +113,7 @@ class KarpenterOptions(_Part, frozen=True, kw_only=True):
 
 
 Lack = Literal["onDemandPrices", "spotPrices", "nodeClass"]
-"""Prices without which nothing is offered, and the node class by which types leave room for pods."""
+"""What a catalogue may lack that decides which machines come."""
 
 
 class InstanceTypesFile(_Part, frozen=True, kw_only=True):
@@ -132,8 +128,9 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
     ] = None
     lacks: Annotated[
         list[Lack],
-        Meta(description="What of it decides which machines come. A verdict that hangs on it says so."),
+        Meta(description="What is missing that may decide which machines come. Verdicts that depend on it name it."),
     ] = []
+    node_class: Annotated[str | None, Meta(description="The node class by which the types leave room for pods.")] = None
     options: KarpenterOptions = KarpenterOptions()
     node_pools: Annotated[
         dict[str, list[str]], Meta(description="What is offered to these NodePools. To others, all types are.")
@@ -142,7 +139,7 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
 
 
 def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> list[Lack]:
-    """The capacity types of which no price is known."""
+    """The price lists that are empty."""
     lacks: list[Lack] = []
     if not on_demand:
         lacks.append("onDemandPrices")
@@ -151,21 +148,25 @@ def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> l
 
 @dataclass(frozen=True)
 class CatalogueGap:
-    """What is not known of the machines of some NodePools, in words.
+    """Something unknown about the machines of some NodePools, in words.
 
-    They are those that may have machines of a ``capacity_type``, or that refer to a ``node_class`` of that kind; all of
-    them where neither is given.
+    It concerns NodePools that allow the ``capacity_type`` and refer to a node class of the kind ``node_class``, but not
+    to the one called ``known_class``; an empty string stands for any.
     """
 
     what: str
     capacity_type: str = ""
     node_class: str = ""
+    known_class: str = ""
 
     def touches(self, pool: NodePool) -> bool:
-        """Whether machines of a NodePool may be others than the catalogue has."""
-        asked = requirement_of(of_expressions(pool.spec.template.spec.requirements), CAPACITY_TYPE)
-        return (not self.capacity_type or asked.has(self.capacity_type)) and (
-            self.node_class in ("", pool.spec.template.spec.node_class_ref.kind)
+        """Whether it concerns a NodePool."""
+        asked = requirement_of(pool_requirements(pool), CAPACITY_TYPE)
+        reference = pool.spec.template.spec.node_class_ref
+        return (
+            (not self.capacity_type or asked.has(self.capacity_type))
+            and self.node_class in ("", reference.kind)
+            and self.known_class != reference.name
         )
 
 
@@ -235,5 +236,11 @@ def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalog
         file.options.as_settings(),
         file.incomplete or "",
         source,
-        tuple(_GAPS[lack] for lack in file.lacks),
+        (*(_GAPS[lack] for lack in file.lacks), *_gaps_of_classes(file.node_class)),
     )
+
+
+def _gaps_of_classes(known: str | None) -> Iterator[CatalogueGap]:
+    if known:
+        what = f"types are as node class {known} has them, which NodePools of another one do not"
+        yield CatalogueGap(what, known_class=known)

@@ -93,7 +93,7 @@ class PoolAutoscaler:
             )
 
     def unknown(self, *, unhelped: bool) -> Iterator[str]:
-        """What the catalogue lacks about NodePools that have grown; of all of them if pods are ``unhelped``."""
+        """The catalogue's gaps about NodePools that have grown; about all NodePools if pods are ``unhelped``."""
         for gap in self.known.gaps:
             if any(gap.touches(pool) for pool in self.pools if unhelped or pool.name in self._made):
                 yield gap.what

@@ -44,7 +44,7 @@ class Autoscaler(Protocol):
         """The groups that have grown since the beginning."""
 
     def unknown(self, *, unhelped: bool) -> Iterable[str]:
-        """What is not known of its nodes, and decides which came, or why pods stay ``unhelped``."""
+        """What is unknown about its nodes and may decide which of them came, or whether pods stay ``unhelped``."""
 
 
 @dataclass(frozen=True)

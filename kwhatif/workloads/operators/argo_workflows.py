@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.bounds import make_room
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, section
-from kwhatif.workloads.operators.operator_kind import items_of, some_fields
+from kwhatif.workloads.operators.operator_kind import claim_of, items_of, some_fields
 from kwhatif.workloads.operators.task_graphs import most_at_once
 from kwhatif.workloads.workload_kind import Companions, child_pod
 
@@ -44,16 +44,18 @@ class _Reading:
             return [(template, library)]
         found: list[tuple[Object, Object]] = []
         if "steps" in template:
-            groups = [group if isinstance(group, list) else [group] for group in template["steps"] or ()]
-            found = max(
-                ([pod for step in group for pod in self._task(step, library, depth)] for group in groups),
-                key=len,
-                default=[],
-            )
+            daemons: list[tuple[Object, Object]] = []
+            for group in template["steps"] or ():
+                pods = [pod for step in (group if isinstance(group, list) else [group]) if isinstance(step, dict)
+                        for pod in self._task(step, library, depth)]  # fmt: skip
+                found = max(found, [*daemons, *pods], key=len)
+                daemons += filter(_stays, pods)
         elif "dag" in template:
             tasks = items_of(template, "dag", "tasks")
             runs = {str(task.get("name")): self._task(task, library, depth) for task in tasks}
-            found = most_at_once(runs, {str(task.get("name")): _waits_for(task) for task in tasks})
+            daemons = [pod for pods in runs.values() for pod in pods if _stays(pod)]
+            rest = {name: [pod for pod in pods if not _stays(pod)] for name, pods in runs.items()}
+            found = [*daemons, *most_at_once(rest, {str(task.get("name")): _waits_for(task) for task in tasks})]
         most = template.get("parallelism")
         return found if most is None else found[: integer(most, 0)]
 
@@ -107,6 +109,11 @@ class _Reading:
         return 1
 
 
+def _stays(pod: tuple[Object, Object]) -> bool:
+    """Whether a pod is a daemon, which keeps running during later steps."""
+    return pod[0].get("daemon") is True
+
+
 def _waits_for(task: Object) -> set[str]:
     told = {str(name) for name in task.get("dependencies") or ()}
     return told | (set(_NAME.findall(str(task.get("depends") or ""))) - _RESULTS)
@@ -123,15 +130,24 @@ def _read_workflow(obj: Object, companions: Companions) -> tuple[_Reading, list[
         reading.spec = spec = {**(library or {}), **spec}
     if spec.get("suspend") or (reference and "templates" not in spec):
         return reading, []
-    entry = reading.template_named(str(spec.get("entrypoint")), spec)
-    pods = reading.peak(*entry) if entry else []
+    found = [
+        reading.template_named(str(spec[field]), spec)
+        for field in ("entrypoint", "onExit")
+        if spec.get(field) is not None
+    ]
+    if spec.get("entrypoint") is None:
+        reading.unknown.append("it has no entrypoint")
+    pods = max((reading.peak(*entry) for entry in found if entry), key=len, default=[])
     most = spec.get("parallelism")
     return reading, pods if most is None else pods[: integer(most, 0)]
 
 
 def workflow_children(obj: Object, companions: Companions) -> Iterator[Object]:
-    """The pods of a Workflow, or of a run of a CronWorkflow, at the peak."""
+    """The pods of a Workflow, or of a run of a CronWorkflow, at the peak, and the claims of the run."""
     reading, pods = _read_workflow(obj, companions)
+    if pods:
+        for template in items_of(reading.spec, "volumeClaimTemplates"):
+            yield claim_of(obj, _claim_name(obj, template), section(template, "spec"))
     for template, _ in pods:
         yield _pod(obj, reading.spec, template)
 
@@ -144,6 +160,10 @@ def workflow_doubts(obj: Object, companions: Companions) -> Iterator[Doubt]:
         yield Doubt(what, "that is an upper bound: it may have fewer at any time")
     for unknown in dict.fromkeys(reading.unknown):
         yield Doubt(f"{called}: {unknown}", "pods of it may be missing")
+
+
+def _claim_name(obj: Object, template: Object) -> str:
+    return f"{name_of(obj)}-{name_of(template)}"
 
 
 def _pod(obj: Object, spec: Object, template: Object) -> Object:
@@ -162,7 +182,15 @@ def _pod(obj: Object, spec: Object, template: Object) -> Object:
     for container in (*body["initContainers"], *body["containers"]):
         container.pop("mirrorVolumeMounts", None)
         container.pop("dependencies", None)
-    volumes = [*deep_copy_json(items_of(spec, "volumes")), *deep_copy_json(items_of(template, "volumes"))]
+    volumes = [*items_of(spec, "volumes"), *items_of(template, "volumes")]
+    volumes += [
+        {"name": name_of(each), "persistentVolumeClaim": {"claimName": _claim_name(obj, each)}}
+        for each in items_of(spec, "volumeClaimTemplates")
+    ]
+    containers = (*body["initContainers"], *body["containers"])
+    mounted = {str(mount.get("name")) for each in containers for mount in items_of(each, "volumeMounts")}
+    # Of its workflow's volumes a pod has only those that it mounts.
+    volumes = [deep_copy_json(volume) for volume in volumes if str(volume.get("name")) in mounted]
     if volumes:
         body["volumes"] = volumes
     metadata = section(template, "metadata")

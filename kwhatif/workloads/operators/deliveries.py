@@ -18,6 +18,7 @@ from kwhatif.workloads.pod_sets import with_metadata
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, child
 
 _ROLLOUT_HASH = "rollouts-pod-template-hash"
+_ANALYSES = ("prePromotionAnalysis", "postPromotionAnalysis", "autoPromotionSeconds")
 _SERVING = "serving.knative.dev"
 _SCALING = "autoscaling.knative.dev"
 
@@ -58,10 +59,21 @@ def rollout_doubts(rollout: Object, companions: Companions) -> Iterator[Doubt]:
         what = f"{reference.get('kind')} {reference.get('name')} is not among the manifests"
         yield Doubt(what, f"the pods of Rollout {name_of(rollout)} are missing: their template is in there")
     canary = section(rollout, "spec", "strategy", "canary")
+    blue_green = section(rollout, "spec", "strategy", "blueGreen")
     waits = ("pause", "analysis", "experiment")
     if any(step.get(wait) is not None for step in items_of(canary, "steps") for wait in waits):
         what = f"the steps of Rollout {name_of(rollout)} wait for time, for people or for measurements"
         yield Doubt(what, "they are taken to go on, and to go well")
+    elif blue_green.get("autoPromotionEnabled") is False or any(map(blue_green.get, _ANALYSES)):
+        what = f"the new version of Rollout {name_of(rollout)} is promoted by people or by measurements"
+        yield Doubt(what, "it is taken to be promoted; until then both versions have all their pods")
+
+
+def rollout_update_doubts(rollout: Object, companions: Companions) -> Iterator[Doubt]:
+    strategy = section(rollout, "spec", "strategy")
+    if section(strategy, "canary", "antiAffinity") or section(strategy, "blueGreen", "antiAffinity"):
+        what = f"the antiAffinity of Rollout {name_of(rollout)} keeps new pods from nodes of the version before"
+        yield Doubt(what, "it is not taken into account")
 
 
 def rollout_update(rollout: Object) -> UpdateOrder:
@@ -95,7 +107,7 @@ def deployment_config_children(config: Object, companions: Companions) -> Iterat
     }
     whole = with_metadata(template, labels, notes)
     selector = {**(spec.get("selector") or section(template, "metadata", "labels")), **labels}
-    size = size_of(config, spec.get("replicas"), 1, "$.spec.replicas")
+    size = size_of(config, spec.get("replicas"), 0, "$.spec.replicas")
     yield child(
         config, "v1", "ReplicationController", name, {"replicas": size, "selector": selector, "template": whole}
     )

@@ -1,19 +1,20 @@
 """JobSet and LeaderWorkerSet: groups of pods that run together.
 
 Upstream: kubernetes-sigs/jobset, pkg/controllers/jobset_controller.go (constructJob, labelAndAnnotateObject),
-pkg/webhooks/{jobset_webhook,pod_mutating_webhook}.go; kubernetes-sigs/lws,
-pkg/controllers/{leaderworkerset,pod}_controller.go, pkg/webhooks/pod_webhook.go.
+depends_on.go and volume_claim_policy.go beside it, pkg/webhooks/{jobset_webhook,pod_mutating_webhook}.go;
+kubernetes-sigs/lws, pkg/controllers/{leaderworkerset,pod}_controller.go, pkg/webhooks/pod_webhook.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha1
 
-from kwhatif.admission.response import Object
+from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
 from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of, section, uid_of
 from kwhatif.workloads.operators.operator_kind import add_exclusive_affinity, items_of, size_of
+from kwhatif.workloads.operators.task_graphs import names_at_peak
 from kwhatif.workloads.pod_sets import with_metadata
 from kwhatif.workloads.stateful_set import claims_of, revision_of, stateful_pod
 from kwhatif.workloads.workload_kind import Companions, child
@@ -24,12 +25,26 @@ _JOBSET_BY_SELECTOR = f"alpha.{_JOBSET}/node-selector"
 _LWS = "leaderworkerset.sigs.k8s.io"
 
 
+_CONTROLLER = f"{_JOBSET}/jobset-controller"
+
+
 def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object]:
-    """The Jobs of a JobSet, of each replicated job so many; none while it is suspended."""
+    """The claims and Jobs of a JobSet at its peak; none while it is suspended or if another controller manages it."""
     spec = section(job_set, "spec")
-    if spec.get("suspend"):
+    if spec.get("suspend") or (spec.get("managedBy") or _CONTROLLER) != _CONTROLLER:
         return
     replicated = items_of(spec, "replicatedJobs")
+    at_peak = _names_at_peak(replicated)
+    claims = {
+        name_of(each): f"{name_of(each)}-{name_of(job_set)}"
+        for policy in items_of(spec, "volumeClaimPolicies")
+        for each in items_of(policy, "templates")
+    }
+    for policy in items_of(spec, "volumeClaimPolicies"):
+        for each in items_of(policy, "templates"):
+            labels = {**(section(each, "metadata").get("labels") or {}), f"{_JOBSET}/jobset-name": name_of(job_set)}
+            claim = deep_copy_json(section(each, "spec"))
+            yield child(job_set, "v1", "PersistentVolumeClaim", claims[name_of(each)], claim, {"labels": labels})
     sizes = [size_of(job_set, job.get("replicas"), 1, "$.spec.replicatedJobs[*].replicas") for job in replicated]
     before = 0
     for place, (job, size) in enumerate(zip(replicated, sizes, strict=True)):
@@ -38,7 +53,7 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
         mates = [(other, each) for other, each in zip(replicated, sizes, strict=True)
                  if str(other.get("groupName") or "default") == group]  # fmt: skip
         earlier = sum(each for other, each in mates if replicated.index(other) < place)
-        for index in range(size):
+        for index in range(size if str(job.get("name")) in at_peak else 0):
             labels = {
                 f"{_JOBSET}/replicatedjob-replicas": str(size),
                 f"{_JOBSET}/global-replicas": str(sum(sizes)),
@@ -47,8 +62,52 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
                 f"{_JOBSET}/group-replicas": str(sum(each for _, each in mates)),
                 f"{_JOBSET}/job-group-index": str(earlier + index),
             }
-            yield _job_of(job_set, job, index, labels)
+            found = _job_of(job_set, job, index, labels)
+            _add_volumes(section(found, "spec", "template", "spec"), claims)
+            yield found
         before += size
+
+
+def _names_at_peak(replicated: Sequence[Object]) -> list[str]:
+    """The replicated jobs that run at the same time with the most pods, by ``dependsOn``."""
+    pods = {}
+    for job in replicated:
+        spec = section(job, "template", "spec")
+        completions = spec.get("completions")
+        parallel = integer(spec.get("parallelism"), 1)
+        each = parallel if completions is None else min(parallel, integer(completions, 1))
+        pods[str(job.get("name"))] = max(each, 1) * max(integer(job.get("replicas"), 1), 0)
+    complete: dict[str, set[str]] = {}
+    for job in replicated:
+        # A dependency that is ready has started, so its own dependencies are complete as well.
+        found = complete[str(job.get("name"))] = set()
+        for other in items_of(job, "dependsOn"):
+            found |= complete.get(str(other.get("name")), set())
+            found |= {str(other.get("name"))} if other.get("status") == "Complete" else set()
+    return names_at_peak(pods, complete)
+
+
+def job_set_doubts(job_set: Object, companions: Companions) -> Iterator[Doubt]:
+    """That some replicated jobs are not part of the peak."""
+    replicated = items_of(job_set, "spec", "replicatedJobs")
+    at_peak = _names_at_peak(replicated)
+    others = [str(job.get("name")) for job in replicated if job.get("name") not in at_peak]
+    if others:
+        what = f"{job_set.get('kind')} {name_of(job_set)} is taken at its peak, with {', '.join(at_peak)}"
+        yield Doubt(what, f"{', '.join(others)} of it run before or after that")
+
+
+def _add_volumes(spec: Object, claims: Mapping[str, str]) -> None:
+    """Add volumes for the claims that a container mounts."""
+    containers = (*items_of(spec, "containers"), *items_of(spec, "initContainers"))
+    mounted = {str(mount.get("name")) for each in containers for mount in items_of(each, "volumeMounts")}
+    volumes = [
+        {"name": name, "persistentVolumeClaim": {"claimName": claim}}
+        for name, claim in claims.items()
+        if name in mounted
+    ]
+    if volumes:
+        spec["volumes"] = [*(spec.get("volumes") or ()), *volumes]
 
 
 def _job_of(job_set: Object, replicated: Object, index: int, labels: dict[str, str]) -> Object:
@@ -130,15 +189,24 @@ def _stateful(lws: Object, owner: Object, ordinal: int, worker: int, labels: dic
     if topology:
         # Workers are given their leader's domain by a node selector; that they follow it there comes to the same.
         add_exclusive_affinity(pod["spec"], f"{_LWS}/group-key", labels[f"{_LWS}/group-key"], topology)
-    policy = section(lws, "spec", "leaderWorkerTemplate", "subGroupPolicy")
-    size, whole = (
-        integer(policy.get("subGroupSize"), 0),
-        integer(section(lws, "spec", "leaderWorkerTemplate").get("size"), 1),
-    )
-    if size > 0:
-        index = 0 if worker == 0 else (worker - 1) // size if (whole - 1) % size == 0 else worker // size
-        pod["metadata"]["labels"] |= {f"{_LWS}/subgroup-index": str(index)}
+    _put_into_sub_group(lws, pod, labels[f"{_LWS}/group-index"], worker, topology)
     yield pod
+
+
+def _put_into_sub_group(lws: Object, pod: Object, group: str, worker: int, topology: str | None) -> None:
+    """Label a pod with its subgroup, and add the exclusive affinity of subgroups if the object asks for it."""
+    both = section(lws, "spec", "leaderWorkerTemplate")
+    policy = section(both, "subGroupPolicy")
+    size, whole = integer(policy.get("subGroupSize"), 0), integer(both.get("size"), 1)
+    if size <= 0 or (worker == 0 and policy.get("subGroupPolicyType") == "LeaderExcluded"):
+        return
+    # If the subgroups are full without the leader, it is an extra pod of the first one.
+    index = 0 if worker == 0 else (worker - 1) // size if (whole - 1) % size == 0 else worker // size
+    key = _key(f"{name_of(lws)}-{group}", str(index))
+    pod["metadata"]["labels"] |= {f"{_LWS}/subgroup-index": str(index), f"{_LWS}/subgroup-key": key}
+    own = annotations_of(lws).get(f"{_LWS}/subgroup-exclusive-topology")
+    if own and own != topology:
+        add_exclusive_affinity(pod["spec"], f"{_LWS}/subgroup-key", key, own)
 
 
 def _key(namespace: str, name: str) -> str:

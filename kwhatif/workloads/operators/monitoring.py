@@ -6,7 +6,7 @@ pkg/prometheus/server/statefulset.go, pkg/alertmanager/statefulset.go, pkg/opera
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import check_part
@@ -34,7 +34,17 @@ def prometheus_children(obj: Object, companions: Companions) -> Iterator[Object]
             f"{_OPERATOR}/name": name_of(obj),
             f"{_OPERATOR}/shard": str(shard),
         }
-        yield _stateful_set(obj, "prometheus", name, labels, spec.get("resources") or {})
+        yield _stateful_set(obj, "prometheus", name, labels, spec.get("resources") or {}, _thanos_sidecar(spec))
+
+
+def _thanos_sidecar(spec: Object) -> list[Object]:
+    """The Thanos sidecar, if the object has one."""
+    if not isinstance(spec.get("thanos"), dict):
+        return []
+    thanos = section(spec, "thanos")
+    check_part(thanos.get("resources"), "core.v1.ResourceRequirements", "$.spec.thanos.resources")
+    image = str(thanos.get("image") or "quay.io/thanos/thanos")
+    return [{"name": "thanos-sidecar", "image": image, "resources": deep_copy_json(thanos.get("resources") or {})}]
 
 
 def alertmanager_children(obj: Object, companions: Companions) -> Iterator[Object]:
@@ -53,7 +63,9 @@ def alertmanager_children(obj: Object, companions: Companions) -> Iterator[Objec
     yield _stateful_set(obj, "alertmanager", f"alertmanager-{name_of(obj)}", labels, asked)
 
 
-def _stateful_set(obj: Object, what: str, name: str, labels: dict[str, str], asked: Object) -> Object:
+def _stateful_set(
+    obj: Object, what: str, name: str, labels: dict[str, str], asked: Object, sidecars: Sequence[Object] = ()
+) -> Object:
     spec = section(obj, "spec")
     check_part(asked, "core.v1.ResourceRequirements", "$.spec.resources")
     image = str(spec.get("image") or f"quay.io/prometheus/{what}")
@@ -64,6 +76,7 @@ def _stateful_set(obj: Object, what: str, name: str, labels: dict[str, str], ask
     containers = [
         {"name": what, "image": image, "resources": deep_copy_json(asked)},
         {"name": "config-reloader", **deep_copy_json(reloader)},
+        *sidecars,
     ]
     waits = [{"name": "init-config-reloader", **deep_copy_json(reloader)}]
     body: Object = {

@@ -9,7 +9,7 @@ from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of, section
-from kwhatif.workloads.workload_kind import Companions, UpdateOrder
+from kwhatif.workloads.workload_kind import Companions, UpdateOrder, child
 
 Children = Callable[[Object, Companions], Iterable[Object]]
 Doubts = Callable[[Object, Companions], Iterable[Doubt]]
@@ -22,7 +22,7 @@ def _no_doubts(obj: Object, companions: Companions) -> tuple[Doubt, ...]:
 @dataclass(frozen=True)
 class OperatorKind:
     """``children`` makes the operator's objects, ``update`` is how it replaces pods (by the object, where that
-    decides), ``doubts`` what is unknown about an object.
+    decides), ``doubts`` what is unknown about an object, ``update_doubts`` what is unknown about its update.
     """
 
     group: str
@@ -32,6 +32,7 @@ class OperatorKind:
     doubts: Doubts = _no_doubts
     together: str = ""
     """The label by which pods are replaced together."""
+    update_doubts: Doubts = _no_doubts
 
     def fits(self, obj: Object) -> bool:
         return obj.get("kind") == self.kind and group_of(obj) == self.group
@@ -47,6 +48,8 @@ class OperatorKind:
 
     def doubts_of(self, obj: Object, companions: Companions, *, updated: bool) -> Iterator[Doubt]:
         yield from self.doubts(obj, companions)
+        if updated:
+            yield from self.update_doubts(obj, companions)
 
 
 def size_of(obj: Object, value: object, default: int, place: str, times: int = 1) -> int:
@@ -74,6 +77,25 @@ def resources(cpu: str, memory: str) -> Object:
 def some_fields(obj: Object, *names: str) -> Object:
     """Those fields of an object that are present and not empty."""
     return {name: deep_copy_json(obj[name]) for name in names if obj.get(name) not in (None, "", [], {})}
+
+
+def claim_of(owner: Object, name: str, spec: Object, labels: Object | None = None) -> Object:
+    """A claim controlled by ``owner``, by default ReadWriteOnce."""
+    body = {"accessModes": ["ReadWriteOnce"], **deep_copy_json(spec)}
+    return child(owner, "v1", "PersistentVolumeClaim", name, body, {"labels": labels or {}})
+
+
+def claim_spec(told: Object) -> Object:
+    """The spec of a claim from ``size``, ``storageClass`` and ``pvcTemplate``."""
+    spec: Object = {**deep_copy_json(section(told, "pvcTemplate"))}
+    if told.get("size"):
+        spec["resources"] = {"requests": {"storage": str(told["size"])}}
+    storage_class = told.get("storageClass") or told.get("class")
+    if storage_class:
+        spec["storageClassName"] = storage_class
+    if told.get("selector"):
+        spec["selector"] = {"matchLabels": deep_copy_json(told["selector"])}
+    return spec
 
 
 def with_affinity(spec: Object, sort: str, strength: str, *terms: Object) -> None:

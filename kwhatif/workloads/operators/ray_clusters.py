@@ -84,9 +84,13 @@ def ray_job_children(job: Object, companions: Companions) -> Iterator[Object]:
     spec = section(job, "spec")
     if spec.get("suspend"):
         return
+    mode = spec.get("submissionMode") or "K8sJobMode"
     if not spec.get("clusterSelector"):
-        yield from ray_cluster_children(_cluster_of(job, section(spec, "rayClusterSpec")), companions)
-    if (spec.get("submissionMode") or "K8sJobMode") == "K8sJobMode":
+        for pod in ray_cluster_children(_cluster_of(job, section(spec, "rayClusterSpec")), companions):
+            if mode == "SidecarMode" and section(pod, "metadata", "labels").get("ray.io/node-type") == "head":
+                pod["spec"]["containers"] += items_of(_submitter(spec), "spec", "containers")
+            yield pod
+    if mode == "K8sJobMode":
         yield child(job, "batch/v1", "Job", name_of(job), {"backoffLimit": 2, "template": _submitter(spec)})
 
 

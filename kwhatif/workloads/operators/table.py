@@ -17,28 +17,25 @@ from kwhatif.workloads.operators.deliveries import (
     rollout_children,
     rollout_doubts,
     rollout_update,
+    rollout_update_doubts,
 )
-from kwhatif.workloads.operators.job_sets import job_set_children, leader_worker_children
+from kwhatif.workloads.operators.job_sets import job_set_children, job_set_doubts, leader_worker_children
+from kwhatif.workloads.operators.kafka_clusters import kafka_children, kafka_pool_children, kafka_pool_doubts
 from kwhatif.workloads.operators.monitoring import alertmanager_children, prometheus_children
 from kwhatif.workloads.operators.operator_kind import OperatorKind
 from kwhatif.workloads.operators.ray_clusters import ray_cluster_children, ray_job_children, ray_service_children
 from kwhatif.workloads.operators.spark_applications import spark_children, spark_doubts
-from kwhatif.workloads.operators.stores import (
-    elasticsearch_children,
-    kafka_children,
-    kafka_pool_children,
-    kafka_pool_doubts,
-    postgres_children,
-)
+from kwhatif.workloads.operators.stores import elasticsearch_children, postgres_children
 from kwhatif.workloads.operators.tekton_runs import pipeline_run_children, run_doubts, task_run_children
+from kwhatif.workloads.operators.train_jobs import train_job_children, train_job_doubts
 from kwhatif.workloads.operators.training_jobs import (
     mpi_children,
+    paddle_children,
     pytorch_children,
     tensorflow_children,
-    train_job_children,
-    train_job_doubts,
-    volcano_children,
+    xgboost_children,
 )
+from kwhatif.workloads.operators.volcano_jobs import volcano_children
 from kwhatif.workloads.workload_kind import UpdateOrder, WorkloadKind
 
 
@@ -67,7 +64,14 @@ _R, _O, _N, _L = UpdateOrder.recreate, UpdateOrder.one_by_one, UpdateOrder.new_f
 
 ROWS: tuple[Row, ...] = (
     Row(
-        OperatorKind("argoproj.io", "Rollout", rollout_children, rollout_update, rollout_doubts),
+        OperatorKind(
+            "argoproj.io",
+            "Rollout",
+            rollout_children,
+            rollout_update,
+            rollout_doubts,
+            update_doubts=rollout_update_doubts,
+        ),
         "`spec.template`, or that of `spec.workloadRef`",
         "`spec.replicas`",
         "`NAME-HASH-*`",
@@ -89,9 +93,9 @@ ROWS: tuple[Row, ...] = (
         "`serving.knative.dev/revision`",
     ),
     Row(
-        OperatorKind("jobset.x-k8s.io", "JobSet", job_set_children, _L),
+        OperatorKind("jobset.x-k8s.io", "JobSet", job_set_children, _L, job_set_doubts),
         "`spec.replicatedJobs[*].template`",
-        "`replicas` Jobs, each of its `parallelism`",
+        "`replicas` Jobs, each of its `parallelism`; of jobs that wait for others (`dependsOn`) the peak",
         "`NAME-ROLE-JOB-INDEX-*`",
         "Job",
         "`jobset.sigs.k8s.io/jobset-name`, `.../job-key`",
@@ -127,6 +131,22 @@ ROWS: tuple[Row, ...] = (
         "`training.kubeflow.org/job-name`",
     ),
     Row(
+        OperatorKind("kubeflow.org", "XGBoostJob", xgboost_children, _L),
+        "`spec.xgbReplicaSpecs[*].template`",
+        "`replicas`",
+        "`NAME-ROLE-INDEX`",
+        "the object",
+        "`training.kubeflow.org/job-name`",
+    ),
+    Row(
+        OperatorKind("kubeflow.org", "PaddleJob", paddle_children, _L),
+        "`spec.paddleReplicaSpecs[*].template`",
+        "`replicas`",
+        "`NAME-ROLE-INDEX`",
+        "the object",
+        "`training.kubeflow.org/job-name`",
+    ),
+    Row(
         OperatorKind("kubeflow.org", "MPIJob", mpi_children, _L),
         "`spec.mpiReplicaSpecs[*].template`",
         "`replicas`, and one launcher",
@@ -137,7 +157,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         OperatorKind("trainer.kubeflow.org", "TrainJob", train_job_children, _L, train_job_doubts),
         "that of its runtime, which has to be among the manifests",
-        "`spec.trainer.numNodes`",
+        "`spec.trainer.numNodes`; of jobs that wait for others the peak",
         "`NAME-node-0-INDEX-*`",
         "Job",
         "`jobset.sigs.k8s.io/jobset-name`",
@@ -200,9 +220,10 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         OperatorKind("kafka.strimzi.io", "Kafka", kafka_children, _O),
-        "made of `spec.kafka`, `spec.zookeeper`, `spec.entityOperator`",
+        "made of `spec.kafka`, `spec.zookeeper`, `spec.entityOperator`, `spec.cruiseControl`, `spec.kafkaExporter`",
         "`replicas`; brokers only without node pools",
-        "`NAME-kafka-ID`, `NAME-zookeeper-ID`, `NAME-entity-operator-HASH-*`",
+        "`NAME-kafka-ID`, `NAME-zookeeper-ID`, `NAME-entity-operator-HASH-*`, `NAME-cruise-control-HASH-*`, "
+        "`NAME-kafka-exporter-HASH-*`",
         "StrimziPodSet; ReplicaSet",
         "`strimzi.io/cluster`",
     ),

@@ -1,34 +1,33 @@
-"""The greatest number of tasks of a graph that may run at once, as an upper bound by chains.
+"""The greatest number of tasks of a graph that may run at once.
 
-A task never runs at the same time as one that it waits for. The graph is covered by as few chains of such tasks as
-possible (Dilworth; by matching, as Fulkerson showed); of each chain one task runs at a time, so the heaviest tasks of
-all chains together are an upper bound.
+A task never runs at the same time as one that it waits for, so the tasks at the peak are the heaviest set of which none
+waits for another. By Dilworth's theorem that is as many as it takes chains of waiting tasks to cover the graph, each
+task as often as it has pods; the largest flow from tasks to those before them finds such a cover.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
 def most_at_once(tasks: Mapping[str, Sequence[T]], before: Mapping[str, set[str]]) -> list[T]:
-    """What runs at the peak. ``tasks`` has what each one runs, ``before`` those that each one waits for."""
-    earlier = {name: _closure(name, before) & tasks.keys() for name in tasks}
-    follower: dict[str, str] = {}
-    leader: dict[str, str] = {}
-    for name in tasks:
-        _extend(name, earlier, follower, leader, set())
-    found: list[T] = []
-    for name in tasks:
-        if name in follower:
-            continue
-        chain = [name]
-        while chain[-1] in leader:
-            chain.append(leader[chain[-1]])
-        found += tasks[max(chain, key=lambda each: len(tasks[each]))]
-    return found
+    """The runs at the peak. ``tasks`` maps each task to its runs, ``before`` to the tasks that it waits for."""
+    peak = names_at_peak({name: len(runs) for name, runs in tasks.items()}, before)
+    return [run for name in peak for run in tasks[name]]
+
+
+def names_at_peak(pods: Mapping[str, int], before: Mapping[str, set[str]]) -> list[str]:
+    """The tasks at the peak, in their order. ``pods`` maps each task to its number of pods."""
+    flow = _Flow({name: _closure(name, before) & pods.keys() for name in pods}, dict(pods), dict(pods))
+    while flow.grow():
+        pass
+    return [name for name in pods if name in flow.later and name not in flow.earlier]
 
 
 def _closure(name: str, before: Mapping[str, set[str]]) -> set[str]:
@@ -43,18 +42,54 @@ def _closure(name: str, before: Mapping[str, set[str]]) -> set[str]:
     return found - {name}
 
 
-def _extend(
-    name: str, earlier: Mapping[str, set[str]], follower: dict[str, str], leader: dict[str, str], seen: set[str]
-) -> bool:
-    """Put a task behind one that it waits for, which may have to give up another one; whether that was possible.
+@dataclass
+class _Flow:
+    """A flow from tasks to those before them; ``unsent`` and ``unmet`` are the remaining capacities of both ends."""
 
-    ``leader`` is task -> the one before it in its chain, ``follower`` the other way round.
-    """
-    for other in sorted(earlier[name]):
-        if other in seen:
-            continue
-        seen.add(other)
-        if other not in follower or _extend(follower[other], earlier, follower, leader, seen):
-            follower[other], leader[name] = name, other
-            return True
-    return False
+    before: Mapping[str, AbstractSet[str]]
+    unsent: dict[str, int]
+    unmet: dict[str, int]
+    sent: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Earlier task -> later task -> flow."""
+    later: dict[str, str] = field(default_factory=dict)
+    """Later tasks reached by the last search -> the earlier task on the way to them, "" for a start."""
+    earlier: dict[str, str] = field(default_factory=dict)
+    """Earlier tasks reached by the last search -> the later task on the way to them."""
+
+    def grow(self) -> bool:
+        """Augment the flow along one path; False if there is none."""
+        self.later = {name: "" for name, left in self.unsent.items() if left}
+        self.earlier = {}
+        waiting = deque(self.later)
+        while waiting:
+            name = waiting.popleft()
+            for other in sorted(self.before[name] - self.earlier.keys()):
+                self.earlier[other] = name
+                if self.unmet[other]:
+                    self._send_to(other)
+                    return True
+                for sender in self.sent.get(other, ()):
+                    if sender not in self.later:
+                        self.later[sender] = other
+                        waiting.append(sender)
+        return False
+
+    def _send_to(self, last: str) -> None:
+        path: list[tuple[str, str]] = []
+        other = last
+        while other:
+            name = self.earlier[other]
+            path.append((name, other))
+            other = self.later[name]
+        first = path[-1][0]
+        rerouted = [(path[place][0], path[place + 1][1]) for place in range(len(path) - 1)]
+        amount = min(self.unsent[first], self.unmet[last], *(self.sent[other][name] for name, other in rerouted))
+        for name, other in path:
+            of_other = self.sent.setdefault(other, {})
+            of_other[name] = of_other.get(name, 0) + amount
+        for name, other in rerouted:
+            self.sent[other][name] -= amount
+            if not self.sent[other][name]:
+                del self.sent[other][name]
+        self.unsent[first] -= amount
+        self.unmet[last] -= amount

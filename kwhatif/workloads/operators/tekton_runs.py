@@ -14,6 +14,13 @@ from kwhatif.admission.response import Doubt, Object
 from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of, section
 from kwhatif.workloads.operators.operator_kind import items_of, some_fields
 from kwhatif.workloads.operators.task_graphs import most_at_once
+from kwhatif.workloads.operators.tekton_workspaces import (
+    assistants_of,
+    claimed_workspaces,
+    follow_assistant,
+    mount_workspaces,
+    workspace_claims,
+)
 from kwhatif.workloads.workload_kind import Companions, child_pod
 
 _GROUP = "tekton.dev"
@@ -25,10 +32,11 @@ _CONTAINER = ("image", "command", "args", "env", "workingDir", "volumeMounts", "
 
 @dataclass(frozen=True)
 class _Task:
-    """One run of a task: its name in the pipeline, which of several, and its steps."""
+    """One run of a task: its name in the pipeline, which of several, its steps, and the run's workspaces it uses."""
 
     name: str
     spec: Object
+    workspaces: tuple[str, ...] = ()
     number: int | None = None
 
 
@@ -49,8 +57,9 @@ class _Reading:
         if section(obj, own):
             return section(obj, own)
         told = section(obj, reference)
-        name = told.get("name")
-        found = name and self.companions.find(_GROUP, str(told.get("kind") or kind), namespace_of(self.run), str(name))
+        name, kind = told.get("name"), str(told.get("kind") or kind)
+        namespace = "" if kind == "ClusterTask" else namespace_of(self.run)
+        found = name and self.companions.find(_GROUP, kind, namespace, str(name))
         if found:
             return section(found, "spec")
         where = str(name or told.get("resolver") or told.get("bundle") or "of no name")
@@ -72,12 +81,13 @@ class _Reading:
         spec, name = self.task_spec(task), str(task.get("name"))
         if spec is None:
             return []
+        used = tuple(str(each.get("workspace") or each.get("name")) for each in items_of(task, "workspaces"))
         matrix = section(task, "matrix")
         if not matrix:
-            return [_Task(name, spec)]
+            return [_Task(name, spec, used)]
         lengths = [len(each["value"]) for each in items_of(matrix, "params") if isinstance(each.get("value"), list)]
         times = max(math.prod(lengths) if lengths else 0, len(items_of(matrix, "include")), 1)
-        return [_Task(name, spec, number) for number in range(times)]
+        return [_Task(name, spec, used, number) for number in range(times)]
 
 
 def _waits_for(task: Object) -> set[str]:
@@ -86,7 +96,7 @@ def _waits_for(task: Object) -> set[str]:
 
 
 def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Object]:
-    """The pods of a PipelineRun at the peak, each owned by its TaskRun."""
+    """The pods of a PipelineRun at the peak, each owned by its TaskRun, after the claims of its workspaces."""
     if section(run, "spec").get("status"):
         return
     spec = section(run, "spec")
@@ -94,7 +104,11 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
     template = section(common, "podTemplate") or section(spec, "podTemplate")
     account = common.get("serviceAccountName") or spec.get("serviceAccountName")
     own = {str(each.get("pipelineTaskName")): each for each in items_of(spec, "taskRunSpecs")}
-    for task in _Reading(run, companions).peak():
+    tasks, claims = _Reading(run, companions).peak(), claimed_workspaces(run)
+    if tasks:
+        yield from workspace_claims(run)
+        yield from assistants_of(run, template)
+    for task in tasks:
         told = own.get(task.name, {})
         suffix = "" if task.number is None else f"-{task.number}"
         owner = {
@@ -109,7 +123,10 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
         }
         pod_template = {**template, **(told.get("podTemplate") or told.get("taskPodTemplate") or {})}
         named = told.get("serviceAccountName") or told.get("taskServiceAccountName") or account
-        yield _pod(owner, task.spec, pod_template, labels, str(named or ""), told)
+        pod = _pod(owner, task.spec, pod_template, labels, str(named or ""), told)
+        mount_workspaces(pod, task.workspaces, claims)
+        follow_assistant(pod, run, task.workspaces)
+        yield pod
 
 
 def task_run_children(run: Object, companions: Companions) -> Iterator[Object]:
@@ -118,7 +135,11 @@ def task_run_children(run: Object, companions: Companions) -> Iterator[Object]:
     found = None if spec.get("status") else _Reading(run, companions).task_spec(spec)
     if found is not None:
         account = str(spec.get("serviceAccountName") or "")
-        yield _pod(run, found, section(spec, "podTemplate"), {}, account, spec)
+        pod = _pod(run, found, section(spec, "podTemplate"), {}, account, spec)
+        claims = claimed_workspaces(run)
+        yield from workspace_claims(run)
+        mount_workspaces(pod, claims, claims)
+        yield pod
 
 
 def _pod(owner: Object, task: Object, template: Object, labels: dict[str, str], account: str, told: Object) -> Object:

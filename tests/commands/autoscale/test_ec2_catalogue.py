@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.cli.running import run
+from tests.cli.running import refused, run
 
 Json = dict[str, Any]
 
@@ -31,7 +32,11 @@ def printed(name: str, disk: int | None = None) -> Json:
 
 
 def pool(**spec: Any) -> Json:
-    reference = {"group": "karpenter.k8s.aws", "kind": spec.pop("kind", "EC2NodeClass"), "name": "default"}
+    reference = {
+        "group": "karpenter.k8s.aws",
+        "kind": spec.pop("kind", "EC2NodeClass"),
+        "name": spec.pop("of", "default"),
+    }
     return {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
@@ -142,6 +147,8 @@ LACKS = [
     ("spot with prices", {"spot": "0.3"}, []),
     ("a node class that is not known", {"spot": "0.3", "node_class": False},
      ["no node class is known, which decides what machines leave for pods"]),
+    ("another node class than that of the pool", {"spot": "0.3", "pools": pool(of="gpu")},
+     ["types are as node class default has them, which NodePools of another one do not"]),
     ("overlays, which may change any price", {"spot": "0.3", "objects": (OVERLAY,)},
      ["1 NodeOverlay of the snapshot is not read"]),
     ("node classes of another cloud, which no pool is of", {"spot": "0.3", "objects": (AZURE,)}, []),
@@ -163,3 +170,19 @@ def test_what_the_catalogue_lacks_is_in_the_verdict_where_it_decides(
 def test_what_the_catalogue_lacks_decides_where_a_pod_gets_no_machine(tmp_path: Path) -> None:
     outcome = asked(tmp_path, pod({"cpu": "64"}), PLAIN)["outcome"]
     assert (outcome["good"], outcome["unknown"]) == (False, [SPOT_UNKNOWN])
+
+
+def test_of_several_node_classes_one_is_chosen(tmp_path: Path) -> None:
+    classes = [NODE_CLASS, {**NODE_CLASS, "metadata": {"name": "large"}}]
+    classes[1]["spec"] = {**NODE_CLASS["spec"], "kubelet": {"maxPods": 110}}
+    words = [
+        *("--snapshot", written(tmp_path / "cluster.json", {"apiVersion": "v1", "kind": "List", "items": classes})),
+        *("--ec2-types", written(tmp_path / "types.json", {"InstanceTypes": [PLAIN]})),
+        *("--ec2-offerings", written(tmp_path / "places.json", {"InstanceTypeOfferings": []})),
+    ]
+    assert "expected one EC2NodeClass, found default, large" in refused("autoscale", "catalogue", *words)
+    assert "did you mean large?" in refused("autoscale", "catalogue", *words, "--node-class", "larg")
+    found = yaml.safe_load(run("autoscale", "catalogue", *words, "--node-class", "large").out)
+    assert (found["nodeClass"], found["types"][0]["capacity"]["pods"]) == ("large", "110")
+    only = ("autoscale", "catalogue", *words[:2], "--node-class", "large")
+    assert "--node-class goes with --ec2-types" in refused(*only)

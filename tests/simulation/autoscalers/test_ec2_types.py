@@ -68,8 +68,8 @@ def printed(row: Row) -> Json:
         gpu = {"Count": int(count), "Manufacturer": maker, "Name": " ".join(name)}
         found["GpuInfo"] = {"Gpus": [{**gpu, "MemoryInfo": {"SizeInMiB": int(memory)}}]}
     if row["neurons"] != "-":
-        count, name, cores = row["neurons"].split()
-        device = {"Count": int(count), "Name": name, "CoreInfo": {"Count": int(cores)}}
+        devices, kind, cores = row["neurons"].split()
+        device = {"Count": int(devices), "Name": kind, "CoreInfo": {"Count": int(cores)}}
         found["NeuronInfo"] = {"NeuronDevices": [device]}
     return found
 

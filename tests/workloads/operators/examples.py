@@ -105,6 +105,26 @@ EXAMPLES = {
               restartPolicy: ExitCode
               template: {spec: {containers: [{name: tensorflow, image: dist}]}}
         """,
+    "XGBoostJob.kubeflow.org": """
+        apiVersion: kubeflow.org/v1
+        kind: XGBoostJob
+        metadata: {name: iris}
+        spec:
+          xgbReplicaSpecs:
+            Master: {replicas: 1, restartPolicy: Never, template: {spec: {containers: [{name: xgboost, image: iris}]}}}
+            Worker:
+              replicas: 2
+              restartPolicy: ExitCode
+              template: {spec: {containers: [{name: xgboost, image: iris}]}}
+        """,
+    "PaddleJob.kubeflow.org": """
+        apiVersion: kubeflow.org/v1
+        kind: PaddleJob
+        metadata: {name: paddle}
+        spec:
+          paddleReplicaSpecs:
+            Worker: {replicas: 2, restartPolicy: OnFailure, template: {spec: {containers: [{name: paddle, image: p}]}}}
+        """,
     "MPIJob.kubeflow.org": """
         apiVersion: kubeflow.org/v2beta1
         kind: MPIJob

@@ -61,6 +61,8 @@ NAMES = [
     ),
     ("PyTorchJob.kubeflow.org", ["mnist-master-0", "mnist-worker-0", "mnist-worker-1"], ["PyTorchJob mnist"]),
     ("TFJob.kubeflow.org", ["dist-ps-0", "dist-ps-1", "dist-worker-0", "dist-worker-1"], ["TFJob dist"]),
+    ("XGBoostJob.kubeflow.org", ["iris-master-0", "iris-worker-0", "iris-worker-1"], ["XGBoostJob iris"]),
+    ("PaddleJob.kubeflow.org", ["paddle-worker-0", "paddle-worker-1"], ["PaddleJob paddle"]),
     ("MPIJob.kubeflow.org", ["pi-launcher-1", "pi-worker-0", "pi-worker-1"], ["Job pi-launcher", "MPIJob pi"]),
     ("RayCluster.ray.io", ["raw-head", "raw-small-worker-1", "raw-small-worker-2"], ["RayCluster raw"]),
     ("Job.batch.volcano.sh", ["pair-ps-0", "pair-worker-0", "pair-worker-1"], ["Job pair"]),

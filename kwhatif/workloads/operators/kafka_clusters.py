@@ -1,0 +1,205 @@
+"""Kafka by Strimzi: node pools with stable ids and claims, and the Deployments beside them.
+
+Upstream: strimzi/strimzi-kafka-operator, its cluster model (KafkaCluster, KafkaPool, nodepools/NodeIdAssignor,
+nodepools/NodeIdRange, StorageUtils, EntityOperator, CruiseControl, KafkaExporter).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+
+from kwhatif.admission.response import Doubt, Object
+from kwhatif.api.field_types import check_part
+from kwhatif.workloads.objects import annotations_of, deep_copy_json, labels_of, name_of, namespace_of, section
+from kwhatif.workloads.operators.operator_kind import (
+    claim_of,
+    claim_spec,
+    items_of,
+    size_of,
+    some_fields,
+    with_affinity,
+)
+from kwhatif.workloads.workload_kind import Companions, child, child_pod
+
+_STRIMZI = "strimzi.io"
+_RANGE = r"\d{1,9}(?:\s*-\s*\d{1,9})?"
+_RANGES = re.compile(rf"\s*\[\s*{_RANGE}(?:\s*,\s*{_RANGE})*\s*\]\s*", re.ASCII)
+
+
+def _pools_of(kafka: str, namespace: str, companions: Companions) -> list[Object]:
+    pools = companions.all(f"kafka.{_STRIMZI}", "KafkaNodePool", namespace)
+    return [pool for pool in pools if labels_of(pool).get(f"{_STRIMZI}/cluster") == kafka]
+
+
+def _node_ids(pools: Sequence[Object]) -> dict[str, list[int]]:
+    """Pool name -> the ids of its nodes: from the range of its annotation, else the lowest free ones."""
+    taken: set[int] = set()
+    found: dict[str, list[int]] = {}
+    for pool in pools:
+        wishes = iter(_wished_ids(annotations_of(pool).get(f"{_STRIMZI}/next-node-ids", "")))
+        ids = found[name_of(pool)] = []
+        for _ in range(size_of(pool, section(pool, "spec").get("replicas"), 1, "$.spec.replicas")):
+            ids.append(next((each for each in wishes if each not in taken), -1))
+            if ids[-1] < 0:
+                ids[-1] = next(each for each in count() if each not in taken)
+            taken.add(ids[-1])
+    return found
+
+
+def _wished_ids(text: str) -> Iterator[int]:
+    """The ids of a text such as ``[0-9, 15, 30-20]``, from left to right; none of an invalid one."""
+    if not _RANGES.fullmatch(text):
+        return
+    for part in text.strip("[] ").split(","):
+        first, _, last = part.strip().partition("-")
+        start, end = int(first), int(last or first)
+        yield from range(start, end + 1) if start <= end else range(start, end - 1, -1)
+
+
+def kafka_pool_children(pool: Object, companions: Companions) -> Iterator[Object]:
+    """The pods of a KafkaNodePool. Ids are given to the pools of a cluster in the order of their names."""
+    kafka = labels_of(pool).get(f"{_STRIMZI}/cluster", "")
+    cluster = companions.find(f"kafka.{_STRIMZI}", "Kafka", namespace_of(pool), kafka) or {}
+    pools = _pools_of(kafka, namespace_of(pool), companions)
+    ids = _node_ids(pools if any(name_of(each) == name_of(pool) for each in pools) else [*pools, pool])[name_of(pool)]
+    roles = section(pool, "spec").get("roles") or ["broker"]
+    yield from _kafka_pods(pool, cluster, kafka, name_of(pool), section(pool, "spec"), ids, roles)
+
+
+def kafka_children(kafka: Object, companions: Companions) -> Iterator[Object]:
+    """The pods of a Kafka beside its node pools: Deployments, ZooKeeper, and brokers of a Kafka without node pools."""
+    spec = section(kafka, "spec")
+    has_pools = annotations_of(kafka).get(f"{_STRIMZI}/node-pools") == "enabled" or _pools_of(
+        name_of(kafka), namespace_of(kafka), companions
+    )
+    if section(spec, "zookeeper") and annotations_of(kafka).get(f"{_STRIMZI}/kraft") != "enabled":
+        yield from _make_part(kafka, "zookeeper", ())
+    if not has_pools and section(spec, "kafka").get("replicas"):
+        yield from _make_part(kafka, "kafka", ("broker",))
+    operator = section(spec, "entityOperator")
+    containers = [
+        {
+            "name": name,
+            "image": "quay.io/strimzi/operator",
+            "resources": deep_copy_json(section(operator, field, "resources")),
+        }
+        for field, name in (("topicOperator", "topic-operator"), ("userOperator", "user-operator"))
+        if field in operator
+    ]
+    if containers:
+        yield _deployment(kafka, "entity-operator", operator, containers)
+    for field, name in (("cruiseControl", "cruise-control"), ("kafkaExporter", "kafka-exporter")):
+        if isinstance(spec.get(field), dict):
+            asked = deep_copy_json(section(spec, field, "resources"))
+            container = {"name": name, "image": f"quay.io/strimzi/{name}", "resources": asked}
+            yield _deployment(kafka, name, section(spec, field), [container])
+
+
+def _make_part(kafka: Object, part: str, roles: Sequence[str]) -> Iterator[Object]:
+    """The pods of ``spec.kafka`` or ``spec.zookeeper``, numbered from 0."""
+    spec = section(kafka, "spec", part)
+    size = size_of(kafka, spec.get("replicas"), 1, f"$.spec.{part}.replicas")
+    yield from _kafka_pods(kafka, kafka, name_of(kafka), part, spec, range(size), roles)
+
+
+def _deployment(kafka: Object, part: str, told: Object, containers: list[Object]) -> Object:
+    """A Deployment with one replica."""
+    name = f"{name_of(kafka)}-{part}"
+    labels = {f"{_STRIMZI}/cluster": name_of(kafka), f"{_STRIMZI}/name": name, f"{_STRIMZI}/kind": "Kafka"}
+    pod: Object = {"containers": containers}
+    _shape(pod, section(told, "template", "pod"))
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    body = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    return child(kafka, "apps/v1", "Deployment", name, body)
+
+
+def _shape(spec: Object, template: Object) -> None:
+    """What a template of Strimzi's says of where pods go."""
+    spec |= some_fields(
+        template, "affinity", "tolerations", "topologySpreadConstraints", "priorityClassName", "schedulerName"
+    )
+
+
+def _kafka_pods(
+    owner: Object, kafka: Object, cluster: str, pool: str, spec: Object, ids: Iterable[int], roles: Sequence[str]
+) -> Iterator[Object]:
+    whole = section(kafka, "spec", "kafka")
+    template = section(spec, "template", "pod") or section(whole, "template", "pod")
+    asked = spec.get("resources") or whole.get("resources") or {}
+    check_part(asked, "core.v1.ResourceRequirements", "$.spec.resources")
+    component = "zookeeper" if pool == "zookeeper" else "kafka"
+    controller = {
+        "apiVersion": f"core.{_STRIMZI}/v1beta2",
+        "kind": "StrimziPodSet",
+        "metadata": {"name": f"{cluster}-{pool}", "namespace": namespace_of(owner)},
+    }
+    for number in ids:
+        name = f"{cluster}-{pool}-{number}"
+        labels = {
+            f"{_STRIMZI}/cluster": cluster,
+            f"{_STRIMZI}/kind": "Kafka",
+            f"{_STRIMZI}/name": f"{cluster}-{component}",
+            f"{_STRIMZI}/pod-name": name,
+            f"{_STRIMZI}/controller": "strimzipodset",
+            f"{_STRIMZI}/controller-name": f"{cluster}-{pool}",
+        }
+        if component == "kafka":
+            labels |= {
+                f"{_STRIMZI}/pool-name": pool,
+                f"{_STRIMZI}/broker-role": str("broker" in roles).lower(),
+                f"{_STRIMZI}/controller-role": str("controller" in roles).lower(),
+            }
+        body: Object = {
+            "hostname": name,
+            "subdomain": f"{cluster}-{component}-{'nodes' if component == 'zookeeper' else 'brokers'}",
+            "containers": [{"name": component, "image": "quay.io/strimzi/kafka", "resources": deep_copy_json(asked)}],
+            "volumes": [],
+        }
+        _shape(body, template)
+        _spread_over_racks(body, whole if component == "kafka" else {}, cluster, f"{cluster}-{component}")
+        for volume, told in _volumes(section(spec, "storage") or section(whole, "storage")):
+            if told.get("type") == "ephemeral":
+                body["volumes"].append({"name": volume, "emptyDir": some_fields(told, "sizeLimit")})
+                continue
+            claim = f"{volume}-{name}"
+            body["volumes"].append({"name": volume, "persistentVolumeClaim": {"claimName": claim}})
+            yield claim_of(owner, claim, claim_spec(told), {f"{_STRIMZI}/cluster": cluster})
+        metadata = section(template, "metadata")
+        more = {**(metadata.get("labels") or {}), **labels}
+        yield child_pod(controller, {"spec": body}, name, more, deep_copy_json(metadata.get("annotations") or {}))
+
+
+def _volumes(storage: Object) -> Iterator[tuple[str, Object]]:
+    if storage.get("type") == "jbod":
+        for volume in items_of(storage, "volumes"):
+            yield f"data-{volume.get('id', 0)}", volume
+    elif storage:
+        yield "data", storage
+
+
+def _spread_over_racks(spec: Object, kafka: Object, cluster: str, component: str) -> None:
+    """Brokers of racks: only on nodes that are of one, and rather on different ones."""
+    key = section(kafka, "rack").get("topologyKey")
+    if not key:
+        return
+    affinity = spec["affinity"] = deep_copy_json(spec.get("affinity") or {})
+    node = affinity.setdefault("nodeAffinity", {}).setdefault("requiredDuringSchedulingIgnoredDuringExecution", {})
+    exists = {"key": key, "operator": "Exists"}
+    terms = node.get("nodeSelectorTerms") or [{}]
+    node["nodeSelectorTerms"] = [
+        {**term, "matchExpressions": [*(term.get("matchExpressions") or ()), exists]} for term in terms
+    ]
+    labels = {f"{_STRIMZI}/cluster": cluster, f"{_STRIMZI}/name": component}
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": labels}}
+    with_affinity(spec, "podAntiAffinity", "preferred", {"weight": 100, "podAffinityTerm": term})
+
+
+def kafka_pool_doubts(pool: Object, companions: Companions) -> Iterator[Doubt]:
+    kafka = labels_of(pool).get(f"{_STRIMZI}/cluster", "")
+    if companions.find(f"kafka.{_STRIMZI}", "Kafka", namespace_of(pool), kafka) is None:
+        what = f"Kafka {kafka or 'of no name'} is not among the manifests"
+        yield Doubt(
+            what, f"what it says of the pods of KafkaNodePool {name_of(pool)} is missing, and so may be other pools"
+        )
