@@ -261,7 +261,9 @@ class _Filling:
         placed, without = self._attempt_unit(number)
         if without:
             # The reason that a pod lacks something is reported rather than that others wait for it, or it for its group.
-            self.refused = min(without, key=lambda attempt: (attempt.waiting or attempt.lost, attempt.diagnosis is None))
+            self.refused = min(
+                without, key=lambda attempt: (attempt.waiting or attempt.lost, attempt.diagnosis is None)
+            )
             # Half a release is none.
             self._take_back(placed)
             return False
