@@ -260,10 +260,8 @@ class _Filling:
                 self._count_requests(info)
         placed, without = self._attempt_unit(number)
         if without:
-            # The reason that a pod lacks something is reported rather than that others wait for it, or it for its group.
-            self.refused = min(
-                without, key=lambda attempt: (attempt.waiting or attempt.lost, attempt.diagnosis is None)
-            )
+            # The reason that a pod lacks something is reported rather than that others wait for it, or it for others.
+            self.refused = min(without, key=lambda each: (each.waiting or each.lost, each.diagnosis is None))
             # Half a release is none.
             self._take_back(placed)
             return False
