@@ -14,7 +14,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.node_infos import NodeInfos, extend_rows
-from kwhatif.cluster.pod_group_states import PodGroupStates
+from kwhatif.cluster.pod_group_states import GroupMemberships, PodGroupStates
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import Owners, PodInfo
 from kwhatif.cluster.storage import Assumptions, Storage
@@ -40,6 +40,7 @@ class Checkpoint:
     storage: Assumptions
     node_order: IntpArray | None
     active: BoolArray
+    pod_groups: GroupMemberships
 
 
 class Cluster(NodeInfos):
@@ -220,6 +221,7 @@ class Cluster(NodeInfos):
             self.storage.checkpoint(),
             self._searched,
             self.active.copy(),
+            self.pod_groups.checkpoint(),
         )
 
     def go_back(self, to: Checkpoint) -> None:
@@ -252,6 +254,7 @@ class Cluster(NodeInfos):
             for info, nominated in infos_before:
                 info.nominated = nominated
         self.storage.go_back(to.storage)
+        self.pod_groups.go_back(to.pod_groups)
         self.journal.extend(changed)
         while self._undone and self._undone[-1][0] >= to.journal:
             # What was undone since is a part of this.

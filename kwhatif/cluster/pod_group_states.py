@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/backend/cache/podgroupstate.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from kwhatif.api.kinds import Objects
 from kwhatif.api.pod_groups import PodGroup
@@ -15,6 +16,15 @@ GroupKey = tuple[str, str]
 """(namespace, name)."""
 Find = Callable[[str], tuple[PodInfo, int] | None]
 """Pod and row of its node, by uid; None for a pod without a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMemberships:
+    """The groups of a cluster, the members that wait, and all members, as they were at a moment."""
+
+    objects: Mapping[GroupKey, PodGroup]
+    pending: Mapping[str, PodInfo]
+    members: Mapping[GroupKey, Mapping[str, PodInfo]]
 
 
 class PodGroupStates:
@@ -40,6 +50,16 @@ class PodGroupStates:
         twin._members = {key: dict(members) for key, members in self._members.items()}
         twin._snapshots = {}
         return twin
+
+    def checkpoint(self) -> GroupMemberships:
+        """Which groups and members there are, to ``go_back`` to. Who has which node is the cluster's."""
+        members = {key: dict(members) for key, members in self._members.items()}
+        return GroupMemberships(dict(self.objects), dict(self.pending), members)
+
+    def go_back(self, to: GroupMemberships) -> None:
+        """Undo all that has changed since a checkpoint, but for the cycle of a group that is under way."""
+        self.objects, self.pending = dict(to.objects), dict(to.pending)
+        self._members = {key: dict(members) for key, members in to.members.items()}
 
     def reread(self, objects: Objects) -> None:
         """The PodGroup objects are others from now on; the members stay."""

@@ -102,6 +102,9 @@ class PodGroupScheduler:
         if isinstance(placements, Status):
             cycle.status = placements
             return
+        if self._scheduler.random is not None:
+            # Upstream goes through a map of domains.
+            placements = self._scheduler.random.sample(placements, len(placements))
         known, look = self._recall(placements)
         for placement in placements:
             attempt = known.find(look, placement) if known is not None else None
@@ -123,6 +126,8 @@ class PodGroupScheduler:
         group = self._states.objects.get(self._key)
         running = self._states.scheduled_pods(self._key, self._cluster.find)
         if group is None or group.topology_key is None or running or not self._is_watched or len(placements) < 2:
+            return None, None
+        if self._scheduler.random is not None:
             return None, None
         remembered = RememberedDomains.of(self._scheduler)
         look = remembered.begin(self._members, group.min_count)
@@ -165,10 +170,11 @@ class PodGroupScheduler:
                 attempt.placement.name: {plugin: scores[k] for plugin, scores in found.items()}
                 for k, attempt in enumerate(working)
             }
-            # Where sums are equal it is left to chance; here the first by name is taken.
-            best = min(
-                working, key=lambda each: (-sum(cycle.scores[each.placement.name].values()), each.placement.name)
-            )
+            # Where sums are equal it is left to chance; without that the first by name is taken.
+            sums = {each.placement.name: sum(cycle.scores[each.placement.name].values()) for each in working}
+            equal = [each for each in working if sums[each.placement.name] == max(sums.values())]
+            random = self._scheduler.random
+            best = min(equal, key=lambda each: each.placement.name) if random is None else random.choice(equal)
         cycle.chosen, cycle.status = best, best.status
         cycle.waiting_on_preemption = best.waiting_on_preemption
 

@@ -108,6 +108,11 @@ class Scheduler:
         self._evaluations: dict[int, Evaluation] = {}
         self._plain: _RepeatableShape | None = None
 
+    @property
+    def random(self) -> Random | None:
+        """What chance draws from; None where the first by name stands for any."""
+        return self._hosts.random
+
     def reseed(self, random: Random | None) -> None:
         """Use this random generator from now on; None for the first by name."""
         self._hosts.random = random

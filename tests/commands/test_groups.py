@@ -1,6 +1,9 @@
-"""Groups of pods that run: which of them break when nodes are drained or fail."""
+"""Groups of pods: which of those that run break when nodes are drained or fail, and how many more of one fit."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 
@@ -8,13 +11,17 @@ import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.pod_groups import PodGroup
+from kwhatif.commands.capacity.result import CapacityResult
+from kwhatif.commands.chances.result import ChancesResult
+from kwhatif.errors import UsageError
 from kwhatif.results.disruption import DrainResult, OutageResult
 from kwhatif.results.group_outcome import GroupDisruption
 from kwhatif.snapshot.format.model import Snapshot
-from tests.builders import node
+from tests.builders import Json, node
 from tests.scheduling.test_pod_groups import group, member
 
 RACKS = {"GenericWorkload": True, "GangScheduling": True, "TopologyAwareWorkloadScheduling": True}
+SAMPLES = Path(__file__).parents[2] / "samples" / "training"
 JOB = ("batch/v1", "Job", "train")
 
 
@@ -127,3 +134,88 @@ def test_members_of_two_drained_nodes_come_back_together() -> None:
 def test_without_the_gates_nothing_is_said_of_groups() -> None:
     snapshot = snapshot_of(racks(a=2), *workers("a-0", "a-1"))
     assert texts(kwhatif.drain("a-0", snapshot=snapshot).groups) == []
+
+
+# --- how many more fit
+
+
+def capacity(name: str, **options: bool) -> CapacityResult:
+    return kwhatif.capacity(
+        [SAMPLES / f"{name}.yaml"], snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "fits", "unit"), [("tune", 4, "of 4 pods"), ("train", 1, "of 8 pods"), ("pretrain", 0, "of 12 pods")]
+)
+def test_gangs_are_counted_as_such(name: str, fits: int, unit: str) -> None:
+    """There is room for 17 workers; what counts is how many of a gang one rack has room for."""
+    result = capacity(name)
+    assert (result.fits, result.unit) == (fits, f"gang ml/{name} {unit}")
+    assert isinstance(result.groups, tuple)
+    (failing,) = result.groups
+    assert failing.group == f"ml/{name}-copy-{fits + 1}"
+    assert len(failing.domains) == 3
+    assert not [gap for gap in result.fidelity.gaps if "one by one" in gap.what]
+
+
+def test_what_capacity_counts_place_places() -> None:
+    """One of the gang of eight fits, so a second one does not once the first is there."""
+    gangs = [SAMPLES / f"{name}.yaml" for name in ("train", "finetune")]
+    result = kwhatif.place(gangs, snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS)
+    assert sorted((each.group, each.bound) for each in result.groups) == [("ml/finetune", 0), ("ml/train", 8)]
+
+
+def test_one_pod_of_a_gang_is_not_counted_by_itself() -> None:
+    with pytest.raises(UsageError, match="they are counted together"):
+        capacity("tune", pod=True)
+
+
+def test_nobody_is_evicted_for_a_copy_of_a_gang() -> None:
+    gates = {"GenericWorkload": True, "GangScheduling": True, "WorkloadAwarePreemption": True}
+    result = kwhatif.capacity([SAMPLES / "urgent.yaml"], snapshot=SAMPLES / "cluster.yaml", feature_gates=gates)
+    assert result.fits == 0
+    assert isinstance(result.groups, tuple)
+    assert [each.evicted for each in result.groups] == [()]
+
+
+# --- chances
+
+
+def chances(tmp_path: Path, nodes: list[Node], *, pods: int, least: int) -> ChancesResult:
+    """The chances of a gang of so many pods, in one rack."""
+    gang = {"schedulingPolicy": {"gang": {"minCount": least}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}}
+    api = "scheduling.k8s.io/v1alpha2"
+    items: list[Json] = [{"apiVersion": api, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": gang}]
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    spec = {"schedulingGroup": {"podGroupName": "g"}, "containers": [container]}
+    items += [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"g-{n}"}, "spec": spec} for n in range(pods)]
+    manifests = tmp_path / "group.json"
+    manifests.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return kwhatif.chances([manifests], snapshot=snapshot_of(nodes), feature_gates=RACKS, trials=60, workers=1)
+
+
+def test_of_domains_with_equal_scores_chance_takes_one(tmp_path: Path) -> None:
+    result = chances(tmp_path, racks(a=1, b=1), pods=2, least=2)
+    assert isinstance(result.groups, tuple)
+    (found,) = result.groups
+    assert found.scheduled.share == 1
+    assert {each.name for each in found.domains} == {"a", "b"}
+    assert all(0.2 < each.probability.share < 0.8 for each in found.domains)
+    assert any("members of a group" in sentence for sentence in result.chance)
+
+
+def test_which_member_finds_no_node_is_chance(tmp_path: Path) -> None:
+    """Two of three have room: who comes first is as good as chance."""
+    result = chances(tmp_path, racks(a=1), pods=3, least=2)
+    assert all(0.1 < pod.pending.share < 0.6 for pod in result.pods)
+    assert sum(pod.pending.times for pod in result.pods) == 60
+    assert isinstance(result.groups, tuple)
+    assert result.groups[0].scheduled.share == 1
+
+
+def test_trials_leave_no_members_behind(tmp_path: Path) -> None:
+    """A gang that lacks a pod waits in every trial, whatever pods there were in the one before."""
+    result = chances(tmp_path, racks(a=2), pods=2, least=3)
+    assert isinstance(result.groups, tuple)
+    assert [(each.scheduled.times, each.domains) for each in result.groups] == [(0, ())]

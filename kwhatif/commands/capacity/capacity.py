@@ -8,47 +8,49 @@ find none, until every group that could help has reached its maximum.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import namespace_of
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.response import Object
-from kwhatif.api.core import Volume
-from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.bounds import pods_left
+from kwhatif.cluster.pod_group_states import GroupKey, group_key
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import BoolArray, Int64Array
+from kwhatif.commands.capacity.copies import Copier, copier_of
 from kwhatif.commands.capacity.result import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
 from kwhatif.commands.capacity.verdict import words_of_capacity
 from kwhatif.errors import UsageError
 from kwhatif.framework.status import Diagnosis
 from kwhatif.progress import report_progress
+from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import ScaleUp
 from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
 from kwhatif.scheduling.describe import feasible_rows
+from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
+from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.placement.placing import PlacementRun, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
-from kwhatif.workloads.volumes import provision_claim
 
 _ASKED_AT_LEAST = 10
 """About so many units autoscalers are asked at first; from then on about as many as there are."""
-
-_POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 
 
 def measure_capacity(
@@ -77,6 +79,10 @@ def measure_capacity(
     templates = {item.owner or item.pod.key: item for item in reversed(asked)}
     if single and len(templates) > 1:
         raise UsageError(f"--pod: there are {len(templates)} kinds of pods: they are counted together")
+    together = takes_groups(session.driver)
+    groups = {_group_of(item) for item in asked} if together else {None}
+    if single and groups != {None}:
+        raise UsageError("--pod: pods of a group are counted with all of their group")
     release = not single and len(asked) > 1
     never_made = never_made or NeverMade(expanded.refusals, expanded.failed)
     asked = asked if release else list(templates.values())
@@ -89,7 +95,7 @@ def measure_capacity(
     if room < at_least:
         raise UsageError(f"--at-least {at_least}: no more than {room} are counted (--max-pods)")
     bounds = [room, *([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
-    copiers = [_copier(item, expanded.objects) for item in asked]
+    copiers = [copier_of(item, expanded.objects, in_group=together) for item in asked]
     filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
     fits = filling.run(min(bounds)) if asked and unclaimed is None and not (never_made and release) else 0
     counted = "limit" if limit == fits else "max-pods" if room == fits else "quota"
@@ -107,7 +113,7 @@ def measure_capacity(
         outcome |= {"next_pod": unclaimed.pod.key, "message": reason}
     result = partial(
         CapacityResult,
-        unit=_unit(templates, release, len(asked)),
+        unit=_unit(session, templates, groups, release, len(asked)),
         fits=fits,
         pods_each=len(asked),
         at_least=at_least,
@@ -118,7 +124,7 @@ def measure_capacity(
         scale_up=scale_up,
         **outcome,
     )
-    basis = RunRecord(session, [*first, *asked], before.placements, others, more=True)
+    basis = RunRecord(session, [*first, *asked], before.placements, others, more=True, by_group=together)
     pending = Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first})
     verdict = words_of_capacity(fits, len(asked), outcome["nodes"], scale_up, at_least)
 
@@ -131,13 +137,28 @@ def measure_capacity(
 
 def room_for(session: Session, asked: PodToSchedule, claims: Sequence[object], limit: int) -> int:
     """How many copies of one pod find a node, ``limit`` at most; they stay there. ``claims`` are those made for it."""
-    return _Filling(session, [_copier(asked, claims)], None, endless_is_wrong=False).run(limit)
+    return _Filling(session, [copier_of(asked, claims)], None, endless_is_wrong=False).run(limit)
 
 
-def _unit(templates: dict[str, PodToSchedule], release: bool, pods: int) -> str:
-    """What is counted: ``pod of Deployment shop/web``, ``release of 12 pods``."""
+def _group_of(item: PodToSchedule) -> GroupKey | None:
+    named = item.pod.spec.scheduling_group
+    return None if named is None else (item.pod.namespace, named.pod_group_name or "")
+
+
+def _unit(
+    session: Session,
+    templates: dict[str, PodToSchedule],
+    groups: Collection[GroupKey | None],
+    release: bool,
+    pods: int,
+) -> str:
+    """What is counted: ``pod of Deployment shop/web``, ``release of 12 pods``, ``gang ml/train of 8 pods``."""
     if not templates:
         return "nothing"
+    if len(groups) == 1 and (key := next(iter(groups))) is not None:
+        group = session.cluster.pod_groups.objects.get(key)
+        is_gang = group is not None and group.min_count is not None
+        return f"{'gang' if is_gang else 'group'} {'/'.join(key)} of {format_count(pods, 'pod')}"
     if release:
         return f"release of {pods} {'pod' if pods == 1 else 'pods'}"
     return "".join(f"pod of {item.owner}" if item.owner else f"pod {item.pod.key}" for item in templates.values())
@@ -166,54 +187,11 @@ def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:
     return QuotaRoom(quota=quota, resource=resource, fits=fits)
 
 
-class _Copier:
-    """Makes the pods that would come after one, each with claims of its own where the first one has some."""
-
-    def __init__(self, asked: PodToSchedule, claims: Sequence[PersistentVolumeClaim]) -> None:
-        self._asked, self._claims = asked, {claim.name: claim for claim in claims}
-
-    def __call__(self, session: Session, number: int) -> PodInfo:
-        pod, suffix = self._asked.pod, f"-copy-{number}"
-        name = pod.name + suffix
-        metadata = replace(pod.metadata, name=name, uid=f"{pod.namespace}/{name}")
-        if (pod.metadata.labels or {}).get(_POD_NAME_LABEL) == pod.name:
-            metadata = replace(metadata, labels={**(pod.metadata.labels or {}), _POD_NAME_LABEL: name})
-        spec = pod.spec
-        if self._claims:
-            if number == 1 and all(info.pod.key != pod.key for info, _ in session.cluster.pods()):
-                # It stands for the pod itself, whose claims may have their volumes already.
-                suffix = ""
-            for claim in self._claims.values():
-                renamed = replace(claim.metadata, name=claim.name + suffix, uid=None)
-                provision_claim(session.cluster.storage, replace(claim, metadata=renamed))
-            spec = replace(spec, volumes=[self._with_own_claim(volume, suffix) for volume in spec.volumes or ()])
-        # Device claims made from templates are each pod's own.
-        status = replace(pod.status, resource_claim_statuses=None, extended_resource_claim_status=None)
-        copy = replace(pod, metadata=metadata, spec=spec, status=status)
-        return session.info(PodToSchedule(copy, self._asked.origin))
-
-    def _with_own_claim(self, volume: Volume, suffix: str) -> Volume:
-        source = volume.persistent_volume_claim
-        if source is None or source.claim_name not in self._claims:
-            return volume
-        return replace(volume, persistent_volume_claim=replace(source, claim_name=source.claim_name + suffix))
-
-
-def _copier(asked: PodToSchedule, objects: Iterable[object]) -> _Copier:
-    """Only a stateful set's claims, of which each pod has its own, are made anew for a copy; others are shared."""
-    pod, made = asked.pod, []
-    if asked.owner.startswith("StatefulSet "):
-        mine = {name for name, _ in claim_names(pod)}
-        claims = (obj for obj in objects if isinstance(obj, PersistentVolumeClaim))
-        made = [claim for claim in claims if claim.namespace == pod.namespace and claim.name in mine]
-    return _Copier(asked, made)
-
-
 class _Filling:
     """The copies placed so far, and the attempt that found no node."""
 
     def __init__(
-        self, session: Session, copiers: Sequence[_Copier], scaler: Scaler | None, *, endless_is_wrong: bool
+        self, session: Session, copiers: Sequence[Copier], scaler: Scaler | None, *, endless_is_wrong: bool
     ) -> None:
         self._session, self._copiers, self._scaler = session, copiers, scaler
         self._endless_is_wrong = endless_is_wrong
@@ -221,6 +199,8 @@ class _Filling:
         self._homes: dict[str, str] = {}
         self._asks: Counter[str] = Counter()
         self.refused: Attempt | None = None
+        self.groups: tuple[GroupOutcome, ...] = ()
+        self._has_groups = takes_groups(session.driver)
         self._tried = 0
 
     def run(self, most: int) -> int:
@@ -280,8 +260,8 @@ class _Filling:
                 self._count_requests(info)
         placed, without = self._attempt_unit(number)
         if without:
-            # The reason that a pod lacks something is reported rather than that others wait for it.
-            self.refused = min(without, key=lambda attempt: attempt.waiting or attempt.lost)
+            # The reason that a pod lacks something is reported rather than that others wait for it, or it for others.
+            self.refused = min(without, key=lambda each: (each.waiting or each.lost, each.diagnosis is None))
             # Half a release is none.
             self._take_back(placed)
             return False
@@ -291,6 +271,8 @@ class _Filling:
 
     def _attempt_unit(self, number: int) -> tuple[list[Attempt], list[Attempt]]:
         """The pods of a unit that have a node now, and those that found none."""
+        if self._has_groups and any(group_key(info) is not None for info in self._pods(number)):
+            return self._attempt_groups(number)
         placed: list[Attempt] = []
         left = list(self._pods(number))
         while left:
@@ -304,6 +286,26 @@ class _Filling:
             if without and (not found or any(attempt.waiting for attempt in without)):
                 return placed, without
         return placed, []
+
+    def _attempt_groups(self, number: int) -> tuple[list[Attempt], list[Attempt]]:
+        """The same where pods of a unit are taken up with their groups, in one round."""
+        driver, cluster = self._session.driver, self._session.cluster
+        left = {info.uid: info for info in self._pods(number)}
+        groups, attempts = list[GroupOutcome](), list[Attempt]()
+        for entity in scheduled_entities(driver, list(left.values())):
+            if entity.key is None:
+                attempts.append(driver.attempt(entity.pods[0]))
+                entity.came_to(attempts[-1].is_placed)
+            else:
+                cycles = entity.run()
+                groups.append(outcome_of(cluster, cycles, 0))
+                attempts += [tried[-1] for _, tried in attempts_of(cycles)]
+        tried = {attempt.pod.uid for attempt in attempts}
+        gated = [info for uid, info in left.items() if uid not in tried]
+        self.groups = (*groups, *gated_groups(cluster, gated))
+        attempts += [driver.attempt(info) for info in gated]
+        placed = [each for each in attempts if each.is_placed and not each.waiting]
+        return placed, [each for each in attempts if not each.is_placed or each.waiting]
 
     def _take_back(self, placed: Sequence[Attempt]) -> None:
         self._session.driver.wait()
@@ -334,6 +336,7 @@ class _Filling:
             "nodes": nodes,
             "next_pod": refused.pod.key if refused is not None else "",
             "message": _said_of(refused) if refused is not None else "",
+            "groups": (self.groups if refused is not None else ()) or msgspec.UNSET,
             "reasons": tuple(ReasonCount(reason=reason, nodes=count) for reason, count in ranked),
         }
 

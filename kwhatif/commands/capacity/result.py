@@ -7,6 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.outcome import Concluded
 from kwhatif.results.place import FailedCreate, QuotaShortage, Refusal, ScaleUp
 
@@ -61,7 +62,8 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
     pods up; nothing if the API server lets in none at all.
     ``message`` is what kube-scheduler would say of the next pod, ``next_pod``. ``first`` counts the pods that what-if
     edits left without a node, which are placed before; ``first_pending`` are those of them that find none. ``scale_up``
-    is what autoscalers add meanwhile, if they were asked.
+    is what autoscalers add meanwhile, if they were asked. ``groups`` are those of the copy that does not fit, if its
+    pods are of groups: what became of each, domain by domain.
     """
 
     rows: ClassVar[str] = "nodes"
@@ -83,6 +85,7 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
     scale_up: ScaleUp | None = None
+    groups: tuple[GroupOutcome, ...] | msgspec.UnsetType = msgspec.UNSET
     fidelity: Fidelity
 
     @property

@@ -9,6 +9,7 @@ from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.render.blocks import Block, Facts, Grouping, build_table, join_texts
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count, format_some
 from kwhatif.results.place import QuotaShortage
@@ -20,6 +21,8 @@ def capacity_blocks(result: CapacityResult) -> list[Block]:
     blocks += build_table(
         "WHY NO OTHER FITS", ("reason", "nodes"), [(each.reason, each.nodes) for each in result.reasons]
     )
+    if isinstance(result.groups, tuple):
+        blocks += group_blocks([group for group in result.groups if not group.good])
     rows = []
     for each in result.left_over:
         asks, free, largest = format_column(each.resource, (each.each, each.free, each.largest))

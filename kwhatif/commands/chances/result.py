@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import sqrt
 from typing import ClassVar
 
+import msgspec
+
 from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.outcome import Concluded
 from kwhatif.results.place import FailedCreate, Refusal
@@ -81,6 +83,14 @@ class WorkloadChances(ResultStruct, frozen=True, kw_only=True):
         return max(each.precision for each in told)
 
 
+class GroupChances(ResultStruct, frozen=True, kw_only=True):
+    """A group of pods (``namespace/name``): how likely it is that it is scheduled, and in which domain it runs then."""
+
+    group: str
+    scheduled: Probability
+    domains: tuple[PlaceChances, ...] = ()
+
+
 class PodChances(ResultStruct, frozen=True, kw_only=True):
     """One pod, by its name: how likely it is that it finds no node, or goes to which."""
 
@@ -109,6 +119,7 @@ class ChancesResult(Concluded, frozen=True, kw_only=True):
     topology_key: str
     workloads: tuple[WorkloadChances, ...]
     pods: tuple[PodChances, ...] = ()
+    groups: tuple[GroupChances, ...] | msgspec.UnsetType = msgspec.UNSET
     chance: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import ClassVar, Unpack
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, python_names
@@ -93,12 +94,20 @@ class Chances(ChancesOptions, Question[ChancesResult]):
                 topology_key=self.topology_key,
                 workloads=workloads,
                 pods=tuple(counts.pods()),
-                chance=tuple(_left_to_chance(session)),
+                groups=tuple(counts.groups()) or msgspec.UNSET,
+                chance=tuple(_left_to_chance(session, has_groups=bool(shown.groups))),
                 errors=tuple(dict.fromkeys(errors)),
                 fidelity=fidelity,
             )
 
-        basis = RunRecord(session, case.pods_to_schedule, (), case.unknown_kinds, case.expanded.rollouts)
+        basis = RunRecord(
+            session,
+            case.pods_to_schedule,
+            (),
+            case.unknown_kinds,
+            case.expanded.rollouts,
+            by_group=bool(shown.groups),
+        )
         return PendingResult([basis], result, ends=[RunEnd(session)])
 
     def _outcome(
@@ -132,13 +141,15 @@ class Chances(ChancesOptions, Question[ChancesResult]):
         return LocalExecutor(1)
 
 
-def _left_to_chance(session: Session) -> Iterator[str]:
+def _left_to_chance(session: Session, *, has_groups: bool) -> Iterator[str]:
     workers = format_count(session.setup.configuration.parallelism, "worker")
     if session.setup.features.best_node_is_top_of_a_heap:
         yield f"which of several best nodes is taken: by the order in which {workers} of a search find nodes"
     else:
         yield "which of several best nodes is taken: each as likely as any other"
     yield "the order in which pods come: any, but for those of a StatefulSet; the queue sorts by priority first"
+    if has_groups:
+        yield "the order in which members of a group and its domains are tried; which of equal domains is taken"
     if any(scheduler.samples for scheduler in session.driver.in_use):
         yield f"above 100 nodes, where the first search begins: at any node; and which nodes {workers} of a search find"
 

@@ -28,6 +28,10 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
         for some in each.pending_pods
     ]
     blocks += build_table("PENDING", ("workload", "pods", "chance"), pending, None, Grouping("workload", (1, 2)))
+    groups = result.groups if isinstance(result.groups, tuple) else ()
+    blocks += build_table("GROUPS", ("group", "scheduled"), [(each.group, each.scheduled) for each in groups])
+    domains = [(each.group, d.name, d.probability, f"{d.pods:.2f}") for each in groups for d in each.domains]
+    blocks += build_table("DOMAINS OF GROUPS", ("group", "domain", "chance", "pods on average"), domains)
     zones = [row for each in result.workloads for row in _places(each, each.zones, len(each.zones))]
     blocks += build_table("ZONES", ("workload", "zone", "chance", "pods on average"), zones, None, Grouping("zone"))
     nodes = [

@@ -18,13 +18,21 @@ from random import Random
 import msgspec
 
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.chances.result import PendingChances, PlaceChances, PodChances, Probability, WorkloadChances
+from kwhatif.commands.chances.result import (
+    GroupChances,
+    PendingChances,
+    PlaceChances,
+    PodChances,
+    Probability,
+    WorkloadChances,
+)
 from kwhatif.errors import KwhatifError
 from kwhatif.fleet.dispatch import run
 from kwhatif.fleet.executors import LocalExecutor
 from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Subject
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.simulation.cluster_use import pods_by_place, skew_of
 from kwhatif.simulation.expansion.expand import Rollout
 from kwhatif.simulation.ownership import Owners
@@ -43,16 +51,25 @@ class Trial(msgspec.Struct, frozen=True):
     seed: int
 
 
+class GroupTrial(msgspec.Struct, frozen=True):
+    """What a group of pods came to: how many members are ``bound``, if it was scheduled, and in which ``domain``."""
+
+    scheduled: bool
+    bound: int = 0
+    domain: str = ""
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a trial came to: of each workload's pods the nodes ("" for none), how many others each workload evicted, and
     by how many pods its fullest place exceeds its emptiest. ``pending`` counts all pods that wait in the end,
-    those made again for evicted ones included.
+    those made again for evicted ones included. ``groups`` are those of the pods.
     """
 
     homes: dict[str, dict[str, str]]
     evicted: dict[str, int]
     skews: dict[str, int]
     pending: int = 0
+    groups: dict[str, GroupTrial] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -167,7 +184,13 @@ def _outcome(ground: ChancesBase, session: Session, run: Placed) -> Outcome:
             evicted[workload] = evicted.get(workload, 0) + len(placement.victims)
     skews = {name: _skew(ground, session, items, name, pods) for name, pods in homes.items()}
     by_name = dict(sorted((name, dict(sorted(pods.items()))) for name, pods in homes.items()))
-    return Outcome(by_name, evicted, skews, len(run.run_outcome.pending))
+    groups = {each.group: _group_trial(each) for each in sorted(run.groups, key=lambda each: each.group)}
+    return Outcome(by_name, evicted, skews, len(run.run_outcome.pending), groups)
+
+
+def _group_trial(group: GroupOutcome) -> GroupTrial:
+    domain = next((each.name for each in group.domains if each.chosen), "")
+    return GroupTrial(group.good and group.bound > 0, group.bound, domain)
 
 
 def _skew(
@@ -219,6 +242,12 @@ class _Workload:
     each: dict[str, Counter[str]] = field(default_factory=dict)
 
 
+@dataclass
+class _Group:
+    scheduled: int = 0
+    domains: _Places = field(default_factory=_Places)
+
+
 class Counts:
     """What trials came to so far; in so many a pod is ``pending``.
 
@@ -228,6 +257,7 @@ class Counts:
     def __init__(self, zones: Mapping[str, str], max_skew: int) -> None:
         self._zones, self._max_skew = zones, max_skew
         self._workloads: dict[str, _Workload] = {}
+        self._groups: dict[str, _Group] = {}
         self.trials = 0
         self.pending = 0
 
@@ -235,6 +265,10 @@ class Counts:
         """One more trial."""
         self.trials += 1
         self.pending += outcome.pending > 0
+        for group, came_to in outcome.groups.items():
+            counted = self._groups.setdefault(group, _Group())
+            counted.scheduled += came_to.scheduled
+            counted.domains.add([came_to.domain] * came_to.bound)
         for name, homes in outcome.homes.items():
             found = self._workloads.setdefault(name, _Workload())
             found.pods = max(found.pods, len(homes))
@@ -267,6 +301,15 @@ class Counts:
                 skewed=Probability.from_counts(found.skewed, self.trials),
                 zones=found.zones.summarize(self.trials),
                 nodes=found.nodes.summarize(self.trials),
+            )
+
+    def groups(self) -> Iterator[GroupChances]:
+        """The groups of pods by name."""
+        for name, found in sorted(self._groups.items()):
+            yield GroupChances(
+                group=name,
+                scheduled=Probability.from_counts(found.scheduled, self.trials),
+                domains=found.domains.summarize(self.trials),
             )
 
     def pods(self) -> Iterator[PodChances]:

@@ -29,6 +29,7 @@ from kwhatif.commands.outage.failures import FailingCluster, PodRecreator
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Subject
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.scheduling.budget_status import drop_stale_statuses
 from kwhatif.scheduling.controllers import with_claims
@@ -95,7 +96,7 @@ class Context:
     node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
     scheduler does, of which autoscalers know nothing. ``run_outcome`` is who waits when nobody would move any more.
     ``scaled`` are the workloads of the change that autoscalers of pods scale; ``scale_out`` rolls the change out with
-    these at their upper bounds.
+    these at their upper bounds. ``groups`` are what became of groups of pods that are scheduled together.
     """
 
     units: Sequence[Unit]
@@ -112,6 +113,7 @@ class Context:
     throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
     scaled: Sequence[ScaledWorkload] = ()
     scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
+    groups: Sequence[GroupOutcome] = ()
     _outcomes: dict[tuple[str, int], Sequence[Outcome]] = field(default_factory=dict)
 
     @property

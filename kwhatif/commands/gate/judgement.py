@@ -137,6 +137,7 @@ def judge_change(
             throw=throw,
             scaled=expanded.scaled,
             scale_out=scale_out,
+            groups=run.groups,
         )
         return _judgement(proposal, terms, context, run)
 

@@ -133,16 +133,13 @@ class FailingCluster:
         if self._apart:
             yield Driver(self.cluster.without_nodes(nodes), self._setup, imagined=True)
             return
-        before, groups = self.cluster.checkpoint(), self.cluster.pod_groups
-        # What becomes of groups is no part of a checkpoint.
-        self.cluster.pod_groups = groups.fork()
+        before = self.cluster.checkpoint()
         try:
             self._take_away(self.rows(nodes))
             self._driver.begin_anew()
             yield self._driver
         finally:
             self.cluster.go_back(before)
-            self.cluster.pod_groups = groups
 
     def _take_away(self, rows: Sequence[int]) -> None:
         cluster = self.cluster

@@ -1,0 +1,97 @@
+"""Groups of pods are scheduled as a whole, and the change costs no gang that runs its quorum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Parameters, Rule
+from kwhatif.commands.gate.units import Unit
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Finding, Subject
+from kwhatif.results.group_outcome import GroupDisruption, GroupOutcome
+from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
+from kwhatif.simulation.session import PodToSchedule
+
+KIND = "PodGroup"
+
+
+class PodGroupsParameters(Parameters, frozen=True, kw_only=True):
+    disrupted: Annotated[
+        bool, Meta(description="Gangs that run count, too, if the change leaves them fewer members than minCount.")
+    ] = True
+
+
+class PodGroups(Rule[PodGroupsParameters]):
+    name = "pod-groups"
+    purpose = "Groups of pods are scheduled, and no gang that runs loses its quorum."
+    parameters = PodGroupsParameters
+
+    def threshold(self) -> str:
+        return "every group is scheduled" + (", and every gang keeps its quorum" if self.given.disrupted else "")
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        failed = 0
+        for group in context.groups:
+            unit = self._unit_of(context, group.group)
+            if unit is not None:
+                self.checked += 1
+                if not group.good:
+                    failed += 1
+                    yield self._not_scheduled(unit, group)
+        lost = 0
+        for gang in self._find_disrupted(context):
+            unit = self._unit_of(context, gang.group)
+            if unit is not None:
+                self.checked += 1
+                lost += 1
+                yield self._without_quorum(unit, gang)
+        self.summary = f"{format_count(failed, 'group')} not scheduled"
+        if self.given.disrupted:
+            self.summary += f", {format_count(lost, 'gang')} without quorum"
+
+    def _find_disrupted(self, context: Context) -> Iterator[GroupDisruption]:
+        if self.given.disrupted:
+            gangs = disrupted_groups(running_members(context.before), context.cluster)
+            yield from (gang for gang in gangs if gang.loses_quorum)
+
+    def _unit_of(self, context: Context, name: str) -> Unit | None:
+        """The group as the rule looks at it, beside the first of its members in the change; None if it is left out."""
+        namespace, _, name = name.partition("/")
+        located = (
+            unit.location
+            for unit in context.units
+            if any(_names(item, namespace, name) for item in unit.pods_to_schedule)
+        )
+        unit = Unit(Subject(kind=KIND, namespace=namespace, name=name), next(located, None))
+        return unit if self.given.selects(unit) else None
+
+    def _not_scheduled(self, unit: Unit, group: GroupOutcome) -> Finding:
+        lacks = [f"{each.name or 'the cluster'}: {'; '.join(each.lacks)}" for each in group.domains if each.lacks]
+        told = [f"{group.text[:1].upper()}{group.text[1:]}.", *(f"{text}." for text in lacks), group.message]
+        return self.finding_about(
+            unit,
+            "is not scheduled",
+            " ".join(filter(None, told)),
+            about="scheduled",
+            numbers={"members": group.members, "fit": group.fit, "needs": group.needs},
+            hint=f"kwhatif explain podgroup/{unit.subject.name} -n {unit.subject.namespace} says what would let it run",
+        )
+
+    def _without_quorum(self, unit: Unit, gang: GroupDisruption) -> Finding:
+        return self.finding_about(
+            unit,
+            "loses its quorum" + (" for good" if gang.is_broken else " for a while"),
+            f"{gang.text[:1].upper()}{gang.text[1:]}.",
+            about="quorum",
+            numbers={"before": gang.before, "stay": gang.stay, "after": gang.after, "needs": gang.needs},
+            hint="lower the priority of what takes its members' place, or add nodes first",
+        )
+
+
+def _names(item: PodToSchedule, namespace: str, name: str) -> bool:
+    group = item.pod.spec.scheduling_group
+    return group is not None and (item.pod.namespace, group.pod_group_name) == (namespace, name)
