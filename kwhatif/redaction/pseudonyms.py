@@ -80,6 +80,9 @@ WORD = re.compile(
 _CODE = re.compile("[a-z]{1,2}[0-9]{3,}")
 _NUMBER = re.compile(r"[0-9]{1,3}")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_FIGURE = re.compile(r"-?[0-9]+\.[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T_][0-9.-]*Z?)?")
+"""A number with a fraction, or a day, maybe with its time."""
+
 _LONGEST_LABEL, _LONGEST_NAME = 63, 253
 _GCE_DISK = re.compile(r"projects/([^/]+)/(zones|regions)/([^/]+)/disks/([^/]+)")
 _AWS_DISK = re.compile(r"aws://([^/]*)(/*)(.*)", re.DOTALL)
@@ -144,6 +147,8 @@ class Pseudonyms:
     @_memoize
     def name(self, raw: str) -> str:
         """The name of an object or a part of one, a namespace, or any other text that a person chose."""
+        if raw in wellknown.DEFAULT_NAMES:
+            return raw
         coded = self._short(self.translation.words, raw, _LONGEST_NAME)
         valid = is_label_key(f"{raw}/x")
         return coded if valid or not is_label_key(f"{coded}/x") else _invalidate(coded)
@@ -255,8 +260,15 @@ class Pseudonyms:
             return raw
         if (key in self.translation.numeric or key in wellknown.INDEX_KEYS) and _INTEGER.fullmatch(raw):
             return raw
+        if key in self.translation.numeric and _FIGURE.fullmatch(raw):
+            return raw
         coded = self._short(self.translation.words, raw)
         return coded if is_label_value(raw) or not is_label_value(coded) else _invalidate(coded)
+
+    def numeric_label_key(self, raw: str) -> str:
+        """The key of a label whose values are read as numbers or as moments."""
+        self.compares(raw)
+        return self.label_key(raw)
 
     def compares(self, key: str) -> None:
         """Values of this label are compared as numbers."""

@@ -15,7 +15,7 @@ import msgspec
 
 from kwhatif import bounds
 from kwhatif.api.decode import convert, decode_json
-from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, struct_for
+from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, kind_of, struct_for
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
@@ -67,14 +67,21 @@ def redact_documents(
     """
 
     def once(names: Pseudonyms) -> list[Plain]:
-        return [RULES_OF_DOCUMENTS[one["kind"]](one, names) for one in documents if has_rule(one)]
+        return [RULES_OF_DOCUMENTS[_row_of(one)](one, names) for one in documents if has_rule(one)]
 
     return _redact_until_settled(once, translation, warn)
 
 
 def has_rule(document: Plain) -> bool:
     """Whether documents of this kind can be redacted."""
-    return document.get("kind") in RULES_OF_DOCUMENTS
+    return _row_of(document) in RULES_OF_DOCUMENTS
+
+
+def _row_of(document: Plain) -> str:
+    """What a document's kind is called here: some have the name of another group's kind."""
+    version, kind = str(document.get("apiVersion") or ""), str(document.get("kind") or "")
+    known = kind_of(version, kind)
+    return kind if known is None else known.name
 
 
 RULES_OF_DOCUMENTS: dict[str, Rule] = {**RULES, CONFIGURATION_KIND: CONFIGURATION}

@@ -51,6 +51,11 @@ def _attribute_value(names: Pseudonyms, raw: str) -> str:
     return raw if raw in _VALUES or _NUMBER.fullmatch(raw) else names.name(raw)
 
 
+def _workload(names: Pseudonyms, raw: str) -> str:
+    """A workload, as labels of its pods have it."""
+    return names.label_value(scheduler_plugins.WORKLOAD_LABEL, raw)
+
+
 def _place(names: Pseudonyms, raw: str) -> str:
     """A zone or a region, as nodes' labels have it."""
     return names.label_value(_ZONE, raw)
@@ -91,7 +96,11 @@ STRUCT_RULES: dict[type[Struct], dict[str, Rule]] = {
         "type": one_of("Localhost", "RuntimeDefault", "Unconfined"),
         "localhostProfile": make_rule(_profile_path),
     },
-    scheduler_plugins.AppGroupWorkloadInfo: {"kind": one_of(*OWNER_KINDS), "name": NAME, "selector": NAME},
+    scheduler_plugins.AppGroupWorkloadInfo: {
+        "kind": one_of(*OWNER_KINDS),
+        "name": NAME,
+        "selector": make_rule(_workload),
+    },
     scheduler_plugins.AppGroupSpec: {
         "topologySortingAlgorithm": one_of(
             *("KahnSort", "TarjanSort", "ReverseKahn", "ReverseTarjan", "AlternateKahn", "AlternateTarjan")

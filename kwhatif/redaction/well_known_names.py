@@ -9,6 +9,9 @@ from __future__ import annotations
 SCHEDULER = "default-scheduler"
 PRIORITY_CLASSES = frozenset({"system-cluster-critical", "system-node-critical"})
 
+DEFAULT_NAMES = frozenset({"all-syscalls", "nt-default"})
+"""What SySched and NetworkOverhead look for where their arguments name nothing else."""
+
 NODE_KEYS = frozenset({"kubernetes.io/hostname", "beta.kubernetes.io/hostname"})
 """Labels whose value is a node."""
 UID_KEYS = frozenset({"batch.kubernetes.io/controller-uid", "controller-uid"})

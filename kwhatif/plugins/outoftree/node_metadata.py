@@ -20,7 +20,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
-from kwhatif.golang.config_struct import LabelKey
 from kwhatif.golang.field_validation import Path
 from kwhatif.golang.numbers import parse_float
 from kwhatif.golang.time_layout import RFC3339, LayoutError, parse_time
@@ -36,7 +35,7 @@ def _words(go: str, *words: str) -> msgspec.Meta:
 
 
 class NodeMetadataArgs(Args):
-    metadata_key: LabelKey = ""
+    metadata_key: Annotated[str, msgspec.Meta(extra={"names": "numeric_label_key"})] = ""
     metadata_source: Annotated[str, _words("MetadataSourceType", *_SOURCES)] = ""
     metadata_type: Annotated[str, _words("MetadataValueType", *_TYPES)] = ""
     scoring_strategy: Annotated[str, _words("MetadataScoringStrategy", *_OF_NUMBERS, *_OF_TIMES)] = ""
