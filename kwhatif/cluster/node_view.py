@@ -40,6 +40,21 @@ class PodDelta:
         self.requested[places] += sign * table.requests[self.shapes[places, columns]]
         self.count[places] += sign
 
+    def come_back(self, table: ShapeTable, places: IntpArray, columns: IntpArray) -> PodDelta:
+        """The changes of ``places`` intp[m] if pods come in addition: m * w changes, w of each place.
+
+        The first of them is with the pod in the first of the place's ``columns`` intp[m, w], the next with the second
+        pod as well, and so on.
+        """
+        size, width = columns.shape
+        twin = self.part(np.repeat(places, width))
+        twin.requested += table.requests[self.shapes[places[:, None], columns]].cumsum(axis=1).reshape(size * width, -1)
+        come = np.zeros((size, width, self.signs.shape[1]), np.int64)
+        np.put_along_axis(come, columns[:, :, None], 1, axis=2)
+        twin.signs += come.cumsum(axis=1).reshape(size * width, -1)
+        twin.count += np.tile(np.arange(1, width + 1), size)
+        return twin
+
     def part(self, places: IntpArray | BoolArray) -> PodDelta:
         """The same change for some of the rows only."""
         twin = object.__new__(PodDelta)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from kwhatif.cluster.pod_requests import (
     rounded_requests,
 )
 from kwhatif.cluster.shapes import AffinityTerm, HostPort, PodInfo, PodShape, Selection, TermIndex, is_read, start_time
-from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.versions import Features
 
 COUNT, FIRST_REQUEST = 2, 3
@@ -56,7 +55,7 @@ class ShapeTable:
         self._labels = LabelColumns()
         self._namespaces, self._going = GrowingColumn(), GrowingColumn()
         self._last_selected: tuple[Selection | None, tuple[int, int], BoolArray] = (None, (0, 0), np.zeros(0, np.bool_))
-        self._template_numbers = array("q")
+        self._template_numbers: IntpArray = np.zeros(16, np.intp)
         self._last_added: tuple[PodShape | None, int, Int64Array] = None, -1, np.zeros(0, np.int64)
         self._sums = np.zeros((16, FIRST_REQUEST + 8), np.int64)
         self._priorities = np.zeros(16, np.int64)
@@ -138,7 +137,7 @@ class ShapeTable:
 
     def template_numbers(self, first: int = 0) -> IntpArray:
         """intp[T - first]: the template of each shape from the one numbered ``first`` on."""
-        return np.array(self._template_numbers[first:], np.intp)
+        return self._template_numbers[first : len(self.shapes)]
 
     def holders(self, term: AffinityTerm) -> list[int]:
         """The templates that have an affinity term, as often as they have it."""
@@ -249,10 +248,11 @@ class ShapeTable:
         self._labels.append(shape.labels)
         self._namespaces.append(shape.namespace)
         self._going.append("" if shape.terminating else None)
-        self._template_numbers.append(shape.template)
         if index >= len(self._priorities):
+            self._template_numbers = _double(self._template_numbers)
             self._sums = _double(self._sums)
             self._priorities = _double(self._priorities)
+        self._template_numbers[index] = shape.template
         if index == template.index:
             amounts_of = shape.score_requests
             self.requests[index, self.resources.columns(amounts_of)] = list(amounts_of.values())
@@ -325,7 +325,7 @@ def _host_ports(spec: PodSpec, features: Features) -> tuple[HostPort, ...]:
     )
 
 
-def _double(array: Int64Array) -> Int64Array:
+def _double(array: AnyArray) -> AnyArray:
     return np.concatenate([array, np.zeros_like(array)])
 
 

@@ -29,6 +29,7 @@ from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import SKIP, Code, PreFilterResult, Skip, Status, Verdicts
 
 AnyPlugin = Plugin[Any, Any]
+_PAST_NODES = (Scope.ROW, Scope.CLUSTER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,6 +290,11 @@ class Evaluation:
         """Whether a filter reads the pods of other nodes, for the last pod."""
         return bool(self._looking)
 
+    @property
+    def ignores_labels_of_others(self) -> bool:
+        """Whether filters do not tell other pods apart by their labels, for the pod that began last."""
+        return not self._looking and self._framework.is_in_tree
+
     def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
         for plugin in self._framework.filters:
             state = self._state(plugin)
@@ -300,7 +306,9 @@ class Evaluation:
     def verdicts_on(self, pod: PodInfo, view: NodeView) -> Verdicts:
         """All filters' verdicts on a view as it is."""
         verdicts = Verdicts(view.size, all_reasons=self._framework.all_filters)
-        for plugin, state in self._running():
+        # Those that look at Node objects alone have nothing to say where they reject none.
+        scopes = _PAST_NODES if self._static.passes_all else tuple(Scope)
+        for plugin, state in self._running(scopes):
             verdicts.take(plugin.name, self._framework.run_filter(plugin, pod, view, state))
         return verdicts
 
@@ -320,7 +328,7 @@ class Evaluation:
     def fits_after(self, pod: PodInfo, view: NodeView) -> BoolArray:
         """bool[n]: nodes that pass all filters after the view's change of pods."""
         ok: BoolArray = np.array(view.take_rows(self._static.ok))
-        for plugin, state in self._running((Scope.ROW, Scope.CLUSTER)):
+        for plugin, state in self._running(_PAST_NODES):
             for rejection in self._framework.run_filter(plugin, pod, view, state):
                 ok &= ~rejection.where
         return ok

@@ -110,10 +110,14 @@ class NodeResults:
 
 
 class NodeScopeResults(NodeResults):
-    """Results of scope NODE. Scores that are normalised over all nodes are added up in ``local``."""
+    """Answers with scope NODE. What is the same everywhere is normalised once, and added up in ``local``.
+
+    ``passes_all``: no filter rejects any node.
+    """
 
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:
         super().__init__(panel, pod)
+        self.passes_all = bool(self.ok.all())
         self._comings, self._same = panel.cluster.membership_version, 0
         one = NodeView(panel.cluster, np.zeros(1, np.intp))
         for held in list(self.normalized):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -105,7 +106,7 @@ class Framework:
         """Every plugin once, sorted by name."""
         return [p for _, p in sorted({p.name: p for at in self._at.values() for p in at}.items())]
 
-    @property
+    @cached_property
     def is_in_tree(self) -> bool:
         """Whether all plugins are those of kube-scheduler, modelled here."""
         return all(type(plugin).__module__.startswith("kwhatif.plugins.") for plugin in self.all_plugins)

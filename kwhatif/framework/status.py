@@ -152,13 +152,15 @@ class Verdicts:
         self.failed: BoolArray = np.zeros(size, np.bool_)
 
     def take(self, plugin: str, rejections: Iterable[Rejection]) -> None:
-        """Fold in the next plugin's rejections."""
-        untouched = self.first < 0
+        """Fold in what the next plugin in line says."""
+        untouched: BoolArray | None = None
         index = len(self.plugins)
         self.plugins.append(plugin)
         for rejection in rejections:
             if not rejection.where.any():
                 continue
+            if untouched is None:
+                untouched = self.first < 0
             fresh = rejection.where & untouched
             counted = rejection.where.copy() if self.all_reasons else fresh
             self.blockers.append(Blocker(plugin, rejection, rejection.where, counted))
@@ -257,6 +259,10 @@ class CycleEvaluation(Protocol):
     @property
     def depends_on_other_pods(self) -> bool:
         """Whether a filter reads the pods of other nodes."""
+
+    @property
+    def ignores_labels_of_others(self) -> bool:
+        """Whether filters do not tell other pods apart by their labels."""
 
     def pre_filter_state_of(self, plugin: Any, /) -> object:
         """The state that a plugin's PreFilter made for the pod; None where it made none."""

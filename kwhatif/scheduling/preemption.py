@@ -81,7 +81,7 @@ class Preemption:
         search = VictimSearch(pod, diagnosis, self._table(diagnosis), tried, rules)
         candidates = search.run(args, self.random)
         if not len(candidates):
-            if search.tried is not None:
+            if tried is not None:
                 # Nodes tell why they would not do when they are tried.
                 search = VictimSearch(pod, diagnosis, self._table(diagnosis))
                 search.run(args)
@@ -166,22 +166,18 @@ def measure_candidates(claims: Mapping[str, Victims], cluster: Cluster) -> Candi
     of_claims = list(claims.values())
     tops = [max(pod.priority for pod in claim.victims) for claim in of_claims]
     flags = np.zeros((len(of_claims), 0), np.bool_)
-    return Candidates(
-        np.array([cluster.columns.row(node) for node in claims], np.intp),
-        np.array([claim.violations for claim in of_claims], np.int64),
-        np.array([claim.victims[0].priority for claim in of_claims], np.int64),
-        np.array([sum(pod.priority + PRIORITY_SHIFT for pod in claim.victims) for claim in of_claims], np.int64),
-        np.array([len(claim.victims) for claim in of_claims], np.int64),
-        np.array(
-            [
-                min(pod.start for pod in claim.victims if pod.priority == top)
-                for claim, top in zip(of_claims, tops, strict=True)
-            ],
-            np.int64,
-        ),
-        flags,
-        flags,
-    )
+    measures = [
+        (
+            claim.violations,
+            claim.victims[0].priority,
+            sum(pod.priority + PRIORITY_SHIFT for pod in claim.victims),
+            len(claim.victims),
+            min(pod.start for pod in claim.victims if pod.priority == top),
+        )
+        for claim, top in zip(of_claims, tops, strict=True)
+    ]
+    rows = np.array([cluster.columns.row(node) for node in claims], np.intp)
+    return Candidates(rows, np.array(measures, np.int64).reshape(len(rows), 5), flags, flags)
 
 
 def ineligible(pod: PodInfo, diagnosis: Diagnosis) -> str:

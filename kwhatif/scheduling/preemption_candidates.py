@@ -31,39 +31,43 @@ PRIORITY_SHIFT = 2**31
 class Candidates:
     """Candidate nodes, c of them, in the order found.
 
-    rows         intp[c] violations   int64[c], evictions that violate a budget top          int64[c], the highest
-    priority among the victims priorities   int64[c], the sum of the victims' priorities, shifted to be positive count
-    int64[c], number of victims start        int64[c], the earliest start among the victims of highest priority gone
-    bool[c, P] and broken bool[c, P]: which of a node's pods are victims, and which violate a budget
+    rows       intp[c]
+    measures   int64[c, 5], what they are compared by, a column each: the properties below
+    gone       bool[c, P] and broken bool[c, P]: which of a node's pods have to go, and which break a budget
     """
 
     rows: IntpArray
-    violations: Int64Array
-    top: Int64Array
-    priorities: Int64Array
-    count: Int64Array
-    start: Int64Array
+    measures: Int64Array
     gone: BoolArray
     broken: BoolArray
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, places: IntpArray | BoolArray) -> Candidates:
-        return Candidates(*(getattr(self, name)[places] for name in self.__slots__))
+    @property
+    def violations(self) -> Int64Array:
+        """int64[c]: evictions that a budget does not allow."""
+        return self.measures[:, 0]
 
-    def concatenate(self, other: Candidates) -> Candidates:
-        """These candidates and then the others."""
-        if not len(self) or not len(other):
-            return self if len(self) else other
-        width = max(self.gone.shape[1], other.gone.shape[1])
-        return Candidates(
-            *(np.concatenate([_widen(getattr(c, name), width) for c in (self, other)]) for name in self.__slots__)
-        )
+    @property
+    def top(self) -> Int64Array:
+        """int64[c]: the highest priority among the victims."""
+        return self.measures[:, 1]
 
+    @property
+    def priorities(self) -> Int64Array:
+        """int64[c]: the sum of the victims' priorities, shifted to be positive."""
+        return self.measures[:, 2]
 
-def _widen(array: AnyArray, width: int) -> AnyArray:
-    return array if array.ndim == 1 else np.pad(array, ((0, 0), (0, width - array.shape[1])))
+    @property
+    def count(self) -> Int64Array:
+        """int64[c]: the number of victims."""
+        return self.measures[:, 3]
+
+    @property
+    def start(self) -> Int64Array:
+        """int64[c]: the earliest start among the victims of highest priority."""
+        return self.measures[:, 4]
 
 
 CRITERIA: tuple[tuple[str, Callable[[Candidates], Int64Array]], ...] = (
@@ -99,63 +103,73 @@ def choose(candidates: Candidates, name_rank: IntpArray, random: Random | None =
     return int(left[0]), FIRST_BY_NAME
 
 
-def _none() -> Candidates:
-    rows, number, flags = np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros((0, 0), np.bool_)
-    return Candidates(rows, number, number, number, number, number, flags, flags)
-
-
-NONE = _none()
-
-
 class DryRunCache:
     """Dry runs for pods like those of ``evaluation``, under the same budgets.
 
-    ``_place`` intp[N] says where in ``_found`` a node is: NOWHERE if it is no candidate, UNKNOWN if it was not tried
-    since it changed.
+    ``_state`` int8[N] says of each node whether it would do; of those that would, ``_measures`` int64[N, 5],
+    ``_gone`` bool[N, P] and ``_broken`` bool[N, P] are those of ``Candidates``.
     """
 
     def __init__(self, evaluation: CycleEvaluation, cluster: Cluster) -> None:
         self.evaluation = evaluation
         self._cluster = cluster
         self._budgets = list(cluster.objects.list_all(PodDisruptionBudget))
-        self._place: IntpArray = np.full(len(cluster), _UNKNOWN, np.intp)
-        self._found = NONE
+        self._state = np.full(len(cluster), _UNKNOWN, np.int8)
+        self._measures = np.zeros((len(cluster), 5), np.int64)
+        self._gone = self._broken = np.zeros((len(cluster), 0), np.bool_)
         self._seen = len(cluster.journal)
 
     def catch_up(self) -> None:
-        """Drop the nodes that have changed, and all of them where budgets have changed."""
-        self.forget(np.array(self._cluster.list_changed_rows(self._seen), np.intp))
+        """Forget the nodes that have changed, and all of them where budgets are others."""
+        self.forget(self._cluster.list_changed_rows(self._seen))
         self._seen = len(self._cluster.journal)
         budgets = self._cluster.objects.list_all(PodDisruptionBudget)
         if self._budgets != budgets:
             self._budgets = list(budgets)
-            self._place[:] = _UNKNOWN
+            self._state[:] = _UNKNOWN
 
-    def forget(self, rows: IntpArray) -> None:
-        self._place[rows] = _UNKNOWN
+    def forget(self, rows: Sequence[int]) -> None:
+        self._state[rows] = _UNKNOWN
 
-    def unknown(self, rows: IntpArray) -> BoolArray:
-        """bool[n]: which of these nodes have to be tried."""
-        unknown: BoolArray = self._place[rows] == _UNKNOWN
-        return unknown
+    def find_unknown(self, rows: IntpArray) -> IntpArray:
+        """Those of the nodes that have to be tried."""
+        return rows[self._state[rows] == _UNKNOWN]
 
-    def keep(self, rows: IntpArray, found: Candidates) -> None:
-        """Store that these nodes were tried, and which of them are candidates."""
-        self._place[rows] = _NOWHERE
-        if len(self._found) + len(found) > 2 * len(self._place):
-            kept = np.flatnonzero(self._place >= 0)
-            self._found = self._found.take(self._place[kept])
-            self._place[kept] = np.arange(len(kept))
-        self._place[found.rows] = len(self._found) + np.arange(len(found))
-        self._found = self._found.concatenate(found)
+    def keep(self, rows: IntpArray, found: Candidates | None) -> None:
+        """These nodes were tried, and those that were found would do."""
+        self._state[rows] = _NOWHERE
+        if found is None:
+            return
+        width = found.gone.shape[1]
+        if width > self._gone.shape[1]:
+            self._gone, self._broken = _widen(self._gone, width), _widen(self._broken, width)
+        self._state[found.rows], self._measures[found.rows] = _WOULD_DO, found.measures
+        for kept, new in ((self._gone, found.gone), (self._broken, found.broken)):
+            kept[found.rows, :width] = new
+            kept[found.rows, width:] = False
 
-    def candidates_among(self, rows: IntpArray) -> Candidates:
-        """The candidates among these nodes, all of which have been tried."""
-        places = self._place[rows]
-        return self._found.take(places[places >= 0])
+    def find_candidates(self, rows: IntpArray) -> IntpArray:
+        """Those of the nodes, all of which have been tried, that would do."""
+        return rows[self._state[rows] == _WOULD_DO]
+
+    def breaks_no_budget(self, rows: IntpArray) -> BoolArray:
+        """bool[c]: which of nodes that would do would do without an eviction that a budget does not allow."""
+        clean: BoolArray = self._measures[rows, 0] == 0
+        return clean
+
+    def candidates_on(self, rows: IntpArray) -> Candidates:
+        """Nodes that would do as candidates, in this order."""
+        return Candidates(rows, self._measures[rows], self._gone[rows], self._broken[rows])
 
 
-_UNKNOWN, _NOWHERE = -2, -1
+_UNKNOWN, _NOWHERE, _WOULD_DO = -1, 0, 1
+
+
+def _widen(matrix: AnyArray, width: int) -> AnyArray:
+    """The matrix [n, m] with columns of zeros added: [n, width]."""
+    wider = np.zeros((len(matrix), width), matrix.dtype)
+    wider[:, : matrix.shape[1]] = matrix
+    return wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,34 +200,29 @@ class VictimTable:
         self.cluster = cluster
         # Rows that are dealt anew take another table.
         self.columns = cluster.columns
-        self._pods: list[list[PodInfo] | None] = [None] * len(cluster)
-        self._width = 8
-        self._shapes = np.zeros((len(cluster), self._width), np.intp)
-        self._starts = np.zeros((len(cluster), self._width), np.int64)
-        self._count = np.zeros(len(cluster), np.intp)
+        self._pods: dict[int, list[PodInfo]] = {}
+        self._shapes: IntpArray = np.zeros((len(cluster), 8), np.intp)
+        self._starts: Int64Array = np.zeros((len(cluster), 8), np.int64)
+        self._count: IntpArray = np.full(len(cluster), -1, np.intp)
         self._seen = len(cluster.journal)
 
     def pods(self, row: int) -> list[PodInfo]:
         """The pods of one node, the most important first."""
-        found = self._pods[row]
+        found = self._pods.get(row)
         if found is None:
             found = self._pods[row] = by_importance(self.cluster.pods_on[row])
-            if len(found) > self._width:
-                self._widen(len(found))
-            self._shapes[row, : len(found)] = [info.shape.index for info in found]
-            self._starts[row, : len(found)] = [info.start for info in found]
-            self._count[row] = len(found)
         return found
 
     def shapes_on(self, rows: IntpArray) -> tuple[IntpArray, BoolArray]:
         """intp[n, P] shape numbers and bool[n, P] which of the places are taken."""
-        for row in self.cluster.list_changed_rows(self._seen):
-            self._pods[row] = None
+        changed = self.cluster.list_changed_rows(self._seen)
         self._seen = len(self.cluster.journal)
-        pods = self._pods
-        for row in rows.tolist():
-            if pods[row] is None:
-                self.pods(row)
+        self._count[changed] = -1
+        for row in changed:
+            self._pods.pop(row, None)
+        unknown = rows[self._count[rows] < 0]
+        if len(unknown):
+            self._fill(unknown)
         count = self._count[rows]
         width = int(count.max(initial=1))
         return self._shapes[rows, :width], np.arange(width) < count[:, None]
@@ -222,11 +231,23 @@ class VictimTable:
         """int64[n, width] start times of the pods of the same rows, in the order of ``shapes_on``."""
         return self._starts[rows, :width]
 
-    def _widen(self, least: int) -> None:
-        more = max(2 * self._width, least) - self._width
-        self._width += more
-        self._shapes = np.pad(self._shapes, ((0, 0), (0, more)))
-        self._starts = np.pad(self._starts, ((0, 0), (0, more)))
+    def _fill(self, rows: IntpArray) -> None:
+        """Find out who is on these nodes, in the order of ``by_importance``."""
+        pods_on = self.cluster.pods_on
+        lists = [pods_on[row] for row in rows.tolist()]
+        count = self._count[rows] = np.array([len(pods) for pods in lists], np.intp)
+        shapes = np.array([info.shape.index for pods in lists for info in pods], np.intp)
+        starts = np.array([info.start for pods in lists for info in pods], np.int64)
+        if not len(shapes):
+            return
+        if count.max() > self._shapes.shape[1]:
+            width = max(2 * self._shapes.shape[1], int(count.max()))
+            self._shapes, self._starts = _widen(self._shapes, width), _widen(self._starts, width)
+        place = np.repeat(np.arange(len(rows)), count)
+        turn = np.arange(len(shapes)) - (count.cumsum() - count)[place]
+        among_equals = np.where(starts == NEVER_STARTED, -turn, turn)
+        order = np.lexsort((among_equals, starts, -self.cluster.shapes.priorities[shapes], place))
+        self._shapes[rows[place], turn], self._starts[rows[place], turn] = shapes[order], starts[order]
 
 
 class Budgets:

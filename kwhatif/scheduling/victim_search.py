@@ -22,7 +22,6 @@ from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.status import Diagnosis, Status, fit_message
 from kwhatif.framework.victim_rules import VictimRules
 from kwhatif.scheduling.preemption_candidates import (
-    NONE,
     PRIORITY_SHIFT,
     Budgets,
     Candidates,
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+_AT_ONCE = 512
+"""So many changes of a node are looked at together, or one of each node."""
 
 
 def wanted_candidates(nodes: int, args: Any) -> int:
@@ -50,8 +51,8 @@ class VictimSearch:
     """The dry run for one pod.
 
     ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far; ``pointless`` names nodes that the
-    pod fits on as they are, which only a PreFilter that speaks for Filter leads to. Nodes of which is known what they
-    came to when they were ``tried`` are in neither.
+    pod fits on as they are, which only a PreFilter that speaks for Filter leads to. Nodes of which it was known before
+    what they come to, from those ``tried`` for an earlier pod, are in neither.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class VictimSearch:
         self.cluster = self._cluster = diagnosis.cluster
         self._evaluation = diagnosis.evaluation
         self._table = table
-        self.tried = tried
+        self._tried = DryRunCache(self._evaluation, self._cluster) if tried is None else tried
         self._nominated = nominated_pods(diagnosis.cluster, pod)
         self.failures: dict[str, int] = {}
         self.failed = 0
@@ -87,22 +88,36 @@ class VictimSearch:
         rows = self._diagnosis.preemptable()
         if random is not None and len(rows):
             rows = np.roll(rows, -random.randrange(len(rows)))
-        enough = len(rows) + 1 if args is None else wanted_candidates(len(rows), args)
-        found = NONE
+        # Of nodes where others are nominated it depends on these, and is not kept.
+        promised = list(self._nominated)
+        self._tried.forget(promised)
+        found = self._find(rows, len(rows) + 1 if args is None else wanted_candidates(len(rows), args))
+        candidates = self._tried.candidates_on(found)
+        self._tried.forget(promised)
+        return candidates
+
+    def _find(self, rows: IntpArray, enough: int) -> IntpArray:
+        """The rows of the candidates."""
+        found = rows[:0]
         first, missing = 0, enough
         while first < len(rows):
             step = max(missing, 64)
-            found = found.concatenate(self._among(rows[first : first + step]))
+            tried = rows[first : first + step]
+            unknown = self._tried.find_unknown(tried)
+            if len(unknown):
+                self._tried.keep(unknown, self._candidates_on(unknown))
+            found = np.concatenate([found, self._tried.find_candidates(tried)])
             first += step
-            clean = found.violations == 0
-            total = np.minimum(np.cumsum(clean), enough) + np.minimum(np.cumsum(~clean), enough)
-            done = np.flatnonzero(np.logical_or.accumulate(clean) & (total >= enough))
-            if len(done):
-                found = found.take(np.arange(done[0] + 1))
+            clean = self._tried.breaks_no_budget(found)
+            without = int(np.count_nonzero(clean))
+            missing = enough - min(without, enough) - min(len(found) - without, enough)
+            if missing <= 0 and without:
+                total = np.minimum(clean.cumsum(), enough) + np.minimum((~clean).cumsum(), enough)
+                done = np.logical_or.accumulate(clean) & (total >= enough)
+                found = found[: done.argmax() + 1]
                 break
-            missing = enough - int(total[-1]) if len(total) else enough
-        clean = found.violations == 0
-        return found.take(np.concatenate([np.flatnonzero(clean)[:enough], np.flatnonzero(~clean)[:enough]]))
+        clean = self._tried.breaks_no_budget(found)
+        return found if clean.all() else np.concatenate([found[clean][:enough], found[~clean][:enough]])
 
     def refusal(self) -> Status:
         """Why no node is a candidate."""
@@ -122,22 +137,8 @@ class VictimSearch:
             histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + absent
         return fit_message(size, histogram)
 
-    def _among(self, rows: IntpArray) -> Candidates:
-        """Candidates among ``rows``, in their order; only those without a cached result are tried."""
-        if self.tried is None:
-            return self._candidates_on(rows)
-        # Of nodes where others are nominated it depends on these, and is not kept.
-        promised = np.array(list(self._nominated), np.intp)
-        self.tried.forget(promised)
-        unknown = rows[self.tried.unknown(rows)]
-        if len(unknown):
-            self.tried.keep(unknown, self._candidates_on(unknown))
-        found = self.tried.candidates_among(rows)
-        self.tried.forget(promised)
-        return found
-
-    def _candidates_on(self, rows: IntpArray) -> Candidates:
-        """Candidates among ``rows``, in their order."""
+    def _candidates_on(self, rows: IntpArray) -> Candidates | None:
+        """Candidates among ``rows``, in their order; None for none."""
         shapes, there = self._table.shapes_on(rows)
         priorities = self._cluster.shapes.priorities
         if self._ruled is None:
@@ -153,7 +154,7 @@ class VictimSearch:
                     self._fail(self._ruled.describe_no_victims(self._cluster.columns.names[row]), 1)
             rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
         if not len(rows):
-            return NONE
+            return None
         change = self._without(rows, shapes, victims)
         fits = self._fits(rows, change)
         if not fits.all():
@@ -167,7 +168,7 @@ class VictimSearch:
             taken = np.array([place not in refused for place in range(len(rows))], np.bool_)
             rows, victims, change = rows[taken], victims[taken], change.part(taken)
         if not len(rows):
-            return NONE
+            return None
         violating = self._violating(rows, victims)
         gone = self._reprieve(rows, change, victims, violating)
         if self._ruled is not None:
@@ -176,12 +177,12 @@ class VictimSearch:
             rows, change, gone, violating = rows[clean], change.part(clean), gone[clean], violating[clean]
         needed = gone.any(axis=1)
         if not len(rows):
-            return NONE
+            return None
         if not needed.all():
             self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
             left = np.flatnonzero(needed)
             rows, change, gone, violating = rows[left], change.part(left), gone[left], violating[left]
-        return self._measure(rows, change.shapes, gone, violating) if len(rows) else NONE
+        return self._measure(rows, change.shapes, gone, violating) if len(rows) else None
 
     def _measure(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
         priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
@@ -191,16 +192,13 @@ class VictimSearch:
             first = np.where(breaking.any(axis=1), breaking.argmax(axis=1), gone.argmax(axis=1))
             counts_most = priority[np.arange(len(rows)), first]
         starts = self._table.starts(rows, gone.shape[1])
-        return Candidates(
-            rows,
-            (gone & violating).sum(axis=1),
-            counts_most,
-            np.where(gone, priority + PRIORITY_SHIFT, 0).sum(axis=1),
-            gone.sum(axis=1),
-            np.where(priority == top[:, None], starts, NEVER_STARTED).min(axis=1),
-            gone,
-            gone & violating,
-        )
+        broken = gone & violating
+        measures = np.empty((len(rows), 5), np.int64)
+        measures[:, 0], measures[:, 1] = broken.sum(axis=1), counts_most
+        measures[:, 2] = np.where(gone, priority + PRIORITY_SHIFT, 0).sum(axis=1)
+        measures[:, 3] = gone.sum(axis=1)
+        measures[:, 4] = np.where(priority == top[:, None], starts, NEVER_STARTED).min(axis=1)
+        return Candidates(rows, measures, gone, broken)
 
     def claim(self, candidates: Candidates, place: int) -> Victims:
         """The victims on one candidate."""
@@ -269,34 +267,55 @@ class VictimSearch:
         return both, places
 
     def _reprieve(self, rows: IntpArray, change: PodDelta, victims: BoolArray, violating: BoolArray) -> BoolArray:
-        """bool[n, P]: the victims. Pods whose eviction would violate a budget are reprieved first."""
+        """bool[n, P]: pods that must go for good. Those whose budget would break are tried first.
+
+        Of few nodes, several pods are put back at once, each as if those before it stayed. It holds up to the first
+        with which the pod does not fit any more; and then not with those that look like it either.
+        """
         gone = victims.copy()
-        position = np.arange(victims.shape[1])
-        rank = np.where(victims, np.where(violating, 0, 1), 2) * victims.shape[1] + position
-        order = np.argsort(rank, axis=1)
-        left = victims.sum(axis=1)
-        for turn in range(int(left.max())):
-            places = np.flatnonzero(left > turn)
-            columns = order[places, turn]
-            change.move(self._cluster.shapes, places, columns, +1)
-            held = self._hold_ports(change, places, columns)
-            everywhere = len(places) == len(rows)
-            fits = self._fits(rows[places], change if everywhere else change.part(places))
-            if self._ruled is not None:
-                fits = self._ruled.judge(places, columns, fits)
-            gone[places[fits], columns[fits]] = False
-            back = ~fits
-            change.move(self._cluster.shapes, places[back], columns[back], -1)
-            if held is not None:
-                for k in np.flatnonzero(back):
-                    self._set_ports(held, int(places[k]), int(change.shapes[places[k], columns[k]]), used=False)
+        size = victims.shape[1]
+        order = np.argsort(np.where(victims, np.where(violating, 0, 1), 2) * size + np.arange(size), axis=1)
+        left, turn = victims.sum(axis=1), np.zeros(len(rows), np.intp)
+        one_by_one = self._ruled is not None or change.ports is not None
+        looks = np.take_along_axis(self._looks(change.shapes), order, axis=1)
+        while len(places := np.flatnonzero(turn < left)):
+            first, missing = turn[places], (left - turn)[places]
+            width = 1 if one_by_one else max(1, min(int(missing.max()), _AT_ONCE // len(places)))
+            next_ones = np.minimum(first[:, None] + np.arange(width), size - 1)
+            columns = order[places[:, None], next_ones]
+            stay = self._count_staying(rows, change, places, columns)
+            tried = np.minimum(missing, width)
+            stay = np.minimum(stay, tried)
+            for k in range(int(stay.max())):
+                some = stay > k
+                gone[places[some], columns[some, k]] = False
+                change.move(self._cluster.shapes, places[some], columns[some, k], +1)
+                self._hold_ports(change, places[some], columns[some, k])
+            turn[places] += stay
+            failed = places[stay < tried]
+            turn[failed] = turn[failed] + 1 if one_by_one else _skip_alike(looks[failed], turn[failed])
         return gone
 
-    def _hold_ports(self, change: PodDelta, places: IntpArray, columns: IntpArray) -> BoolArray | None:
+    def _count_staying(self, rows: IntpArray, change: PodDelta, places: IntpArray, columns: IntpArray) -> IntpArray:
+        """intp[m]: how many of the pods in ``columns`` intp[m, w] of ``places`` intp[m] may come back."""
+        with_them = change.come_back(self._cluster.shapes, places, columns)
+        each = np.repeat(places, columns.shape[1])
+        self._hold_ports(with_them, np.arange(len(each)), columns.reshape(-1))
+        fits = self._fits(rows[each], with_them)
+        if self._ruled is not None:
+            fits = self._ruled.judge(places, columns[:, 0], fits)
+        staying: IntpArray = np.logical_and.accumulate(fits.reshape(columns.shape), axis=1).sum(axis=1)
+        return staying
+
+    def _looks(self, shapes: IntpArray) -> IntpArray:
+        """The same number for pods that no filter tells apart, by their shapes intp[n, P]."""
+        blind = self._evaluation.ignores_labels_of_others
+        return self._cluster.shapes.template_numbers()[shapes] if blind else shapes
+
+    def _hold_ports(self, change: PodDelta, places: IntpArray, columns: IntpArray) -> None:
         if change.ports is not None:
-            for place, column in zip(places, columns, strict=True):
-                self._set_ports(change.ports, int(place), int(change.shapes[place, column]), used=True)
-        return change.ports
+            for place, column in zip(places.tolist(), columns.tolist(), strict=True):
+                self._set_ports(change.ports, place, int(change.shapes[place, column]), used=True)
 
     def _violating(self, rows: IntpArray, victims: BoolArray) -> BoolArray:
         """bool[n, P]: possible victims whose eviction violates a budget, counted most important first."""
@@ -327,3 +346,11 @@ class VictimSearch:
     def _fail(self, reason: str, count: int, nodes: int | None = None) -> None:
         self.failures[reason] = self.failures.get(reason, 0) + count
         self.failed += count if nodes is None else nodes
+
+
+def _skip_alike(looks: IntpArray, turn: IntpArray) -> IntpArray:
+    """intp[n]: where in each row of ``looks`` intp[n, P] the next one after ``turn`` intp[n] differs from that one."""
+    size = looks.shape[1]
+    others = looks != np.take_along_axis(looks, turn[:, None], axis=1)
+    others &= np.arange(size) > turn[:, None]
+    return np.where(others.any(axis=1), others.argmax(axis=1), size)

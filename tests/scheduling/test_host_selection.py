@@ -67,8 +67,8 @@ def test_chance_does_not_change_what_the_heap_decides() -> None:
 
 
 def test_of_equal_candidates_of_a_preemption_any_is_taken_by_chance() -> None:
-    same, flags = np.zeros(3, np.int64), np.zeros((3, 1), np.bool_)
-    candidates = Candidates(np.array([0, 1, 2]), same, same, same, same + 1, same, flags, flags)
+    same, flags = np.ones((3, 5), np.int64), np.zeros((3, 1), np.bool_)
+    candidates = Candidates(np.array([0, 1, 2]), same, flags, flags)
     ranks = np.array([2, 0, 1])
     assert choose(candidates, ranks) == (1, FIRST_BY_NAME)
     assert {choose(candidates, ranks, Random(seed)) for seed in range(30)} == {(k, BY_CHANCE) for k in range(3)}
