@@ -22,7 +22,7 @@ _IndexEntry = dict[tuple[str, str], _Pairs[T]]
 
 
 _CHOICES = 8
-"""So many of the labels that a selector insists on are compared; any will do."""
+"""The most required labels of a selector that are compared for its file; any will do."""
 
 
 class GrowingColumn:

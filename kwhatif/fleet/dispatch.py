@@ -18,7 +18,7 @@ _BATCH_SECONDS = 0.25
 """A batch is to take about so long: much longer than it takes to hand it over, and short enough to lose."""
 
 _MOST_LOSSES = 2
-"""A world that was under way so often when workers died is asked about with no other under way, to see if it is it."""
+"""A world that was under way this often when workers died is retried alone, to see whether it kills them."""
 
 IndexedResult = tuple[int, Any]
 """A world's place among the worlds, and its row or Failed."""

@@ -36,7 +36,7 @@ Sums = tuple[int, bytes]
 
 _MOST_SUMS = 8192
 _FEW = 24
-"""So few rows are looked up; more are asked about again faster."""
+"""Up to this number rows are looked up; for more it is faster to evaluate them again."""
 _MOST_UPDATES = 4096
 """So long a list of rows is kept for those who follow it."""
 

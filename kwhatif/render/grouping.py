@@ -174,7 +174,7 @@ _LONG_BEGINNING = 12
 """The same of a common beginning, without which names are harder to tell."""
 
 _NO_NAMES = ("", "-", "nowhere")
-"""What stands in a cell where there is no node."""
+"""The content of a cell without a node."""
 
 _SEVERAL = re.compile(r"(\d+ nodes: )?(.*?)( and \d+ more)?")
 

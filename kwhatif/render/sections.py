@@ -94,7 +94,7 @@ def describe_fidelity(fidelity: Fidelity) -> str:
 
 
 def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
-    """Nothing if no autoscaler was asked."""
+    """Empty without autoscalers."""
     if found is None:
         return []
     columns = ("node", "of", "type", "pods", "there after", "a month")

@@ -24,7 +24,7 @@ from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.framework.status import CycleEvaluation
 
 PRIORITY_SHIFT = 2**31
-"""Makes any priority positive."""
+"""Added to a priority to make it positive."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from kwhatif.snapshot.read.files import read_paths
 from kwhatif.snapshot.read.objects import Document, head_of, read_documents
 
 ORDERS = 2
-"""In so many other orders of nodes and pods a first plan is made, too, to tell what is left to chance."""
+"""The number of other orders of nodes and pods in which a first plan is made, to find out what is left to chance."""
 
 _POOLS = ("karpenter.sh/v1", "NodePool")
 

@@ -34,7 +34,7 @@ class ImmutableField:
 
 
 def _nothing(*given: object) -> None:
-    """What a kind does that needs nothing of its own."""
+    """The default of a kind without a function of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class Scheduler:
         self._left = {pool.name: amounts(pool.spec.limits) for pool in pools if pool.spec.limits is not None}
         willing = list(world.daemons)
         requests = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
-        # They are asked once more for their ports, and by then are content with what the last pool wanted of them.
+        # Upstream reads their ports again, when they tolerate what the last pool required of them.
         ports = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
         self._daemons = {
             template.name: _together(asked, taking)

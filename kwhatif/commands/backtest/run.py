@@ -106,7 +106,7 @@ MOST_SPANS = 48
 
 
 def _agreement_by_time(times: Sequence[tuple[float, bool]]) -> Iterator[AgreementMoment]:
-    """So many spans at most, of a second at least; times are in seconds since 1970."""
+    """At most ``most`` spans, of at least a second; times are in seconds since 1970."""
     if not times:
         return
     begin, end = (choose(at for at, _ in times) for choose in (min, max))

@@ -46,7 +46,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
 
 _ASKED_AT_LEAST = 10
-"""About so many units autoscalers are asked at first; from then on about as many as there are."""
+"""The number of units for which autoscalers are asked first; from then on as many as there are."""
 
 _POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 

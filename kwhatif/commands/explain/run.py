@@ -209,7 +209,7 @@ class ExplainRun(Question[ExplainResult]):
     ) -> tuple[list[PodToSchedule], list[PodToSchedule]]:
         """The pods that are meant: those that were tried, and others."""
         owners = Owners(case.snapshot)
-        # A pod that had to leave again is asked why it finds no other node.
+        # A pod that had to leave again is explained by why it finds no other node.
         there = [
             PodToSchedule(each.info.pod, of_run[key].origin, of_run[key].defaults)
             for key, each in self._watch.tries.items()

@@ -136,7 +136,7 @@ class Outage(OutageOptions, Question[OutageResult]):
 
         examples = list(_examples(session, failures))
         for each in examples:
-            # Workers had schedulers of their own: this one is asked what it would have read.
+            # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
         end = RunEnd(session, case.snapshot)
         return merge_placed(before, PendingResult([RunRecord(session, examples)], result, ends=[end]))

@@ -72,7 +72,7 @@ from kwhatif.snapshot.format.atomic_files import draft_of
 from kwhatif.snapshot.load import load_manifests
 
 MOST_PROBES = 1000
-"""So many probe pods are tried at most."""
+"""The most probe pods that are tried."""
 
 Outcome = Sequence[Measures] | str
 """What a policy comes to on each cluster, or why that is not known."""

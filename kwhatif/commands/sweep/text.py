@@ -12,7 +12,7 @@ from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount
 
 MOST_SHOWN = 12
-"""So many policies of the front are shown, and so many settings; --all shows all."""
+"""How many policies of the front, and how many settings, are shown; --all shows all."""
 
 MATTERS = 10.0
 """Percent of a measure's range from which on a setting is said to matter for it."""

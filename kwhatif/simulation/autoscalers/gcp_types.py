@@ -32,7 +32,7 @@ _PODS = 110
 _ARM = ("a4x", "c4a", "t2a", "n4a")
 _SHARED = ("e2-micro", "e2-small", "e2-medium")
 _MEMORY = ((4096, 0.25), (4096, 0.20), (8192, 0.10), (114688, 0.06), (1 << 40, 0.02))
-"""So many mebibytes, and the share of them that GKE keeps."""
+"""Mebibytes, and the share of them that GKE reserves."""
 _CPU = ((1000, 0.06), (1000, 0.01), (2000, 0.005), (1 << 40, 0.0025))
 _INCOMPLETE = (
     "what types leave for pods is reckoned by what GKE says of itself, an approximation",

@@ -59,7 +59,7 @@ _LOAD = WatcherMetrics.__name__
 
 MOST_STEPS = 2000
 MOST_WORK = 3_000_000
-"""So many objects, summed over all steps, are decided on again: what takes about half a minute."""
+"""The most objects, summed over all steps, of the decisions that are repeated: about half a minute's."""
 
 WORK_OF_A_POD = 60
 """To decide on a pod once takes about as long as to load so many objects."""
