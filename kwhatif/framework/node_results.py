@@ -180,10 +180,10 @@ class RowScopeResults(NodeResults):
             # Hardly two nodes are alike.
             self._by_sums = None
 
-    def _look_up(self, rows: list[int], said: dict[Sums, tuple[bool, int]]) -> None:
+    def _look_up(self, rows: list[int], known_answers: dict[Sums, tuple[bool, int]]) -> None:
         """Take over what was said of the same sums; rows of which nothing is known are stale."""
         for row in rows:
-            answer = said.get(self._sums_of(row))
+            answer = known_answers.get(self._sums_of(row))
             if answer is None:
                 self._stale[row] = None
                 continue

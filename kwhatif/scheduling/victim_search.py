@@ -183,23 +183,23 @@ class VictimSearch:
             rows, change, gone, violating = rows[left], change.part(left), gone[left], violating[left]
         return self._measure(rows, change.shapes, gone, violating) if len(rows) else NONE
 
-    def _measure(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
-        priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
+    def _measure(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray, violating: BoolArray) -> Candidates:
+        priority = np.where(victims, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
         top = counts_most = priority.max(axis=1)
         if self._cluster.shapes.features.first_victim_counts_most:
-            breaking = gone & violating
-            first = np.where(breaking.any(axis=1), breaking.argmax(axis=1), gone.argmax(axis=1))
+            breaking = victims & violating
+            first = np.where(breaking.any(axis=1), breaking.argmax(axis=1), victims.argmax(axis=1))
             counts_most = priority[np.arange(len(rows)), first]
-        starts = self._table.starts(rows, gone.shape[1])
+        starts = self._table.starts(rows, victims.shape[1])
         return Candidates(
             rows,
-            (gone & violating).sum(axis=1),
+            (victims & violating).sum(axis=1),
             counts_most,
-            np.where(gone, priority + PRIORITY_SHIFT, 0).sum(axis=1),
-            gone.sum(axis=1),
+            np.where(victims, priority + PRIORITY_SHIFT, 0).sum(axis=1),
+            victims.sum(axis=1),
             np.where(priority == top[:, None], starts, NEVER_STARTED).min(axis=1),
-            gone,
-            gone & violating,
+            victims,
+            victims & violating,
         )
 
     def claim(self, candidates: Candidates, place: int) -> Victims:
@@ -213,10 +213,10 @@ class VictimSearch:
         claims = {names[row]: self.claim(candidates, place) for place, row in enumerate(candidates.rows.tolist())}
         return extenders.preempt(self._pod, self._cluster, claims)
 
-    def victims(self, row: int, gone: BoolArray, broken: BoolArray) -> list[PodInfo]:
+    def victims(self, row: int, victims: BoolArray, broken: BoolArray) -> list[PodInfo]:
         """The victims on one node, the most important first."""
         pods = self._table.pods(row)
-        columns = np.flatnonzero(gone)
+        columns = np.flatnonzero(victims)
         first = [pods[c] for c in columns if broken[c]]
         rest = [pods[c] for c in columns if not broken[c]]
         return by_importance([*first, *rest]) if first and rest else [*first, *rest]

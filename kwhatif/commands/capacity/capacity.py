@@ -125,9 +125,9 @@ def measure_capacity(
     return PendingResult([basis], make_result)
 
 
-def room_for(session: Session, asked: PodToSchedule, claims: Sequence[object], limit: int) -> int:
+def room_for(session: Session, pod_to_schedule: PodToSchedule, claims: Sequence[object], limit: int) -> int:
     """How many copies of one pod find a node, ``limit`` at most; they stay there. ``claims`` are those made for it."""
-    return _Filling(session, [_copier(asked, claims)], None, endless_is_wrong=False).run(limit)
+    return _Filling(session, [_copier(pod_to_schedule, claims)], None, endless_is_wrong=False).run(limit)
 
 
 def _unit(templates: dict[str, PodToSchedule], release: bool, pods: int) -> str:
@@ -139,8 +139,8 @@ def _unit(templates: dict[str, PodToSchedule], release: bool, pods: int) -> str:
     return "".join(f"pod of {item.owner}" if item.owner else f"pod {item.pod.key}" for item in templates.values())
 
 
-def _check(session: Session, asked: Sequence[PodToSchedule]) -> None:
-    for item in asked:
+def _check(session: Session, pods: Sequence[PodToSchedule]) -> None:
+    for item in pods:
         if item.owner.startswith("DaemonSet "):
             raise UsageError(f"{item.owner} has one pod on each node: there is no number of its pods to find out")
         reason = skip_reason_of(session, item)
@@ -165,8 +165,8 @@ def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:
 class _Copier:
     """Makes the pods that would come after one, each with claims of its own where the first one has some."""
 
-    def __init__(self, asked: PodToSchedule, claims: Sequence[PersistentVolumeClaim]) -> None:
-        self._asked, self._claims = asked, {claim.name: claim for claim in claims}
+    def __init__(self, pod_to_schedule: PodToSchedule, claims: Sequence[PersistentVolumeClaim]) -> None:
+        self._asked, self._claims = pod_to_schedule, {claim.name: claim for claim in claims}
 
     def __call__(self, session: Session, number: int) -> PodInfo:
         pod, suffix = self._asked.pod, f"-copy-{number}"
@@ -195,14 +195,14 @@ class _Copier:
         return replace(volume, persistent_volume_claim=replace(source, claim_name=source.claim_name + suffix))
 
 
-def _copier(asked: PodToSchedule, objects: Iterable[object]) -> _Copier:
+def _copier(pod_to_schedule: PodToSchedule, objects: Iterable[object]) -> _Copier:
     """Only a stateful set's claims, of which each pod has its own, are made anew for a copy; others are shared."""
-    pod, made = asked.pod, []
-    if asked.owner.startswith("StatefulSet "):
+    pod, made = pod_to_schedule.pod, []
+    if pod_to_schedule.owner.startswith("StatefulSet "):
         mine = {name for name, _ in claim_names(pod)}
         claims = (obj for obj in objects if isinstance(obj, PersistentVolumeClaim))
         made = [claim for claim in claims if claim.namespace == pod.namespace and claim.name in mine]
-    return _Copier(asked, made)
+    return _Copier(pod_to_schedule, made)
 
 
 class _Filling:

@@ -119,7 +119,11 @@ class ExplainRun(Question[ExplainResult]):
     explain_options: ExplainOptions = DEFAULT_OPTIONS
 
     def __post_init__(self) -> None:
-        self.tells_merged, self.anew, self.with_pending = self.run.tells_merged, self.run.anew, self.run.with_pending
+        self.tells_merged, self.as_new, self.with_pending = (
+            self.run.tells_merged,
+            self.run.as_new,
+            self.run.with_pending,
+        )
         files, names = split_words(self.words)
         self._meant = [PodReference(name, self.namespace or "") for name in names]
         self._later = [_LaterManifests(files), _LaterManifests(self.offered)]

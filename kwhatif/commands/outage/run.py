@@ -52,9 +52,9 @@ class OutageBase:
         return OutageBase, (self.base, self.unreachable)
 
 
-def simulate_failure(ground: OutageBase, gone: NodeFailure) -> Failure:
+def simulate_failure(ground: OutageBase, node_failure: NodeFailure) -> Failure:
     """The effects of one failure."""
-    return ground.effects.failure_of(gone)
+    return ground.effects.failure_of(node_failure)
 
 
 @dataclass(frozen=True, kw_only=True)

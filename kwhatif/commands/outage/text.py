@@ -22,8 +22,8 @@ SHOWN_BY = "--all-rows"
 _OUTCOMES = ("back", "pending", "waiting", "lost")
 
 
-def _grouping(one: str, alike: tuple[int, ...] | None = None, pods: tuple[int, ...] = ()) -> Grouping:
-    return Grouping(one, alike, pods, shown_by=SHOWN_BY)
+def _grouping(one: str, columns: tuple[int, ...] | None = None, pods: tuple[int, ...] = ()) -> Grouping:
+    return Grouping(one, columns, pods, shown_by=SHOWN_BY)
 
 
 def outage_blocks(result: OutageResult) -> list[Block]:

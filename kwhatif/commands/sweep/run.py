@@ -189,7 +189,7 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
         probe = None
         if self.probe:
             manifests = load_manifests(self.probe, case.inputs.namespace)
-            made = expand_manifests(case.snapshot, manifests, reading, version, anew=True, gates=case.gates)
+            made = expand_manifests(case.snapshot, manifests, reading, version, as_new=True, gates=case.gates)
             owners = {item.owner or item.pod.key for item in made.pods}
             if len(owners) != 1:
                 raise UsageError(f"--probe: expected manifests with one pod or workload, found {len(owners)}")

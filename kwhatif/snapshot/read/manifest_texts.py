@@ -132,16 +132,16 @@ class GivenText:
 
 
 def read_items(
-    given: Sequence[str | Mapping[str, Any]], options: ReadingOptions, report: ReadingReport
+    sources: Sequence[str | Mapping[str, Any]], options: ReadingOptions, report: ReadingReport
 ) -> Iterator[tuple[Document, Item, bool]]:
     """The objects of manifests in their order, each with its document and whether its file was named itself.
 
     Raises InputError for what is no manifest, unless it was found in a directory; and if there is nothing at all.
     """
     nothing = True
-    paths = once([each for each in given if isinstance(each, str)])
+    paths = once([each for each in sources if isinstance(each, str)])
     builds = _builds_of(paths, options, report)
-    for number, each in enumerate(given, 1):
+    for number, each in enumerate(sources, 1):
         if isinstance(each, str):
             report_start(f"Loading {display_path(each)}")
             for entry in _texts_of(each, options, report, builds):
@@ -157,7 +157,7 @@ def read_items(
             document = Document(Origin(f"object {number}"), dict(each))
             for item in items_of(document):
                 yield document, item, True
-    if nothing and given and not options.may_be_empty:
+    if nothing and sources and not options.may_be_empty:
         names = ", ".join(map(display_path, paths))
         if not report.passed_over:
             raise InputError("holds no objects: it is empty", source=names)
@@ -219,12 +219,12 @@ def _texts_of(
             yield GivenText(text, is_named=False)
 
 
-def _documents_of(given: GivenText, report: ReadingReport) -> list[Document]:
-    text = given.text
+def _documents_of(given_text: GivenText, report: ReadingReport) -> list[Document]:
+    text = given_text.text
     try:
         return read_documents(text, strictly=True)
     except InputError:
-        if given.is_named:
+        if given_text.is_named:
             raise
         if is_template(text.data):
             report.pass_over(TEMPLATE, text.name)
@@ -235,16 +235,16 @@ def _documents_of(given: GivenText, report: ReadingReport) -> list[Document]:
     return []
 
 
-def _items_of(document: Document, given: GivenText, report: ReadingReport) -> Iterator[Item]:
+def _items_of(document: Document, text: GivenText, report: ReadingReport) -> Iterator[Item]:
     """The objects of a document; of one that is something else, none if it was found in a directory."""
-    if not given.is_named and (sort := _sort_of_found(document)) is not None:
+    if not text.is_named and (sort := _sort_of_found(document)) is not None:
         report.pass_over(sort, document.source)
         return
     for item in items_of(document):
         sort = sort_of_kind(item.api_version, item.kind)
-        if sort is None or (given.is_named and (item.api_version, item.kind) == _SNAPSHOT):
+        if sort is None or (text.is_named and (item.api_version, item.kind) == _SNAPSHOT):
             yield item
-        elif given.is_named:
+        elif text.is_named:
             raise OtherDocumentError(sort, source=item.source, place=item.place)
         else:
             report.pass_over(sort, document.source)
