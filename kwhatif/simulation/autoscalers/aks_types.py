@@ -16,14 +16,12 @@ from kwhatif.api.core import ResourceList
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers.instance_types_document import (
-    KIND,
     InstanceTypesFile,
     KnownOffering,
     KnownType,
-    lacking_prices,
+    assemble_file,
 )
 from kwhatif.simulation.autoscalers.reserved_shares import reserved_share
-from kwhatif.snapshot.format.model import API_VERSION
 
 _AZURE, _AKS = "karpenter.azure.com/sku-", "kubernetes.azure.com/sku-"
 _GI = 2**30
@@ -95,19 +93,7 @@ def aks_types(
             continue
         offerings = list(_offerings(sku, told, on_demand, spot))
         found[sku.name] = _describe_size(sku.name, parts, told, cores, gibibytes, offerings)
-    missing = list(_INCOMPLETE)
-    if not on_demand:
-        missing.append("on-demand prices are unknown, so that nothing is offered on demand")
-    if not spot:
-        missing.append("spot prices are unknown, so that nothing is offered on spot")
-    return InstanceTypesFile(
-        api_version=API_VERSION,
-        kind=KIND,
-        source=source,
-        incomplete="; ".join(missing),
-        lacks=lacking_prices(on_demand, spot),
-        types=[found[name] for name in sorted(found)],
-    )
+    return assemble_file([found[name] for name in sorted(found)], on_demand, spot, source, _INCOMPLETE)
 
 
 def _offerings(

@@ -15,13 +15,11 @@ from msgspec import Meta
 from kwhatif.api.core import ResourceList
 from kwhatif.api.quantity import Quantity
 from kwhatif.simulation.autoscalers.instance_types_document import (
-    KIND,
     InstanceTypesFile,
     KnownOffering,
     KnownType,
-    lacking_prices,
+    assemble_file,
 )
-from kwhatif.snapshot.format.model import API_VERSION
 
 _GCP = "karpenter.k8s.gcp/instance-"
 _MI, _GI = 2**20, 2**30
@@ -73,22 +71,11 @@ def gcp_types(
     for each in types:
         zones.setdefault(each.name, set()).add(each.zone.rpartition("/")[2])
         first.setdefault(each.name, each)
-    missing = list(_INCOMPLETE)
-    if not on_demand:
-        missing.append("on-demand prices are unknown, so that nothing is offered on demand")
-    if not spot:
-        missing.append("spot prices are unknown, so that nothing is offered on spot")
-    return InstanceTypesFile(
-        api_version=API_VERSION,
-        kind=KIND,
-        source=source,
-        incomplete="; ".join(missing),
-        lacks=lacking_prices(on_demand, spot),
-        types=[
-            _describe_machine(first[name], sorted(zones[name]), list(_offerings(name, zones[name], on_demand, spot)))
-            for name in sorted(first)
-        ],
-    )
+    described = [
+        _describe_machine(first[name], sorted(zones[name]), list(_offerings(name, zones[name], on_demand, spot)))
+        for name in sorted(first)
+    ]
+    return assemble_file(described, on_demand, spot, source, _INCOMPLETE)
 
 
 def _offerings(
