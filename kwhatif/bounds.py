@@ -35,7 +35,7 @@ SETTINGS_BYTES = 16 * MIB
 """A file that a person writes: a scheduler configuration, the gate's rules, edits, a kubeconfig, a certificate."""
 
 RATIO = 1000
-"""So many times larger may a packed text become; gzip cannot do much more, and no manifest comes near."""
+"""The greatest ratio of a text's size to its compressed size; gzip cannot do much more, and no manifest comes near."""
 
 RATIO_FROM = MIB
 """Until it has unpacked to so many bytes, a text may be as regular as it likes."""
@@ -77,7 +77,7 @@ OBJECTS = 1_000_000
 """Of one kind, in a live cluster."""
 
 EMPTY_PAGES = 10
-"""So many pages of a list may come one after the other that hold nothing and say that more follows."""
+"""The most empty pages in a row of a list that is to be continued."""
 
 DUMP_SECONDS = 900.0
 """For a whole dump, credentials included."""

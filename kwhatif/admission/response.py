@@ -28,7 +28,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What is unknown about a request, such as a webhook's answer, and what may come of it."""
+    """What is unknown about a request, such as a webhook's answer, and its possible effect."""
 
     what: str
     effect: str

@@ -16,15 +16,15 @@ ServedKind = tuple[str, str]
 
 
 class ClusterTypes(Types):
-    """A minor's kinds, plus those that the cluster serves ``besides``, minus those that it does ``not`` serve.
+    """A minor's kinds, plus the ``additional`` ones that the cluster serves, minus those that are ``absent``.
 
-    ``absent`` are built-in kinds, as group and kind, that are served in no version.
+    ``absent`` are built-in kinds, as group and kind, served in no version.
     """
 
     def __init__(
         self,
         minor: str,
-        besides: Collection[ServedKind] = (),
+        additional: Collection[ServedKind] = (),
         absent: Collection[tuple[str, str]] = (),
         gates: frozenset[str] = frozenset(),
     ) -> None:
@@ -32,16 +32,16 @@ class ClusterTypes(Types):
         self._absent = frozenset(absent)
         found = (
             (each, _type_elsewhere(*each))
-            for each in besides
+            for each in additional
             if super(ClusterTypes, self).api_resource_of(*each) is None
         )
-        self._besides = {each: type_ for each, type_ in found if type_ is not None}
+        self._additional = {each: type_ for each, type_ in found if type_ is not None}
 
     def api_resource_of(self, api_version: str, kind: str) -> ApiResource | None:
         """The kind; None if this cluster does not serve it in that version."""
         if (api_version.rpartition("/")[0], kind) in self._absent:
             return None
-        return super().api_resource_of(api_version, kind) or self._besides.get((api_version, kind))
+        return super().api_resource_of(api_version, kind) or self._additional.get((api_version, kind))
 
     def fields(self, name: str) -> Mapping[str, FieldType]:
         """The fields of a type by name; of a type that the minor does not know, those of the newest."""
@@ -55,7 +55,7 @@ class ClusterTypes(Types):
             kind: [each for each in versions if (each.rpartition("/")[0], kind) not in self._absent]
             for kind, versions in there.items()
         }
-        for version, kind in self._besides:
+        for version, kind in self._additional:
             found.setdefault(kind, []).append(version)
         return {kind: tuple(versions) for kind, versions in found.items() if versions}
 
@@ -63,19 +63,19 @@ class ClusterTypes(Types):
     def groups(self) -> frozenset[str]:
         """Kubernetes' own API groups, whether anything of them is served or not."""
         own = types_of(self.minor).groups
-        return own | {version.rpartition("/")[0] for version, _ in self._besides}
+        return own | {version.rpartition("/")[0] for version, _ in self._additional}
 
 
 def cluster_types(
     minor: str,
-    besides: Collection[ServedKind] = (),
+    additional: Collection[ServedKind] = (),
     absent: Collection[tuple[str, str]] = (),
     gates: frozenset[str] = frozenset(),
 ) -> Types:
     """The types of a cluster of a minor; those of the minor where the cluster says nothing else."""
-    if not besides and not absent:
+    if not additional and not absent:
         return types_of(minor, gates)
-    return ClusterTypes(types_of(minor).minor, besides, absent, gates)
+    return ClusterTypes(types_of(minor).minor, additional, absent, gates)
 
 
 def _type_elsewhere(api_version: str, kind: str) -> ApiResource | None:

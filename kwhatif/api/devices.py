@@ -20,7 +20,7 @@ IMPLICIT_RESOURCE = "deviceclass.resource.kubernetes.io/"
 EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
 """Annotation of the claim that the scheduler makes for a pod's extended resources."""
 RESULTS_AT_MOST = 32
-"""So many devices one claim can have."""
+"""The most devices of one claim."""
 
 _V1 = "resource.k8s.io/v1"
 _OLDER = (f"{_V1}beta1", f"{_V1}beta2")
@@ -34,7 +34,7 @@ class _Versioned(Resource):
             force_setattr(self, "api_version", _V1)
 
 
-# --- what is there
+# --- slices
 
 
 class DeviceAttribute(Base):
@@ -160,7 +160,7 @@ class DeviceTaintRule(Resource):
     spec: TaintRuleSpec = msgspec.field(default_factory=TaintRuleSpec)
 
 
-# --- what is asked for
+# --- claims
 
 
 class CELSelector(Base):

@@ -34,7 +34,7 @@ MOST_NESTED = 250
 """Expressions nested deeper are refused (upstream: maxRecursionDepth)."""
 
 _DIGITS_AT_MOST = 99
-"""No number of so many digits fits into 64 bits, were it not for zeros in front."""
+"""The most digits of a number of 64 bits, leading zeros aside."""
 
 
 _TOKEN = re.compile(

@@ -22,7 +22,7 @@ _IndexEntry = dict[tuple[str, str], _Pairs[T]]
 
 
 _CHOICES = 8
-"""So many of the labels that a selector insists on are compared; any will do."""
+"""The most required labels of a selector that are compared for its file; any will do."""
 
 
 class GrowingColumn:
@@ -98,7 +98,7 @@ class SelectorIndex(Generic[T]):
         # By namespace, None for those that mean all of them: by label, and the few without one.
         self._shelves: dict[str | None, tuple[_IndexEntry[T], _Pairs[T]]] = {}
 
-    def add(self, selector: Selector, namespaces: Collection[str] | None, thing: T) -> None:
+    def add(self, selector: Selector, namespaces: Collection[str] | None, item: T) -> None:
         """``namespaces`` are those of the pods it selects; None for all of them."""
         if selector.nothing:
             return
@@ -108,7 +108,7 @@ class SelectorIndex(Generic[T]):
             choices = [[filed.setdefault((r.key, value), []) for value in dict.fromkeys(r.values)] for r in insisting]
             fewest = min(choices, key=lambda lists: sum(map(len, lists)), default=[others])
             for found in fewest:
-                found.append((selector, thing))
+                found.append((selector, item))
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> list[T]:
         """The items whose selectors select a pod, in no particular order."""

@@ -116,8 +116,8 @@ def non_zero_requests(pod: Pod, features: Features) -> tuple[int, int]:
 def _non_zero(name: str, pod: Pod, features: Features) -> int:
     """As long as each container was rounded by itself and sidecars only raised the most that starting up takes."""
 
-    def amount(asked: Mapping[str, Quantity]) -> int:
-        return amounts({name: asked.get(name, NON_ZERO[name])})[name]
+    def amount(requests: Mapping[str, Quantity]) -> int:
+        return amounts({name: requests.get(name, NON_ZERO[name])})[name]
 
     sidecars: dict[str, Quantity] = {}
     most = 0
@@ -165,14 +165,14 @@ class _ContainerRequests:
             asked = self._apply_resize(asked, status)
         return {**self._missing, **asked} if self._missing else asked
 
-    def _apply_resize(self, asked: Mapping[str, Quantity], status: ContainerStatus) -> Mapping[str, Quantity]:
+    def _apply_resize(self, requests: Mapping[str, Quantity], status: ContainerStatus) -> Mapping[str, Quantity]:
         in_force, allocated = status.resources, status.allocated_resources
         if not self._features.resizes_count_what_is_in_force:
-            return _effective(asked, None, allocated, infeasible=self._infeasible)
+            return _effective(requests, None, allocated, infeasible=self._infeasible)
         if in_force is None:
-            return asked
+            return requests
         promised = allocated if self._features.resizes_are_in_conditions else None
-        return _effective(asked, in_force.requests, promised, infeasible=self._infeasible)
+        return _effective(requests, in_force.requests, promised, infeasible=self._infeasible)
 
 
 def _of_containers(
@@ -222,10 +222,10 @@ def _resized_pod_level(pod: Pod, features: Features) -> dict[str, Quantity] | No
 
 
 def _effective(
-    asked: Mapping[str, Quantity], actuated: ResourceList | None, allocated: ResourceList | None, *, infeasible: bool
+    requests: Mapping[str, Quantity], actuated: ResourceList | None, allocated: ResourceList | None, *, infeasible: bool
 ) -> dict[str, Quantity]:
     """The most of what is asked, in force and promised; an infeasible resize's wish does not count."""
-    result: dict[str, Quantity] = {} if infeasible else dict(asked)
+    result: dict[str, Quantity] = {} if infeasible else dict(requests)
     _raise(result, actuated or {})
     _raise(result, allocated or {})
     return result

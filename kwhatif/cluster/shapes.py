@@ -70,15 +70,15 @@ class TermIndex:
         ]
         return tuple(sorted(found, key=lambda term: term.number))
 
-    def _term(self, given: PodAffinityTerm, namespace: str, weight: int) -> AffinityTerm:
+    def _term(self, api_term: PodAffinityTerm, namespace: str, weight: int) -> AffinityTerm:
         selector, of_namespaces = (
-            Selector.from_label_selector(given.label_selector),
-            Selector.from_label_selector(given.namespace_selector),
+            Selector.from_label_selector(api_term.label_selector),
+            Selector.from_label_selector(api_term.namespace_selector),
         )
-        names = frozenset(given.namespaces or ())
-        if not names and given.namespace_selector is None:
+        names = frozenset(api_term.namespaces or ())
+        if not names and api_term.namespace_selector is None:
             names = frozenset((namespace,))
-        key = (selector, given.topology_key, names, of_namespaces, weight)
+        key = (selector, api_term.topology_key, names, of_namespaces, weight)
         term = self._terms.get(key)
         if term is None:
             term = self._terms[key] = AffinityTerm(len(self._terms), *key)

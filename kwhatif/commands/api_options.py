@@ -208,19 +208,19 @@ def refuse_unknown(options: Mapping[str, Any]) -> None:
             raise TypeError(f"unexpected keyword argument {name!r}{suggest_spelling(name, _KNOWN)}")
 
 
-def paths_of(given: Path | Sequence[Path]) -> list[str]:
-    return [os.fspath(each) for each in ([given] if isinstance(given, str | os.PathLike) else given)]
+def paths_of(paths: Path | Sequence[Path]) -> list[str]:
+    return [os.fspath(each) for each in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
 
 
-def files_of(given: Manifests) -> Files:
+def files_of(manifests: Manifests) -> Files:
     """One or several."""
-    several = [given] if isinstance(given, str | os.PathLike | Mapping) else given
+    several = [manifests] if isinstance(manifests, str | os.PathLike | Mapping) else manifests
     return [each if isinstance(each, Mapping) else os.fspath(each) for each in several]
 
 
-def cluster_of(given: ClusterSource) -> Any:
-    return files_of(given) if isinstance(given, str | os.PathLike | Sequence) else given
+def cluster_of(source: ClusterSource) -> Any:
+    return files_of(source) if isinstance(source, str | os.PathLike | Sequence) else source
 
 
-def policy_of(given: Path | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
-    return given if given is None or isinstance(given, Mapping) else os.fspath(given)
+def policy_of(policy: Path | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
+    return policy if policy is None or isinstance(policy, Mapping) else os.fspath(policy)

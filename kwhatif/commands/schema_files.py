@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -104,71 +104,23 @@ def _result_schema(name: str, package: str, path: str, purpose: str) -> Schema:
     )
 
 
-def node_groups_schema() -> Schema:
-    _, definitions = components(node_groups_document.NodeGroupsFile)
-    file = definitions.pop("NodeGroupsFile")
-    definitions["Group"]["properties"]["options"]["description"] = "Flags of the group's own, without dashes."
+def _file_schema(
+    title: str,
+    kind: str,
+    type_: type,
+    description: str,
+    required: Sequence[str] = ("apiVersion", "kind"),
+) -> Schema:
+    """The schema of a document that the Struct ``type_`` decodes, without what all documents begin with."""
+    _, definitions = components(type_)
+    file = definitions.pop(type_.__name__)
     return document_schema(
-        "node-groups",
+        title,
         API_VERSION,
-        node_groups_document.KIND,
-        "The node groups that cluster-autoscaler scales, and its flags: what kwhatif autoscale --groups reads.",
+        kind,
+        description,
         _without_head(file["properties"]),
-        required=("apiVersion", "kind", "groups"),
-        definitions=definitions,
-    )
-
-
-def instance_types_schema() -> Schema:
-    _, definitions = components(instance_types_document.InstanceTypesFile)
-    file = definitions.pop("InstanceTypesFile")
-    return document_schema(
-        "instance-types",
-        API_VERSION,
-        instance_types_document.KIND,
-        "What a cloud offers to Karpenter, and how that was started: what kwhatif autoscale --catalogue reads.",
-        _without_head(file["properties"]),
-        required=("apiVersion", "kind", "types"),
-        definitions=definitions,
-    )
-
-
-def workload_kinds_schema() -> Schema:
-    _, definitions = components(kinds_document.WorkloadKindsFile)
-    file = definitions.pop("WorkloadKindsFile")
-    return document_schema(
-        "workload-kinds",
-        API_VERSION,
-        kinds_document.KIND,
-        "How kinds that are not Kubernetes' own make pods: what --pod-template-path FILE reads.",
-        _without_head(file["properties"]),
-        required=("apiVersion", "kind", "kinds"),
-        definitions=definitions,
-    )
-
-
-def sweep_space_schema() -> Schema:
-    _, definitions = components(space_document.SweepSpace)
-    file = definitions.pop("SweepSpace")
-    return document_schema(
-        "sweep-space",
-        API_VERSION,
-        space_document.KIND,
-        "The settings that kwhatif sweep tries, and how it chooses among them.",
-        _without_head(file["properties"]),
-        definitions=definitions,
-    )
-
-
-def rightsizing_policy_schema() -> Schema:
-    _, definitions = components(policy_document.PolicyFile)
-    file = definitions.pop("PolicyFile")
-    return document_schema(
-        "rightsizing-policy",
-        API_VERSION,
-        policy_document.KIND,
-        "How requests follow from usage: what kwhatif rightsize --sizing reads.",
-        _without_head(file["properties"]),
+        required=tuple(required),
         definitions=definitions,
     )
 
@@ -210,13 +162,46 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "cluster-edits": cluster_edits_schema,
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,
-    "instance-types": instance_types_schema,
-    "node-groups": node_groups_schema,
-    "rightsizing-policy": rightsizing_policy_schema,
+    "instance-types": partial(
+        _file_schema,
+        "instance-types",
+        instance_types_document.KIND,
+        instance_types_document.InstanceTypesFile,
+        "What a cloud offers to Karpenter, and how that was started: what kwhatif autoscale --catalogue reads.",
+        ("apiVersion", "kind", "types"),
+    ),
+    "node-groups": partial(
+        _file_schema,
+        "node-groups",
+        node_groups_document.KIND,
+        node_groups_document.NodeGroupsFile,
+        "The node groups that cluster-autoscaler scales, and its flags: what kwhatif autoscale --groups reads.",
+        ("apiVersion", "kind", "groups"),
+    ),
+    "rightsizing-policy": partial(
+        _file_schema,
+        "rightsizing-policy",
+        policy_document.KIND,
+        policy_document.PolicyFile,
+        "How requests follow from usage: what kwhatif rightsize --sizing reads.",
+    ),
     "scenario": scenario_schema,
-    "sweep-space": sweep_space_schema,
+    "sweep-space": partial(
+        _file_schema,
+        "sweep-space",
+        space_document.KIND,
+        space_document.SweepSpace,
+        "The settings that kwhatif sweep tries, and how it chooses among them.",
+    ),
     "translation": translation_schema,
-    "workload-kinds": workload_kinds_schema,
+    "workload-kinds": partial(
+        _file_schema,
+        "workload-kinds",
+        kinds_document.KIND,
+        kinds_document.WorkloadKindsFile,
+        "How kinds that are not Kubernetes' own make pods: what --pod-template-path FILE reads.",
+        ("apiVersion", "kind", "kinds"),
+    ),
 }
 
 

@@ -66,7 +66,7 @@ def _result(pick: DevicePick, unit: Unit, seed: str, features: Features) -> Devi
         tolerations=list(pick.want.tolerations) or None,
         binding_conditions=unit.device.binding_conditions if features.binding_conditions else None,
         binding_failure_conditions=unit.device.binding_failure_conditions if features.binding_conditions else None,
-        # Upstream's is random; one made of what it stands for keeps answers the same.
+        # Upstream's is random; one derived from the request keeps answers reproducible.
         share_id=str(uuid5(NAMESPACE_OID, f"{seed}/{'/'.join(unit.id)}")) if shares else None,
         consumed_capacity=pick.consumed or None,
     )

@@ -15,7 +15,7 @@ from kwhatif.devices.plan import ClaimPlan, Plan, RequestData
 from kwhatif.devices.selectors import YES
 
 NAMED = 3
-"""So many claims are named that have devices; the others are counted."""
+"""How many claims with devices are named; the others are counted."""
 _PATH = re.compile(r"device\.(?:attributes|capacity)\[['\"][^'\"]*['\"]\]\.")
 
 

@@ -18,13 +18,13 @@ _BATCH_SECONDS = 0.25
 """A batch is to take about so long: much longer than it takes to hand it over, and short enough to lose."""
 
 _MOST_LOSSES = 2
-"""A world that was under way so often when workers died is asked about with no other under way, to see if it is it."""
+"""A world that was under way this often when workers died is retried alone, to see whether it kills them."""
 
 IndexedResult = tuple[int, Any]
 """A world's place among the worlds, and its row or Failed."""
 
 
-def run(study: Study[Base, Task, Row], back: Executor, rows: RowsFile | None = None) -> Generator[Row | FailedTask]:
+def run(study: Study[Base, Task, Row], executor: Executor, rows: RowsFile | None = None) -> Generator[Row | FailedTask]:
     """The rows of a study **in the order of its worlds**, whatever the executor and the number of its workers.
 
     They are written to ``rows`` as they come; worlds whose rows are there already are not computed again, failed ones
@@ -35,7 +35,7 @@ def run(study: Study[Base, Task, Row], back: Executor, rows: RowsFile | None = N
         ready: dict[int, Any] = {} if rows is None else dict(rows.begin(study))
         left = [index for index in range(len(study.tasks)) if index not in ready]
         done = len(ready)
-        with back.workers(study, len(left)) as pool:
+        with executor.workers(study, len(left)) as pool:
             course = _Dispatcher(study, pool, left)
             for index in range(len(study.tasks)):
                 while index not in ready:

@@ -79,7 +79,7 @@ _LOOKS_EVERY = 0.5
 
 
 class LocalExecutor:
-    """So many ``processes`` of this machine. With one, worlds are computed in this very process.
+    """A number of ``processes`` of this machine. With one, worlds are computed in this very process.
 
     None means one for each core, once it is clear that the study takes long enough.
     """

@@ -137,7 +137,7 @@ class _RayPool:
 
     def __init__(self, ray: Any, study: Study[Any, Any, Any], many: int) -> None:
         self._ray, self._key = ray, uuid.uuid4().hex
-        # In a list, so that it is handed over as it is, not with what it stands for.
+        # In a list, so that the reference is passed on, and not its value.
         self._base = [ray.put((study.ask, study.base))]
         self._asked = ray.remote(_answer_ray_batch)
         self.width = many

@@ -207,13 +207,17 @@ class Plugin(Declaration, Generic[F, P]):
     """
 
     depends_on_node_count: ClassVar[bool] = False
-    """Its score has scope NODE and yet depends on which nodes there are: it is asked again when one comes or goes."""
+    """Its score has scope NODE and yet depends on which nodes there are: it is computed again when one is added or
+    removed.
+    """
     depends_on_sums_only: ClassVar[bool] = False
     """With scope ROW it looks at nothing but a node's capacity, the number of its pods and what they ask for in all."""
     depends_on_other_pods: ClassVar[bool] = False
     """Its filter asks where other pods are: of a cluster without pods it says nothing that lasts."""
     orders_by_heap: ClassVar[bool] = False
-    """Keys of its queue change while pods lie in it, or compare otherwise than numbers do: the heap decides."""
+    """Keys of its queue change while pods are in it, or their comparison is no total order: the heap's operations
+    decide.
+    """
     remembers: ClassVar[bool] = False
     """It remembers what happened, beside what the cluster shows: a cluster that went back does not undo that."""
     needs_pre_filter: bool = False
@@ -303,7 +307,7 @@ class Plugin(Declaration, Generic[F, P]):
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: F | None) -> P | Skip | Status:
         """Look at the pod and the feasible nodes once; SKIP leaves Score out, a Status is an error.
 
-        Where the score is asked for once a shape and the filter for every pod, there is no state.
+        Where the score is computed once a shape and the filter for every pod, there is no state.
         """
         raise NotImplementedError
 

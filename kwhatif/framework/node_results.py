@@ -36,7 +36,7 @@ Sums = tuple[int, bytes]
 
 _MOST_SUMS = 8192
 _FEW = 24
-"""So few rows are looked up; more are asked about again faster."""
+"""Up to this number rows are looked up; for more it is faster to evaluate them again."""
 _MOST_UPDATES = 4096
 """So long a list of rows is kept for those who follow it."""
 
@@ -184,10 +184,10 @@ class RowScopeResults(NodeResults):
             # Hardly two nodes are alike.
             self._by_sums = None
 
-    def _look_up(self, rows: list[int], said: dict[Sums, tuple[bool, int]]) -> None:
+    def _look_up(self, rows: list[int], known_answers: dict[Sums, tuple[bool, int]]) -> None:
         """Take over what was said of the same sums; rows of which nothing is known are stale."""
         for row in rows:
-            answer = said.get(self._sums_of(row))
+            answer = known_answers.get(self._sums_of(row))
             if answer is None:
                 self._stale[row] = None
                 continue

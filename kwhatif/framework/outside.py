@@ -33,12 +33,12 @@ _PER_NODE = {"filter_node": ("pod", "node"), "score_node": ("pod", "node"), "pre
 PluginClass = type[Plugin[Any, Any]]
 
 
-def load_outside(given: Iterable[str | PluginClass]) -> dict[str, PluginClass]:
+def load_outside(plugins: Iterable[str | PluginClass]) -> dict[str, PluginClass]:
     """Plugin name -> class, of all entry points and of the classes given or named. Raises UsageError or PluginError."""
     found: dict[str, PluginClass] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         _register(found, _load_guarded(entry.load, f"entry point {entry.name}"), f"entry point {entry.name}")
-    for each in given:
+    for each in plugins:
         known, where = (_find(each), each) if isinstance(each, str) else (each, repr(each))
         _register(found, known, where)
     return found
@@ -92,17 +92,17 @@ def _register(found: dict[str, PluginClass], known: object, where: str) -> None:
     found[name] = plugin
 
 
-def _check(plugin: PluginClass, given: type) -> None:
+def _check(plugin: PluginClass, plugin_class: type) -> None:
     if not extension_points(plugin):
         hooks = ", ".join(dict.fromkeys([*HOOKS.values(), *_PER_NODE]))
         raise PluginError(plugin.name, "registration", f"implements none of the hooks {hooks}")
     expected: Mapping[str, tuple[str, ...]] = (
         {hook: tuple(inspect.signature(getattr(Plugin, hook)).parameters)[1:] for hook in HOOKS.values()}
-        if given is plugin
+        if plugin_class is plugin
         else _PER_NODE
     )
     for hook, arguments in expected.items():
-        method = given.__dict__.get(hook) or getattr(given, hook, None)
+        method = plugin_class.__dict__.get(hook) or getattr(plugin_class, hook, None)
         if method is None or method is getattr(Plugin, hook, None):
             continue
         parameters = list(inspect.signature(method).parameters.values())[1:]
@@ -116,18 +116,18 @@ def _check(plugin: PluginClass, given: type) -> None:
             raise PluginError(plugin.name, "registration", f"{hook}({names}) should take ({', '.join(arguments)})")
 
 
-def _adapt_class(given: type) -> PluginClass:
+def _adapt_class(plugin_class: type) -> PluginClass:
     """A plugin over columns around a class that looks at one pod and one node at a time."""
-    hooks: dict[str, object] = {"name": getattr(given, "name"), "given": given}  # noqa: B009
-    if hasattr(given, "filter_node"):
+    hooks: dict[str, object] = {"name": getattr(plugin_class, "name"), "given": plugin_class}  # noqa: B009
+    if hasattr(plugin_class, "filter_node"):
         hooks["filter"] = _filter
-    if hasattr(given, "score_node"):
+    if hasattr(plugin_class, "score_node"):
         hooks["score"] = _score
-        if not getattr(given, "normalized", False):
+        if not getattr(plugin_class, "normalized", False):
             hooks["normalize"] = _normalize
-    if hasattr(given, "pre_bind"):
+    if hasattr(plugin_class, "pre_bind"):
         hooks["pre_bind"] = _pre_bind
-    return type(given.__name__, (_PerNode,), hooks)
+    return type(plugin_class.__name__, (_PerNode,), hooks)
 
 
 class _PerNode(Plugin[None, None]):

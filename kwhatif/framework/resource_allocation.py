@@ -43,7 +43,7 @@ class ScoredResources:
     def for_pod(
         cls,
         resources: Sequence[tuple[str, int]],
-        asked: Mapping[str, int],
+        requests: Mapping[str, int],
         cluster: Cluster,
         *,
         with_defaults: bool,
@@ -53,12 +53,12 @@ class ScoredResources:
         kept = [
             (name, weight, column)
             for name, weight in resources
-            if (column := axis.find(name)) is not None and (asked.get(name, 0) or not is_scalar(name))
+            if (column := axis.find(name)) is not None and (requests.get(name, 0) or not is_scalar(name))
         ]
         columns = [column for _, _, column in kept]
         return cls(
             axis.columns(name for name, _, _ in kept),
-            np.array([asked.get(name, 0) for name, _, _ in kept], np.int64),
+            np.array([requests.get(name, 0) for name, _, _ in kept], np.int64),
             np.array([weight for _, weight, _ in kept], np.int64),
             tuple((k, column) for k, column in enumerate(columns) if column < 2) if with_defaults else (),
             tuple(name for name, _, _ in kept),
@@ -124,10 +124,10 @@ def request_sums(filtering: Iterable[AnyPlugin], scoring: Iterable[AnyPlugin]) -
 
 
 def drift_requests(
-    asked: Mapping[str, int], drift: Mapping[str, int], resources: Sequence[str], features: Features
+    requests: Mapping[str, int], drift: Mapping[str, int], resources: Sequence[str], features: Features
 ) -> Mapping[str, int]:
     """The requests as a scorer finds them that adds them up once for each of its resources, in this order."""
     if not drift:
-        return asked
+        return requests
     turns = {name: turn for turn, name in enumerate(resources, 1 + int(features.dra_extended_resource))}
-    return {name: amount + drift.get(name, 0) * turns.get(name, 0) for name, amount in asked.items()}
+    return {name: amount + drift.get(name, 0) * turns.get(name, 0) for name, amount in requests.items()}

@@ -80,7 +80,7 @@ def sign_volumes(shape: PodShape) -> Signature:
 
 
 def sign_resources(shape: PodShape, handle: Handle) -> Signature | None:
-    """What must fit; None where a resource is asked for that device classes serve."""
+    """The requests that must fit; None with a resource that device classes serve."""
     features = handle.features
     if features.dra_extended_resource and features.extended_resources_end_signatures:
         return None

@@ -109,7 +109,7 @@ def _descriptor(text: str) -> Schedule | None:
 
 
 def _range(expression: str, least: int, most: int, names: Mapping[str, int]) -> range:
-    """What a number, a range or a star, with or without a step, stands for."""
+    """The values of a number, a range or a star, with or without a step."""
     whole, *steps = expression.split("/")
     low, *high = whole.split("-")
     if low in ("*", "?"):

@@ -81,9 +81,9 @@ _FORMS: dict[str, tuple[str, str]] = {
 _ZONES = {"07": "", "0700": _TWO, "07:00": f":{_TWO}", "070000": _TWO * 2, "07:00:00": f":{_TWO}:{_TWO}"}
 
 
-def _read(token: str, rest: str, told: dict[str, str]) -> str:
+def _read(token: str, rest: str, fields: dict[str, str]) -> str:
     if token == "_2006":
-        return _read("2006", _after(rest, "_"), told)
+        return _read("2006", _after(rest, "_"), fields)
     if token[0] in ".,":
         what = "fraction"
         form = f"[.,][0-9]{{{len(token) - 1}}}" if token[1] == "0" else "(?:[.,][0-9]+)?"
@@ -95,25 +95,25 @@ def _read(token: str, rest: str, told: dict[str, str]) -> str:
     found = re.match(form, rest, re.IGNORECASE if what in ("month name", "weekday") else 0)
     if found is None:
         raise LayoutError(f"cannot parse {rest!r} as {token!r}")
-    told[what] = found[0]
+    fields[what] = found[0]
     return rest[found.end() :]
 
 
-def _moment(told: dict[str, str]) -> float:
-    number: Callable[[str, str], int] = lambda what, otherwise: int(told.get(what, otherwise))  # noqa: E731
+def _moment(fields: dict[str, str]) -> float:
+    number: Callable[[str, str], int] = lambda what, otherwise: int(fields.get(what, otherwise))  # noqa: E731
     year = number("year", "0")
-    if "short year" in told:
+    if "short year" in fields:
         short = number("short year", "0")
         year = short + (1900 if short >= 69 else 2000)
     month = number("month", "1")
-    if "month name" in told:
-        month = [name[:3].lower() for name in _ALL_MONTHS].index(told["month name"][:3].lower()) + 1
+    if "month name" in fields:
+        month = [name[:3].lower() for name in _ALL_MONTHS].index(fields["month name"][:3].lower()) + 1
     hour = number("hour", "0")
-    if "half hour" in told:
+    if "half hour" in fields:
         hour = number("half hour", "0")
         if hour > 12:
             raise LayoutError("hour out of range")
-    half = told.get("half", "").lower()
+    half = fields.get("half", "").lower()
     if half == "pm" and hour < 12:
         hour += 12
     elif half == "am" and hour == 12:
@@ -125,11 +125,11 @@ def _moment(told: dict[str, str]) -> float:
         )
     except ValueError as error:
         raise LayoutError(str(error)) from None
-    if "day of year" in told:
+    if "day of year" in fields:
         moment = moment.replace(month=1, day=1) + timedelta(days=number("day of year", "1") - 1)
     seconds = moment.timestamp() - (0 if year else 400 * 365.2425 * 86400)
-    fraction = float(f"0.{told['fraction'][1:]}") if len(told.get("fraction", "")) > 1 else 0.0
-    return seconds + fraction - _offset(told.get("zone", "Z"))
+    fraction = float(f"0.{fields['fraction'][1:]}") if len(fields.get("fraction", "")) > 1 else 0.0
+    return seconds + fraction - _offset(fields.get("zone", "Z"))
 
 
 def _offset(zone: str) -> int:

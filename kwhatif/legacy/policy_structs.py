@@ -103,7 +103,7 @@ PREDICATES: Mapping[str, tuple[PluginUse, ...]] = {
     "EvenPodsSpread": (PluginUse("PodTopologySpread", _BOTH),),
     "MatchInterPodAffinity": (PluginUse("InterPodAffinity", _BOTH),),
 }
-"""Predicates in the order in which they are asked, whatever order a Policy has them in."""
+"""Predicates in the order in which they run, whatever their order in a Policy."""
 
 MANDATORY_PREDICATES = frozenset({"CheckNodeUnschedulable", "PodToleratesNodeTaints"})
 """On, whatever a Policy says."""

@@ -19,7 +19,7 @@ from kwhatif.versions import Features
 NO_QUORUM_YET = "waiting for minCount pods from a gang to appear in scheduling queue"
 NO_QUORUM = "waiting for minCount pods from a gang to be scheduled"
 PERMIT_SECONDS = 300.0
-"""A member waits for its quorum for so long."""
+"""Seconds for which a member waits for its quorum."""
 
 
 def _names_group(pod: PodInfo, cluster: Cluster) -> bool:

@@ -49,7 +49,7 @@ from kwhatif.results.amounts import format_amount, format_in_one_unit
 from kwhatif.versions import Features
 
 MOST_NODES = 2
-"""So many nodes are offered."""
+"""How many nodes are suggested."""
 
 
 def suggest_requests(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Edit]:

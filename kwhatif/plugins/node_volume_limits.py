@@ -189,14 +189,14 @@ def _sightings(found: Iterable[Found], attached: AttachedVolumes, size: int) -> 
     return sightings
 
 
-def _use(nodes: NodeView, attached: AttachedVolumes, driver: str, mine: Sightings) -> tuple[Int64Array, Int64Array]:
+def _use(nodes: NodeView, attached: AttachedVolumes, driver: str, volumes: Sightings) -> tuple[Int64Array, Int64Array]:
     """int64[n] volumes in use on each node of the view, and int64[n] volumes the pod would add."""
     moved = nodes.moved_pods()
     if moved is None:
         size = len(nodes.cluster)
         used = attached.counts.get(driver, np.zeros(size, np.int64))
         fresh = np.zeros(size, np.int64)
-        for volume, where in mine.items():
+        for volume, where in volumes.items():
             fresh += where
             rows = list(attached.rows.get(volume, ()))
             fresh[rows] -= where[rows]
@@ -208,7 +208,7 @@ def _use(nodes: NodeView, attached: AttachedVolumes, driver: str, mine: Sighting
         here = {volume for volume in held if volume[0] == driver}
         by_api = {volume for volume in attached.by_api[row] if volume[0] == driver}
         used[place] = len(here | by_api)
-        fresh[place] = sum(bool(where[row]) and volume not in here for volume, where in mine.items())
+        fresh[place] = sum(bool(where[row]) and volume not in here for volume, where in volumes.items())
     return used, fresh
 
 

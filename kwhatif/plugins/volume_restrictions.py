@@ -191,18 +191,18 @@ def _is_exclusive_disk(volume: Volume) -> bool:
     return any(source is not None for source in sources)
 
 
-def _clash(mine: Volume, its: Volume) -> bool:
+def _clash(volume: Volume, other: Volume) -> bool:
     """Whether two volumes are the same disk and may not both be mounted."""
-    a, b = mine.gce_persistent_disk, its.gce_persistent_disk
+    a, b = volume.gce_persistent_disk, other.gce_persistent_disk
     if a is not None and b is not None and a.pd_name == b.pd_name and not (a.read_only and b.read_only):
         return True
-    a, b = mine.aws_elastic_block_store, its.aws_elastic_block_store
+    a, b = volume.aws_elastic_block_store, other.aws_elastic_block_store
     if a is not None and b is not None and a.volume_id == b.volume_id:
         return True
-    c, d = mine.iscsi, its.iscsi
+    c, d = volume.iscsi, other.iscsi
     if c is not None and d is not None and c.iqn == d.iqn and not (c.read_only and d.read_only):
         return True
-    e, f = mine.rbd, its.rbd
+    e, f = volume.rbd, other.rbd
     return (
         e is not None
         and f is not None

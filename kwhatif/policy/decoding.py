@@ -127,7 +127,7 @@ def _body_of(document: object, kind: _GroupVersionKind, versions: Iterable[str],
     return {key: value for raw, value in body.items() if (key := object_key(raw, "")) not in ("apiVersion", "kind")}
 
 
-def args_of_outside(plugin: type[Declaration], given: Any, features: Features) -> Args:
+def args_of_outside(plugin: type[Declaration], values: Any, features: Features) -> Args:
     """The arguments in a configuration of an outside plugin that declares them, with defaults.
 
     Raises PolicyError where they do not fit, or where the plugin refuses them.
@@ -135,10 +135,10 @@ def args_of_outside(plugin: type[Declaration], given: Any, features: Features) -
     struct = plugin.args_type(features)
     assert struct is not None
     what = f"args for plugin {plugin.name}"
-    if not isinstance(given, Mapping | None):
-        raise PolicyError(f"decoding {what}: expected an object, found {word_for(given)}")
+    if not isinstance(values, Mapping | None):
+        raise PolicyError(f"decoding {what}: expected an object, found {word_for(values)}")
     try:
-        args, unknown = decode(struct, given or {})
+        args, unknown = decode(struct, values or {})
     except MismatchError as error:
         raise PolicyError(f"decoding {what}: {error.problem}") from None
     if unknown:

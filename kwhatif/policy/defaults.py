@@ -148,24 +148,24 @@ def _complete(config: PluginConfig, facts: InTreePlugins) -> PluginConfig:
     return replace(config, args=facts.plugins[config.name].fill_defaults(config.args, facts.features))
 
 
-def _leader_election(given: LeaderElectionConfiguration) -> LeaderElectionConfiguration:
+def _leader_election(election: LeaderElectionConfiguration) -> LeaderElectionConfiguration:
     return replace(
-        given,
-        resource_lock=given.resource_lock or "leases",
-        resource_namespace=given.resource_namespace or "kube-system",
-        resource_name=given.resource_name or "kube-scheduler",
-        lease_duration=given.lease_duration or Duration.of_seconds(15),
-        renew_deadline=given.renew_deadline or Duration.of_seconds(10),
-        retry_period=given.retry_period or Duration.of_seconds(2),
+        election,
+        resource_lock=election.resource_lock or "leases",
+        resource_namespace=election.resource_namespace or "kube-system",
+        resource_name=election.resource_name or "kube-scheduler",
+        lease_duration=election.lease_duration or Duration.of_seconds(15),
+        renew_deadline=election.renew_deadline or Duration.of_seconds(10),
+        retry_period=election.retry_period or Duration.of_seconds(2),
     )
 
 
-def _client_connection(given: ClientConnectionConfiguration) -> ClientConnectionConfiguration:
+def _client_connection(connection: ClientConnectionConfiguration) -> ClientConnectionConfiguration:
     return replace(
-        given,
-        content_type=given.content_type or "application/vnd.kubernetes.protobuf",
-        qps=given.qps or 50.0,
-        burst=given.burst or 100,
+        connection,
+        content_type=connection.content_type or "application/vnd.kubernetes.protobuf",
+        qps=connection.qps or 50.0,
+        burst=connection.burst or 100,
     )
 
 

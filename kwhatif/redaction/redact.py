@@ -273,14 +273,15 @@ class LineRedactor:
         _set_version(kept.setdefault("metadata", {}), obj.get("metadata"))
         return dict(kept)
 
-    def _cluster(self, told: Metadata) -> Metadata:
+    def _cluster(self, metadata: Metadata) -> Metadata:
         return Metadata(
-            taken_at=told.taken_at,
-            kubernetes_version=known_version(told.kubernetes_version),
-            unreadable={kind: reason(why) for kind, why in (told.unreadable or {}).items() if kind in RULES} or None,
+            taken_at=metadata.taken_at,
+            kubernetes_version=known_version(metadata.kubernetes_version),
+            unreadable={kind: reason(why) for kind, why in (metadata.unreadable or {}).items() if kind in RULES}
+            or None,
             redacted=True,
-            scheduler=scheduler_info(told.scheduler, self._names),
-            autoscaler=autoscaler_info(told.autoscaler, self._names),
+            scheduler=scheduler_info(metadata.scheduler, self._names),
+            autoscaler=autoscaler_info(metadata.autoscaler, self._names),
         )
 
 

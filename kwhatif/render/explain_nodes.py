@@ -108,12 +108,12 @@ def _group_alike(nodes: Sequence[NodeReport]) -> list[list[NodeReport]]:
 
 
 def _group_by_reasons(
-    nodes: Sequence[NodeReport], said: Callable[[NodeReport, Blocker], str]
+    nodes: Sequence[NodeReport], words_of: Callable[[NodeReport, Blocker], str]
 ) -> list[list[NodeReport]]:
     groups: dict[tuple[tuple[object, ...], ...], list[NodeReport]] = {}
     for node in nodes:
         key = tuple(
-            (each.plugin, each.reason, each.reported, each.resolvable, said(node, each)) for each in node.blockers
+            (each.plugin, each.reason, each.reported, each.resolvable, words_of(node, each)) for each in node.blockers
         )
         groups.setdefault(key, []).append(node)
     return list(groups.values())

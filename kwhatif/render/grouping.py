@@ -69,8 +69,8 @@ def _cut(table: Table, grouping: Grouping, most: int) -> Table:
     return replace(table, rows=table.rows[:most], more=f"{more}; {grouping.shown_by} shows every row")
 
 
-def _in_groups(table: Table, grouping: Grouping, alike: Sequence[int], most: int) -> Table:
-    groups = _choose_groups(table.rows, grouping, alike, most)
+def _in_groups(table: Table, grouping: Grouping, columns: Sequence[int], most: int) -> Table:
+    groups = _choose_groups(table.rows, grouping, columns, most)
     if len(groups) < most + _MIN_OMITTED_ROWS:
         most = len(groups)
     if len(groups) == len(table.rows):
@@ -174,7 +174,7 @@ _LONG_BEGINNING = 12
 """The same of a common beginning, without which names are harder to tell."""
 
 _NO_NAMES = ("", "-", "nowhere")
-"""What stands in a cell where there is no node."""
+"""The content of a cell without a node."""
 
 _SEVERAL = re.compile(r"(\d+ nodes: )?(.*?)( and \d+ more)?")
 

@@ -35,14 +35,14 @@ class PodOutcomes:
     kept: Sequence[tuple[str, str]] = ()
 
 
-def follow_replacements(again: Mapping[str, str]) -> dict[str, str]:
+def follow_replacements(replacements: Mapping[str, str]) -> dict[str, str]:
     """Pod -> the last one of its chain of replacements.
 
     Pods that come back by their own name are left out: those have moved.
     """
     last: dict[str, str] = {}
-    for pod in reversed(list(again)):
-        made = again[pod]
+    for pod in reversed(list(replacements)):
+        made = replacements[pod]
         if made != pod:
             last[pod] = last.get(made, made)
     return last

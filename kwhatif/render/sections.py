@@ -67,9 +67,9 @@ def _is_usual(what: str) -> bool:
     return what.startswith(_MISSING) and _DECISIVE.isdisjoint(what.removeprefix(_MISSING).split(", "))
 
 
-def _describe_others(fidelity: Fidelity, told: Collection[str]) -> str:
+def _describe_others(fidelity: Fidelity, reported: Collection[str]) -> str:
     """The gaps without a line of their own, on one line: kinds that a snapshot lacks, and gaps that concern no pod."""
-    gaps = [gap.what for gap in fidelity.gaps if gap.what not in told]
+    gaps = [gap.what for gap in fidelity.gaps if gap.what not in reported]
     missing = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
     kinds = list(dict.fromkeys(kind for several in missing for kind in several.split(", ")))
     others = len(gaps) - len(missing)
@@ -94,7 +94,7 @@ def describe_fidelity(fidelity: Fidelity) -> str:
 
 
 def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
-    """Nothing if no autoscaler was asked."""
+    """Empty without autoscalers."""
     if found is None:
         return []
     columns = ("node", "of", "type", "pods", "there after", "a month")

@@ -29,7 +29,7 @@ from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 
 MOST_ATTEMPTS = 3
-"""A pod is tried again at once after its victims left, but not for ever."""
+"""How often a pod is tried again at once after its victims left."""
 
 _OWN_PLUGINS = "kwhatif.plugins."
 

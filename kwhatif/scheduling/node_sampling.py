@@ -24,7 +24,7 @@ import numpy as np
 from kwhatif.cluster.types import BoolArray, Float64Array, IntpArray
 
 ALWAYS = 100
-"""So many feasible nodes are looked for in any case."""
+"""The least number of feasible nodes to find (minFeasibleNodesToFind)."""
 LEAST_PERCENTAGE = 5
 
 
@@ -58,7 +58,7 @@ def sample_found(found: IntpArray, size: int, start: int, enough: int) -> tuple[
 
 
 BEGINS_AFTER = 320.0
-"""So many looks a worker begins after the first one, on average."""
+"""The mean delay of a worker's start behind the first one, in visits."""
 
 Search = Callable[[BoolArray, int, int], tuple[IntpArray, int]]
 """(which nodes pass bool[n], the place where it begins, how many are enough) -> the places found, and how many nodes

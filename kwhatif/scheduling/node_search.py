@@ -59,7 +59,7 @@ class NodeSearch:
         return rows, looked
 
     def _sample(self, pod: PodInfo, evaluation: Evaluation, start: int, enough: int) -> tuple[IntpArray, int]:
-        """As ``sample``, of all nodes. Filters that look at the whole cluster are asked about few nodes at first."""
+        """As ``sample``, of all nodes. Filters of scope CLUSTER run on few nodes at first."""
         size = len(self._cluster)
         if self._cluster.nominated:
             return sample(evaluation.passing(pod), start, enough)

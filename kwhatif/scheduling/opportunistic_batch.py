@@ -17,7 +17,7 @@ from kwhatif.framework.signature import Signature, Signer
 from kwhatif.scheduling.node_score_heap import NodeScoreHeap
 
 MOST_SECONDS = 0.5
-"""A list is good for so long."""
+"""Seconds for which a list is valid."""
 
 POD_SKIPPED = "pod_skipped"
 POD_INCOMPATIBLE = "pod_incompatible"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NO_CANDIDATE = "no candidate node for preemption"
 _TRIED = 32
-"""For so many kinds of preemptors it is kept what evictions come to."""
+"""For how many kinds of preemptors dry runs are cached."""
 
 
 @dataclass(frozen=True, slots=True)

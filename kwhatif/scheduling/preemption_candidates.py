@@ -24,7 +24,7 @@ from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.framework.status import CycleEvaluation
 
 PRIORITY_SHIFT = 2**31
-"""Makes any priority positive."""
+"""Added to a priority to make it positive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,8 @@ class DryRunCache:
 
     def find_unknown(self, rows: IntpArray) -> IntpArray:
         """Those of the nodes that have to be tried."""
-        return rows[self._state[rows] == _UNKNOWN]
+        found: IntpArray = rows[self._state[rows] == _UNKNOWN]
+        return found
 
     def keep(self, rows: IntpArray, found: Candidates | None) -> None:
         """These nodes were tried, and those that were found would do."""
@@ -150,7 +151,8 @@ class DryRunCache:
 
     def find_candidates(self, rows: IntpArray) -> IntpArray:
         """Those of the nodes, all of which have been tried, that would do."""
-        return rows[self._state[rows] == _WOULD_DO]
+        found: IntpArray = rows[self._state[rows] == _WOULD_DO]
+        return found
 
     def breaks_no_budget(self, rows: IntpArray) -> BoolArray:
         """bool[c]: which of nodes that would do would do without an eviction that a budget does not allow."""

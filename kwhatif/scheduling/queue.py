@@ -49,7 +49,7 @@ def is_helped_by_new_pod(waiting: PodInfo, rejectors: frozenset[str], happening:
 
 
 LEFTOVER_AFTER = 300.0
-"""A pod that nothing has brought back is tried again after so many seconds."""
+"""Seconds after which a pod that no event has brought back is tried again."""
 
 Hints = Mapping[ClusterEvent, QueueingHint]
 
@@ -203,7 +203,7 @@ class SchedulingQueue:
         ready = sorted((pod for pod in self._backoff.values() if not self._backing_off(pod)), key=self._backoff_key)
         for pod in ready:
             del self._backoff[pod.info.uid]
-            # Pods that can be taken from there were asked about when they came in.
+            # Pods that can be popped from there passed PreEnqueue when they came in.
             self._activate(pod, ask=not self.pop_from_backoff)
         return ready
 

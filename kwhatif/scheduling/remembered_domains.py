@@ -20,7 +20,7 @@ from kwhatif.scheduling.pod_group_results import PlacementAttempt
 from kwhatif.scheduling.schedule_one import Scheduler
 
 _MOST = 200_000
-"""So many outcomes are kept at most."""
+"""The most outcomes that are kept."""
 
 
 class RememberedDomains:

@@ -190,7 +190,7 @@ class RoundQueue:
 
 
 def takes_groups(driver: Driver) -> bool:
-    """Whether pods that name a group are taken up together."""
+    """Whether pods that name a group are scheduled together."""
     features = driver.setup.features
     return features.generic_workload and features.pod_group_cycles
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NO_NODES = "no nodes available to schedule pods"
 _LEAST_KEPT, _MOST_KEPT = 32, 8192
-"""Of so many templates at least, and at most, it is kept what is known."""
+"""For how many templates, at least and at most, evaluations are kept."""
 _MEMORY = 8_000_000
 """How many nodes' answers are kept at most, over all templates: those that are alike to plugins share them."""
 
@@ -57,8 +57,8 @@ class _RepeatableShape:
     """Pods of a shape for which only plugins of scope NODE and ROW run.
 
     This holds while the cluster meets no new template and all nodes are active: ``known`` are the number of templates
-    and the membership version. So many feasible nodes are ``enough``; ``states`` are passed to the attempts. A
-    PreEnqueue plugin may run before they enter the queue, if they can be ``gated``.
+    and the membership version. ``enough`` is the number of feasible nodes to find; ``states`` are passed to the
+    attempts. A PreEnqueue plugin may run before they enter the queue, if they can be ``gated``.
     """
 
     shape: PodShape

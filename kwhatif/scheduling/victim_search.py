@@ -211,10 +211,10 @@ class VictimSearch:
         claims = {names[row]: self.claim(candidates, place) for place, row in enumerate(candidates.rows.tolist())}
         return extenders.preempt(self._pod, self._cluster, claims)
 
-    def victims(self, row: int, gone: BoolArray, broken: BoolArray) -> list[PodInfo]:
+    def victims(self, row: int, victims: BoolArray, broken: BoolArray) -> list[PodInfo]:
         """The victims on one node, the most important first."""
         pods = self._table.pods(row)
-        columns = np.flatnonzero(gone)
+        columns = np.flatnonzero(victims)
         first = [pods[c] for c in columns if broken[c]]
         rest = [pods[c] for c in columns if not broken[c]]
         return by_importance([*first, *rest]) if first and rest else [*first, *rest]
@@ -353,4 +353,5 @@ def _skip_alike(looks: IntpArray, turn: IntpArray) -> IntpArray:
     size = looks.shape[1]
     others = looks != np.take_along_axis(looks, turn[:, None], axis=1)
     others &= np.arange(size) > turn[:, None]
-    return np.where(others.any(axis=1), others.argmax(axis=1), size)
+    found: IntpArray = np.where(others.any(axis=1), others.argmax(axis=1), size)
+    return found

@@ -26,7 +26,7 @@ from kwhatif.snapshot.read.objects import Document, decode, head_of, read_docume
 from kwhatif.snapshot.read.other_documents import advice_on_machines, sort_of_document, sort_of_kind
 
 ORDERS = 2
-"""In so many other orders of nodes and pods a first plan is made, too, to tell what is left to chance."""
+"""The number of other orders of nodes and pods in which a first plan is made, to find out what is left to chance."""
 
 _POOLS = ("karpenter.sh/v1", "NodePool")
 

@@ -13,10 +13,10 @@ from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingRe
 from kwhatif.versions import DEFAULT_MINOR
 
 
-def variables_of(told: Sequence[str]) -> dict[str, str]:
+def variables_of(assignments: Sequence[str]) -> dict[str, str]:
     """Names and values of ``NAME=VALUE``, of which the last counts. Raises UsageError."""
     found: dict[str, str] = {}
-    for each in told:
+    for each in assignments:
         name, equals, value = each.partition("=")
         if not equals or not name.isidentifier():
             raise UsageError(f"--var {each}: expected NAME=VALUE")

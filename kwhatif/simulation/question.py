@@ -182,7 +182,7 @@ class Question(ABC, Generic[R_co]):
     tells_merged: bool = True
     """Whether it is worth a note what is put into the snapshot besides pods."""
 
-    anew: bool = False
+    as_new: bool = False
     """Whether workloads are created as if the cluster had none of their names, with all their pods."""
 
     with_pending: bool = False
@@ -218,7 +218,7 @@ class Question(ABC, Generic[R_co]):
             manifests=case.manifests,
             reading=reading,
             version=version,
-            anew=self.anew,
+            as_new=self.as_new,
             gates=case.gates,
         )
         expanded = as_asked(case.snapshot)

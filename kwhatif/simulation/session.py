@@ -155,17 +155,17 @@ class Session:
                 found.setdefault(kind, {})[plugin.name] = reading
         return found
 
-    def info(self, asked: PodToSchedule, *, bound: bool = False) -> PodInfo:
+    def info(self, pod_to_schedule: PodToSchedule, *, bound: bool = False) -> PodInfo:
         """Wrap a pod for this cluster; claims of its ephemeral volumes and of device templates are made, as their
         controllers would.
 
         Raises InputError for a selector that cannot be parsed.
         """
-        pod = with_claims(asked.pod, self.cluster)
+        pod = with_claims(pod_to_schedule.pod, self.cluster)
         try:
             info = self.cluster.shapes.info(pod, bound=bound)
         except (SelectorError, ValueError) as error:
-            raise InputError(f"pod {asked.pod.key}: {error}", source=asked.origin) from error
+            raise InputError(f"pod {pod_to_schedule.pod.key}: {error}", source=pod_to_schedule.origin) from error
         if not bound and pod.spec.scheduling_group is not None:
             # It counts towards its group's quorum as soon as it is there.
             self.cluster.pod_groups.add(info, pending=True)
@@ -188,17 +188,19 @@ class Session:
             self._uids = {info.key: info.uid for info, _ in self.cluster.pods()}
         return self._uids.get(key)
 
-    def before_binding(self, asked: PodToSchedule) -> tuple[Session, PodToSchedule]:
+    def before_binding(self, pod_to_schedule: PodToSchedule) -> tuple[Session, PodToSchedule]:
         """The pod as it was before it got its node, and a session of the same cluster where it does not run yet."""
-        pod = asked.pod
+        pod = pod_to_schedule.pod
         found = self.running(pod)
         if pod.spec.node_name:
-            asked = dataclasses.replace(asked, pod=replace(pod, spec=replace(pod.spec, node_name=None)))
+            pod_to_schedule = dataclasses.replace(
+                pod_to_schedule, pod=replace(pod, spec=replace(pod.spec, node_name=None))
+            )
         if found is None:
-            return self, asked
+            return self, pod_to_schedule
         earlier = self.sandbox()
         earlier.cluster.remove_pod(found[0].uid, deleted=False)
-        return earlier, asked
+        return earlier, pod_to_schedule
 
     def join(self, nodes: Sequence[Node], pods: Sequence[Pod] = (), others: Sequence[Resource] = ()) -> None:
         """Add new nodes, with the pods that are bound to them and the objects that come with them."""

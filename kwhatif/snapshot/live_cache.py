@@ -28,7 +28,7 @@ from kwhatif.snapshot.load import load_snapshot
 from kwhatif.snapshot.read.files import read_paths
 
 CACHE_LIFETIME_SECONDS = 600.0
-"""What is so many seconds old is removed when something newer is kept."""
+"""The age in seconds at which snapshots are removed when a newer one is kept."""
 
 
 def cached_snapshot(

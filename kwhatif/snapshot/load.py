@@ -117,7 +117,7 @@ def is_recorded(path: str) -> bool:
 
 
 def load_manifests(
-    given: Sequence[str | Mapping[str, Any]],
+    sources: Sequence[str | Mapping[str, Any]],
     namespace: str = "default",
     options: ReadingOptions = _AS_THEY_ARE,
     report: ReadingReport | None = None,
@@ -131,7 +131,7 @@ def load_manifests(
     manifests: list[Manifest] = []
     seen: dict[tuple[str, ...], int] = {}
     told = ReadingReport() if report is None else report
-    for document, item, is_named in read_items(given, options, told):
+    for document, item, is_named in read_items(sources, options, told):
         if is_snapshot(document, *head_of(document)):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")

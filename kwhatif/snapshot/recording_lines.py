@@ -212,7 +212,7 @@ Treat = Callable[[Sequence[bytes]], list[bytes]]
 """Makes other lines of some, as many or fewer. Raises OSError if that cannot go on."""
 
 EVERY = 1.0
-"""So many seconds lie between two wholes."""
+"""Seconds between two frames."""
 
 _MOST_WAITING = 8 * 1024**2
 _ZSTD_LEVEL, _GZIP_LEVEL = 3, 6
@@ -235,7 +235,7 @@ class RecordingWriter:
         self._taking, self._writing = threading.Lock(), threading.Lock()
         self._closed = False
         self.written = 0
-        """So many lines are in the file."""
+        """How many lines are in the file."""
 
     @property
     def size(self) -> int:

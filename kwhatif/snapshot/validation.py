@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 _MOST_PROBLEMS = 10_000
-"""With so many behind, the rest of a file's documents is not looked at."""
+"""After this many problems, the rest of a file's documents is skipped."""
 
 _MOST_EXPLAINED = 1000
 """The schema takes its time: once there are so many problems, the first misfit of each object has to do."""

@@ -9,7 +9,7 @@ import numpy as np
 from kwhatif.usage.histogram import FloatArray, IntArray
 
 MOST_CELLS = 24_000_000
-"""So many cells are kept of all pods together. Beyond that steps get twice as long, and a cell has its highest."""
+"""The most cells of all pods together. Beyond that steps get twice as long, and a cell has the higher value."""
 
 FIRST_STEP = 15
 """Seconds. Kubelets are not scraped more often by default."""

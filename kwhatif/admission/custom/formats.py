@@ -103,7 +103,7 @@ _FORMATS: dict[str, Callable[[str], bool]] = {
     "isbn13": lambda text: _is_isbn(text, 13),
     "ssn": _like("[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}"),
     "bsonobjectid": _like("[0-9a-f]{24}"),
-    # Of what net/mail takes for an address only the least is asked.
+    # Only the minimum of what net/mail accepts as an address.
     "email": _like(".+@.+"),
 }
 

@@ -85,8 +85,8 @@ def _subject(problems: Problems, subject: Object, path: str) -> None:
             problems.forbidden(f"{path}.{key}", f"{key} is forbidden when subject kind is not '{other}'")
 
 
-def _check_subject_name(problems: Problems, told: Object, path: str, *, account: bool) -> None:
-    name, namespace = told.get("name") or "", told.get("namespace") or ""
+def _check_subject_name(problems: Problems, subject: Object, path: str, *, account: bool) -> None:
+    name, namespace = subject.get("name") or "", subject.get("namespace") or ""
     if not name:
         problems.required(f"{path}.name")
     elif account and name != "*":
@@ -187,20 +187,20 @@ def _check_level(problems: Problems, obj: Object) -> None:
             problems.unsupported("spec.type", kind, ("Exempt", "Limited"))
 
 
-def _shares(problems: Problems, told: Object, path: str) -> None:
-    _share_count(problems, told, path)
-    _lendable(problems, told, path)
+def _shares(problems: Problems, spec: Object, path: str) -> None:
+    _share_count(problems, spec, path)
+    _lendable(problems, spec, path)
 
 
-def _share_count(problems: Problems, told: Object, path: str) -> None:
-    if told["nominalConcurrencyShares"] < 0:
-        shares = told["nominalConcurrencyShares"]
+def _share_count(problems: Problems, spec: Object, path: str) -> None:
+    if spec["nominalConcurrencyShares"] < 0:
+        shares = spec["nominalConcurrencyShares"]
         problems.invalid(f"{path}.nominalConcurrencyShares", shares, "must be a non-negative integer")
 
 
-def _lendable(problems: Problems, told: Object, path: str) -> None:
-    if not 0 <= told["lendablePercent"] <= 100:
-        problems.invalid(f"{path}.lendablePercent", told["lendablePercent"], "must be between 0 and 100, inclusive")
+def _lendable(problems: Problems, spec: Object, path: str) -> None:
+    if not 0 <= spec["lendablePercent"] <= 100:
+        problems.invalid(f"{path}.lendablePercent", spec["lendablePercent"], "must be between 0 and 100, inclusive")
 
 
 def _check_limited(problems: Problems, limited: Object, path: str) -> None:

@@ -173,9 +173,9 @@ def _without(scope: str, hard: Amounts) -> list[str]:
     return [name for name in sorted(hard) if _is_standard_quota_name(name) and name not in fitting]
 
 
-def _opposites(problems: Problems, given: list[str], shown: list[str]) -> None:
+def _opposites(problems: Problems, names: list[str], shown: list[str]) -> None:
     for pair in _OPPOSITES:
-        if set(pair) <= set(given):
+        if set(pair) <= set(names):
             problems.invalid("spec.scopes", shown, "conflicting scopes")
 
 

@@ -177,12 +177,12 @@ def _volume(volume: Object, path: str) -> Iterator[str]:
     yield from overlap_warnings(volume)
 
 
-def _twice(spec: Object, key: str, told: str, path: str) -> Iterator[str]:
+def _twice(spec: Object, key: str, message: str, path: str) -> Iterator[str]:
     seen: set[str] = set()
     for i, item in enumerate(each(spec, key)):
-        value = item.get(told) or ""
+        value = item.get(message) or ""
         if value in seen:
-            yield f'{path}.{key}[{i}].{told}: duplicate {told} "{value}"'
+            yield f'{path}.{key}[{i}].{message}: duplicate {message} "{value}"'
         seen.add(value)
 
 

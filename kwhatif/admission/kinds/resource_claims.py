@@ -150,21 +150,21 @@ def _request(problems: Problems, request: Object, path: str) -> None:
         check_unique(problems, [sub.get("name") or "" for sub in others], f"{path}.firstAvailable")
 
 
-def _check_exact_request(problems: Problems, asked: Object, path: str) -> None:
-    its_class = asked.get("deviceClassName") or ""
+def _check_exact_request(problems: Problems, exact: Object, path: str) -> None:
+    its_class = exact.get("deviceClassName") or ""
     if not its_class:
         problems.required(f"{path}.deviceClassName")
     else:
         problems.invalid(f"{path}.deviceClassName", its_class, *dns_subdomain(its_class))
-    if check_few(problems, each(asked, "selectors"), f"{path}.selectors"):
-        check_selectors(problems, each(asked, "selectors"), f"{path}.selectors")
-    mode, count = asked["allocationMode"], asked.get("count") or 0
+    if check_few(problems, each(exact, "selectors"), f"{path}.selectors"):
+        check_selectors(problems, each(exact, "selectors"), f"{path}.selectors")
+    mode, count = exact["allocationMode"], exact.get("count") or 0
     check_choice(problems, mode, f"{path}.allocationMode", ("All", "ExactCount"))
     if mode == "All" and count:
         problems.invalid(f"{path}.count", count, "must not be specified when allocationMode is 'All'")
     elif mode == "ExactCount" and count <= 0:
         problems.invalid(f"{path}.count", count, "must be greater than zero")
-    for i, toleration in enumerate(each(asked, "tolerations")):
+    for i, toleration in enumerate(each(exact, "tolerations")):
         where, value = f"{path}.tolerations[{i}]", toleration.get("value") or ""
         if toleration.get("key"):
             check_label_key(problems, toleration["key"], f"{where}.key")
@@ -186,11 +186,11 @@ def _constraint(problems: Problems, constraint: Object, path: str, names: dict[s
     problems.required(path, _ONE_ATTRIBUTE)
 
 
-def _references(problems: Problems, given: list[str], path: str, names: dict[str, set[str]]) -> None:
-    if len(given) > _MOST:
-        problems.too_many(path, len(given), _MOST)
+def _references(problems: Problems, references: list[str], path: str, names: dict[str, set[str]]) -> None:
+    if len(references) > _MOST:
+        problems.too_many(path, len(references), _MOST)
         return
-    for i, name in enumerate(given):
+    for i, name in enumerate(references):
         parts = (name or "").split("/")
         known = len(parts) <= 2 and parts[0] in names and (len(parts) == 1 or parts[1] in names[parts[0]])
         if len(parts) <= 2:
@@ -198,7 +198,7 @@ def _references(problems: Problems, given: list[str], path: str, names: dict[str
                 problems.invalid(f"{path}[{i}]", part, *dns_label(part))
         if not known:
             problems.invalid(f"{path}[{i}]", name, _REFERENCE)
-    check_unique(problems, given, path)
+    check_unique(problems, references, path)
 
 
 def _fully_qualified(problems: Problems, name: str, path: str) -> None:

@@ -22,7 +22,7 @@ _STATIC = ".static.k8s.io"
 
 
 def _nothing(*given: object) -> None:
-    """What a kind does that needs nothing of its own."""
+    """The default of a kind without a function of its own."""
 
 
 def _nothing_taken(request: Request) -> RequestRefusal | None:

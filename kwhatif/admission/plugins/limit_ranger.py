@@ -130,9 +130,9 @@ def _defaults(limit_range: Object) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _complete(
-    request: Request, container: Object, which: str, given: dict[str, Any], path: str, limit_range: str
+    request: Request, container: Object, which: str, resources: dict[str, Any], path: str, limit_range: str
 ) -> None:
-    missing = {name: value for name, value in given.items() if name not in _resources_of(container, which)}
+    missing = {name: value for name, value in resources.items() if name not in _resources_of(container, which)}
     if missing:
         within(within(container, "resources"), which).update(missing)
         what = ", ".join(f"{name}={value}" for name, value in sorted(missing.items()))

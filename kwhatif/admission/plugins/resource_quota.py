@@ -27,7 +27,7 @@ _BY_CLASS = ".storageclass.storage.k8s.io/"
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _BY_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
 _MOST_DEVICES = 32
-"""So many a claim can have at most; one that asks for all is taken to have them."""
+"""The most devices of a claim; one that requests all is counted with these."""
 _NODE_PORTS, _BALANCERS = "services.nodeports", "services.loadbalancers"
 OF_WHOLE_SERVICES = frozenset({_NODE_PORTS, _BALANCERS})
 """What services count for by fields that scheduling never reads."""

@@ -140,7 +140,7 @@ def apply_in_client(live: Object, manifest: Object, kind: ApiResource, types: Ty
     last = _last(live)
     mine = fields_of(_body(_read(last)), type_, types) if last else {}
     if not mine:
-        mine = fields_of_manifests(live, type_, types, besides=("replicas",))
+        mine = fields_of_manifests(live, type_, types, excluded=("replicas",))
     gone = minus(mine, fields_of(_body(manifest), type_, types))
     found = merge_values(without(live, gone, type_, types), manifest, type_, types)
     strategy = (manifest.get("spec") or {}).get("strategy")

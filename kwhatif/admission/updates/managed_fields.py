@@ -188,8 +188,8 @@ _TOKEN = "kube-api-access-"
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-def fields_of_manifests(live: Object, type_: FieldType, types: Types, besides: Iterable[str] = ()) -> Fields:
-    """The fields of a stored object that are assumed to come from manifests; ``besides`` names fields of its spec that
+def fields_of_manifests(live: Object, type_: FieldType, types: Types, excluded: Iterable[str] = ()) -> Fields:
+    """The fields of a stored object that are assumed to come from manifests; ``excluded`` names fields of its spec that
     are not.
     """
     kind = str(live.get("kind") or "")
@@ -201,7 +201,7 @@ def fields_of_manifests(live: Object, type_: FieldType, types: Types, besides: I
         if name == "metadata":
             told = {part: value for part, value in item.items() if part not in _SERVERS_METADATA}
         elif name == "spec" and isinstance(item, dict):
-            left = {*_SERVERS_SPEC.get(kind, ()), *besides}
+            left = {*_SERVERS_SPEC.get(kind, ()), *excluded}
             told = {part: value for part, value in item.items() if part not in left}
         else:
             told = item

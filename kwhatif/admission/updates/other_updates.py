@@ -80,7 +80,7 @@ def _volume(problems: Problems, new: Object, old: Object) -> None:
     if not same(now, was):
         path = "spec.persistentvolumesource"
         problems.forbidden(path, f"{path} is immutable after creation" + differing(now, was, "spec"))
-    immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
+    immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", reported_at="volumeMode"), new, old)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     affinity, pinned = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if pinned is not None and not same(_general(affinity), _general(pinned)):
@@ -129,7 +129,7 @@ def _claim(problems: Problems, new: Object, old: Object) -> None:
         problems.forbidden("spec", _CLAIM + differing(spec, was, "spec"))
     if size < size_before and size <= Quantity.from_json((status.get("capacity") or {}).get("storage") or 0):
         problems.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
-    immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", told="volumeMode"), new, old)
+    immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", reported_at="volumeMode"), new, old)
     wanted = (new.get("spec") or {}).get("volumeAttributesClassName")
     if status.get("currentVolumeAttributesClassName") is not None and not wanted:
         what = "nil" if wanted is None else "empty string"

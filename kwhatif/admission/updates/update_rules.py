@@ -22,19 +22,19 @@ IMMUTABLE = "field is immutable"
 
 @dataclass(frozen=True, slots=True)
 class ImmutableField:
-    """A field that keeps its value, at ``path``; missing counts as ``default``. It is reported at ``told`` if upstream
-    names another field, and possibly with another message or as forbidden.
+    """A field that keeps its value, at ``path``; missing counts as ``default``. It is reported at ``reported_at`` if
+    upstream names another field, and possibly with another message or as forbidden.
     """
 
     path: str
     default: Any = None
     why: str = IMMUTABLE
-    told: str = ""
+    reported_at: str = ""
     forbidden: bool = False
 
 
 def _nothing(*given: object) -> None:
-    """What a kind does that needs nothing of its own."""
+    """The default of a kind without a function of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def immutable(problems: Problems, field: ImmutableField, new: Object, old: Objec
     now, was = (field.default if value is None else value for value in (now, was))
     if same(now, was):
         return
-    where = field.told or field.path
+    where = field.reported_at or field.path
     if field.forbidden:
         problems.forbidden(where, field.why)
     else:
@@ -97,7 +97,7 @@ _RULES: dict[tuple[str, str], UpdateRules] = {
     ("apps", "ControllerRevision"): UpdateRules(fixed=(ImmutableField("data"),)),
     ("discovery.k8s.io", "EndpointSlice"): UpdateRules(fixed=(ImmutableField("addressType"),)),
     ("networking.k8s.io", "IngressClass"): UpdateRules(
-        fixed=(ImmutableField("spec.controller", told="controller"),), first=True
+        fixed=(ImmutableField("spec.controller", reported_at="controller"),), first=True
     ),
     ("networking.k8s.io", "IPAddress"): UpdateRules(fixed=(ImmutableField("spec.parentRef"),)),
     ("node.k8s.io", "RuntimeClass"): UpdateRules(fixed=(ImmutableField("handler"),)),
@@ -121,7 +121,7 @@ _RULES: dict[tuple[str, str], UpdateRules] = {
     ("storage.k8s.io", "VolumeAttachment"): _SPEC,
     ("storage.k8s.io", "CSIDriver"): UpdateRules(
         fixed=(
-            ImmutableField("spec.attachRequired", True, told="spec.attachedRequired"),
+            ImmutableField("spec.attachRequired", True, reported_at="spec.attachedRequired"),
             ImmutableField("spec.volumeLifecycleModes", ["Persistent"]),
         )
     ),

@@ -339,14 +339,14 @@ def _seccomp(problems: Problems, profile: str, path: str) -> None:
 
 
 def _agree(
-    problems: Problems, asked: str, field: Any, names: Mapping[str, tuple[str, ...]], what: str, path: str
+    problems: Problems, requested: str, field: Any, names: Mapping[str, tuple[str, ...]], what: str, path: str
 ) -> None:
     kind = str((field or {}).get("type") or "")
     if kind in names:
-        if asked not in names[kind]:
+        if requested not in names[kind]:
             problems.forbidden(f"{path}.type", f"{what} type in annotation and field must match")
     elif kind == "Localhost":
-        if not asked.startswith(_LOCAL):
+        if not requested.startswith(_LOCAL):
             problems.forbidden(f"{path}.type", f"{what} type in annotation and field must match")
-        elif asked.removeprefix(_LOCAL) != field.get("localhostProfile"):
+        elif requested.removeprefix(_LOCAL) != field.get("localhostProfile"):
             problems.forbidden(f"{path}.localhostProfile", f"{what} profile in annotation and field must match")

@@ -95,24 +95,24 @@ LISTS = tuple(field.name.replace("_", "-") for field in fields(Flags) if str(fie
 """Those that take several values, in one word or one after the other."""
 
 
-def flags_of(given: Mapping[str, Any], *, place: str = "$") -> Flags:
+def flags_of(values: Mapping[str, Any], *, place: str = "$") -> Flags:
     """Flags by name, as on a command line or in a document; those that affect no decision here are ignored.
 
     Raises InputError for values that a flag cannot have.
     """
-    return replace(Flags(), **_parse_settings(given, Flags, place))
+    return replace(Flags(), **_parse_settings(values, Flags, place))
 
 
-def group_settings(given: Mapping[str, Any], flags: Flags, *, place: str = "$") -> GroupSettings:
+def group_settings(values: Mapping[str, Any], flags: Flags, *, place: str = "$") -> GroupSettings:
     """The settings of one group: its own, or those of the flags. Raises InputError."""
     own = {field.name: getattr(flags, field.name) for field in fields(GroupSettings)}
-    return GroupSettings(**{**own, **_parse_settings(given, GroupSettings, place)})
+    return GroupSettings(**{**own, **_parse_settings(values, GroupSettings, place)})
 
 
-def _parse_settings(given: Mapping[str, Any], owner: type[GroupSettings], place: str) -> dict[str, Any]:
+def _parse_settings(values: Mapping[str, Any], owner: type[GroupSettings], place: str) -> dict[str, Any]:
     kinds = {field.name: field.type for field in fields(owner)}
     found = {}
-    for name, value in given.items():
+    for name, value in values.items():
         attribute = name.replace("-", "_")
         if attribute in kinds:
             try:

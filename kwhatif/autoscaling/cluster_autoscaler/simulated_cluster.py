@@ -24,7 +24,7 @@ from kwhatif.framework.status import Code, Status
 
 _NEAR = 48
 _MOST_STALE = 64
-"""So many rows may have changed before the filters are asked of all of them again."""
+"""With more changed rows than these the filters are evaluated on all rows again."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from random import Random
 
 STABLE = 12
-"""So many items Go's sort.Slice sorts by insertion, which keeps the order of equals."""
+"""Up to this length Go's sort.Slice sorts by insertion, which keeps the order of equals."""
 
 
 class MapOrder:

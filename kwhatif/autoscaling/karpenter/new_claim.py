@@ -177,19 +177,21 @@ class NewClaim:
         assert problem is not None
         raise problem
 
-    def _fit_at(self, wants: PodData, asked: Requirements, place: Requirements | None, *, relax_minimum: bool) -> _Fit:
+    def _fit_at(
+        self, wants: PodData, pod_requirements: Requirements, place: Requirements | None, *, relax_minimum: bool
+    ) -> _Fit:
         if place is not None:
-            wrong = incompatible(asked, place, self._known)
+            wrong = incompatible(pod_requirements, place, self._known)
             if wrong:
                 raise IncompatibleError(f"incompatible volume requirements, {'; '.join(wrong)}")
-            asked = merge_requirements(asked, *place.values())
-        narrowed, complaint = self._world.topology.add_requirements(wants, self._taints, asked)
+            pod_requirements = merge_requirements(pod_requirements, *place.values())
+        narrowed, complaint = self._world.topology.add_requirements(wants, self._taints, pod_requirements)
         if complaint:
             raise IncompatibleError(complaint)
-        wrong = incompatible(asked, narrowed, self._known)
+        wrong = incompatible(pod_requirements, narrowed, self._known)
         if wrong:
             raise IncompatibleError(*wrong)
-        requirements = merge_requirements(asked, *narrowed.values())
+        requirements = merge_requirements(pod_requirements, *narrowed.values())
         requests = total((self.requests, wants.requests))
         types, minimum = filter_instance_types(
             self._world.catalogue,

@@ -111,11 +111,11 @@ def subtract(amounts: Amounts, others: Amounts) -> dict[str, int]:
     return {name: amount - others.get(name, 0) for name, amount in amounts.items()}
 
 
-def fits(asked: Amounts, free: Amounts) -> bool:
+def fits(requests: Amounts, free: Amounts) -> bool:
     """Whether there is enough of everything. Nothing fits where an amount is below zero."""
     if any(amount < 0 for amount in free.values()):
         return False
-    return all(amount <= free.get(name, 0) for name, amount in asked.items())
+    return all(amount <= free.get(name, 0) for name, amount in requests.items())
 
 
 def in_units(amounts: Amounts) -> dict[str, Any]:

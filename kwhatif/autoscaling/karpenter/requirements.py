@@ -314,33 +314,35 @@ def requirement_of(requirements: Requirements, key: str) -> Requirement:
     return requirements.get(key) or Requirement(key, True)
 
 
-def incompatible(mine: Requirements, others: Requirements, undefined: frozenset[str] = frozenset()) -> list[str]:
-    """Why ``others`` cannot be met by a node that meets ``mine``: nothing if they are compatible.
+def incompatible(
+    requirements: Requirements, others: Requirements, undefined: frozenset[str] = frozenset()
+) -> list[str]:
+    """Why ``others`` cannot be met by a node that meets ``requirements``: nothing if they are compatible.
 
-    A label that ``mine`` does not define must not be required, unless it is one of ``undefined``.
+    A label that ``requirements`` does not define must not be required, unless it is one of ``undefined``.
     """
     for key in sorted(others):
-        if key not in undefined and key not in mine and not others[key].negative:
-            return [f'label "{key}" does not have known values{_hint(mine, key, undefined)}']
-    return conflicts(mine, others)
+        if key not in undefined and key not in requirements and not others[key].negative:
+            return [f'label "{key}" does not have known values{_hint(requirements, key, undefined)}']
+    return conflicts(requirements, others)
 
 
-def conflicts(mine: Requirements, others: Requirements) -> list[str]:
+def conflicts(requirements: Requirements, others: Requirements) -> list[str]:
     """The keys that both define and whose intersection is empty."""
     return [
-        f"key {key}, {others[key]} not in {mine[key]}"
-        for key in sorted(mine.keys() & others.keys())
-        if not agree(mine[key], others[key])
+        f"key {key}, {others[key]} not in {requirements[key]}"
+        for key in sorted(requirements.keys() & others.keys())
+        if not agree(requirements[key], others[key])
     ]
 
 
-def agree(mine: Requirement, other: Requirement) -> bool:
+def agree(requirement: Requirement, other: Requirement) -> bool:
     """Whether the intersection is not empty, or the label may be absent for both."""
-    return mine.intersects(other) or (mine.negative and other.negative)
+    return requirement.intersects(other) or (requirement.negative and other.negative)
 
 
-def _hint(mine: Requirements, key: str, undefined: frozenset[str]) -> str:
-    for known in (*sorted(undefined), *sorted(mine)):
+def _hint(requirements: Requirements, key: str, undefined: frozenset[str]) -> str:
+    for known in (*sorted(undefined), *sorted(requirements)):
         if key in known or known.endswith(key.partition("/")[2] or key):
             return f' (typo of "{known}"?)'
     return ""

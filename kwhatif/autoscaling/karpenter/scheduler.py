@@ -88,15 +88,17 @@ class ExistingNode:
             return False
         return True
 
-    def _suiting(self, wants: PodData, asked: Requirements, place: Requirements | None) -> Requirements | None:
+    def _suiting(
+        self, wants: PodData, pod_requirements: Requirements, place: Requirements | None
+    ) -> Requirements | None:
         if place is not None:
-            if incompatible(asked, place):
+            if incompatible(pod_requirements, place):
                 return None
-            asked = merge_requirements(asked, *place.values())
-        narrowed, complaint = self._topology.add_requirements(wants, self.state.taints, asked)
-        if complaint or incompatible(asked, narrowed):
+            pod_requirements = merge_requirements(pod_requirements, *place.values())
+        narrowed, complaint = self._topology.add_requirements(wants, self.state.taints, pod_requirements)
+        if complaint or incompatible(pod_requirements, narrowed):
             return None
-        return merge_requirements(asked, *narrowed.values())
+        return merge_requirements(pod_requirements, *narrowed.values())
 
     def _take(self, wants: PodData, requirements: Requirements, volumes: Used) -> None:
         self.pods.append(wants)
@@ -190,7 +192,7 @@ class Scheduler:
         self._left = {pool.name: amounts(pool.spec.limits) for pool in pools if pool.spec.limits is not None}
         willing = list(world.daemons)
         requests = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
-        # They are asked once more for their ports, and by then are content with what the last pool wanted of them.
+        # Upstream reads their ports again, when they tolerate what the last pool required of them.
         ports = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
         self._daemons = {
             template.name: _together(asked, taking)
@@ -378,12 +380,12 @@ def _suiting(template: NodeClaimTemplate, daemons: list[PodData], known: frozens
     return found
 
 
-def _together(asked: Sequence[PodData], taking: Sequence[PodData]) -> Daemons:
+def _together(pods: Sequence[PodData], taking: Sequence[PodData]) -> Daemons:
     ports = HostPorts()
     for wants in taking:
         ports.take(wants.key, wants.ports)
-    requests: Amounts = total([{"pods": 0}, *(wants.requests for wants in asked)])
-    return Daemons([wants.quantities for wants in asked], requests, ports)
+    requests: Amounts = total([{"pods": 0}, *(wants.requests for wants in pods)])
+    return Daemons([wants.quantities for wants in pods], requests, ports)
 
 
 @dataclass(frozen=True)

@@ -96,11 +96,11 @@ def run_until_stable(grown: Placed, known: ConfiguredGroups, now: datetime) -> Q
     return quiet
 
 
-def _monthly_savings(gone: Counter[str], known: ConfiguredGroups) -> float | None:
+def _monthly_savings(removed: Counter[str], known: ConfiguredGroups) -> float | None:
     """What the nodes that have gone cost a month; None if a price is not known."""
     prices = {group.name: group.price for group in known.groups}
-    costs = [prices[name] for name in gone]
-    return None if None in costs else sum((prices[name] or 0.0) * gone[name] * HOURS_A_MONTH for name in gone)
+    costs = [prices[name] for name in removed]
+    return None if None in costs else sum((prices[name] or 0.0) * removed[name] * HOURS_A_MONTH for name in removed)
 
 
 def unneeded_wait(world: AutoscalingContext) -> int:

@@ -103,8 +103,8 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         return ["", *self.node_pools] if len(self.node_pools) == len(self.catalogue) == 1 else self.node_pools
 
 
-def _value_of_side(given: Sequence[str], side: int) -> str:
-    return given[side if len(given) == 2 else 0]
+def _value_of_side(values: Sequence[str], side: int) -> str:
+    return values[side if len(values) == 2 else 0]
 
 
 def _without_nodes(world: Snapshot, placements: Sequence[Placement]) -> tuple[Snapshot, list[Placement]]:

@@ -12,7 +12,7 @@ from kwhatif.render.sections import chance_blocks, fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_age, format_count, format_some
 
 _FEW = 8
-"""So many groups are listed one by one."""
+"""The most groups that are listed one by one."""
 
 
 def autoscale_blocks(result: AutoscaleResult) -> list[Block]:

@@ -183,7 +183,7 @@ class Day:
         for obj in (*objects.list_all(PersistentVolumeClaim), *objects.list_all(PersistentVolume), *claims):
             self._objects.put(type(obj).__name__, (obj.namespace, obj.name), obj)
 
-    # --- what came of it
+    # --- outcome
 
     def _use(self) -> tuple[float, ClusterUse, int]:
         queue = self._simulator.queue

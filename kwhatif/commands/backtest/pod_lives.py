@@ -121,7 +121,7 @@ class LifeReader:
             if life is None and not change.deleted:
                 life = self._first(obj, at)
             if life is not None:
-                self._goes_on(life, at, obj, gone=change.deleted)
+                self._goes_on(life, at, obj, is_gone=change.deleted)
 
     def lives(self) -> PodLives:
         lives = list(self._lives.values())
@@ -143,19 +143,19 @@ class LifeReader:
             life.bound, life.node = at or 0.0, pod.spec.node_name or ""
         return life
 
-    def _goes_on(self, life: PodLife, at: float, pod: Pod, *, gone: bool) -> None:
+    def _goes_on(self, life: PodLife, at: float, pod: Pod, *, is_gone: bool) -> None:
         if life.bound is None and pod.spec.node_name:
             life.bound, life.node = at, pod.spec.node_name
         if (pod.status.phase or "") in FINISHED and life.finished is None and life.deleted is None:
             life.finished = at
         before = life.changes[-1][1] if life.changes else life.pod
-        if _desired_state_of(pod) != _desired_state_of(before) and not gone:
+        if _desired_state_of(pod) != _desired_state_of(before) and not is_gone:
             life.changes.append((at, replace(life.pod, metadata=pod.metadata, spec=_unbound(pod.spec))))
-        going = gone or pod.metadata.deletion_timestamp is not None
+        going = is_gone or pod.metadata.deletion_timestamp is not None
         if going and life.deleted is None:
             life.deleted = at
             self._start_deletion(life, at, pod)
-        if gone and life.deleted is not None:
+        if is_gone and life.deleted is not None:
             life.leaving = at - life.deleted
 
     def _start_deletion(self, life: PodLife, at: float, pod: Pod) -> None:

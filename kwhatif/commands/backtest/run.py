@@ -50,29 +50,31 @@ class AgreementCounts:
     states: int = 0
     times: list[tuple[float, bool]] = field(default_factory=list)
 
-    def add(self, decision: Decision, asked: RepeatedDecision, verdict: Callable[[Attempt], tuple[str, str]]) -> None:
+    def add(
+        self, decision: Decision, repeated: RepeatedDecision, verdict: Callable[[Attempt], tuple[str, str]]
+    ) -> None:
         """Count a decision; the ``verdict`` on the best guess is computed if nothing agrees."""
-        self.states += asked.states
-        if asked.guess is None:
-            self.left_out[asked.why] += 1
+        self.states += repeated.states
+        if repeated.guess is None:
+            self.left_out[repeated.why] += 1
             return
-        self.counts[decision.what][asked.agreement] += 1
-        self.times.append((decision.at, bool(asked.agreement)))
+        self.counts[decision.what][repeated.agreement] += 1
+        self.times.append((decision.at, bool(repeated.agreement)))
         if decision.text:
-            self.texts[decision.text] = self.texts.get(decision.text, True) and asked.text
-        if asked.agreement:
+            self.texts[decision.text] = self.texts.get(decision.text, True) and repeated.text
+        if repeated.agreement:
             return
-        why, evidence = verdict(asked.guess)
+        why, evidence = verdict(repeated.guess)
         self.differing.append(
             Disagreement(
                 pod=decision.key,
                 what=decision.what,
                 version=decision.before,
                 recorded=judge.describe_decision(decision),
-                answer=asked.answer,
+                answer=repeated.answer,
                 verdict=why,
                 evidence=evidence,
-                states=asked.states,
+                states=repeated.states,
             )
         )
 
@@ -106,7 +108,7 @@ MOST_SPANS = 48
 
 
 def _agreement_by_time(times: Sequence[tuple[float, bool]]) -> Iterator[AgreementMoment]:
-    """So many spans at most, of a second at least; times are in seconds since 1970."""
+    """At most ``most`` spans, of at least a second; times are in seconds since 1970."""
     if not times:
         return
     begin, end = (choose(at for at, _ in times) for choose in (min, max))

@@ -27,10 +27,10 @@ from kwhatif.snapshot.read.objects import resource_of
 from kwhatif.snapshot.recording import Change
 
 MAX_DISTANCE = 48
-"""So many changes before and after the best guess are looked at."""
+"""How many changes before and after the best guess are tried."""
 
 AHEAD = 16
-"""So many of its own decisions the scheduler may be ahead of what is written."""
+"""How many unwritten decisions of its own the scheduler may know."""
 
 _LAST_START = "2262-01-01T00:00:00Z"
 """Later than that of any pod that has started, and representable in nanoseconds."""
@@ -38,7 +38,7 @@ _LAST_START = "2262-01-01T00:00:00Z"
 Step = tuple[Change, Resource | None]
 
 _DECODED = 4096
-"""So many objects are kept decoded: one goes forth and back over the same ones."""
+"""How many objects are kept decoded, since the replay goes back and forth over the same ones."""
 
 
 class DecodedChanges:
@@ -201,7 +201,7 @@ class Replay:
 
 
 SEARCHES = 8
-"""So many searches are tried that come by a node."""
+"""How many searches that visit a node are tried."""
 MEASURED = 50
 """For so many decisions is found out which nodes all searches together may lead to."""
 

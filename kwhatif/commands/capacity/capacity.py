@@ -50,7 +50,7 @@ from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 
 _ASKED_AT_LEAST = 10
-"""About so many units autoscalers are asked at first; from then on about as many as there are."""
+"""The number of units for which autoscalers are asked first; from then on as many as there are."""
 
 
 def measure_capacity(
@@ -135,9 +135,9 @@ def measure_capacity(
     return PendingResult([basis], make_result)
 
 
-def room_for(session: Session, asked: PodToSchedule, claims: Sequence[object], limit: int) -> int:
+def room_for(session: Session, pod_to_schedule: PodToSchedule, claims: Sequence[object], limit: int) -> int:
     """How many copies of one pod find a node, ``limit`` at most; they stay there. ``claims`` are those made for it."""
-    return _Filling(session, [copier_of(asked, claims)], None, endless_is_wrong=False).run(limit)
+    return _Filling(session, [copier_of(pod_to_schedule, claims)], None, endless_is_wrong=False).run(limit)
 
 
 def _group_of(item: PodToSchedule) -> GroupKey | None:
@@ -164,8 +164,8 @@ def _unit(
     return "".join(f"pod of {item.owner}" if item.owner else f"pod {item.pod.key}" for item in templates.values())
 
 
-def _check(session: Session, asked: Sequence[PodToSchedule]) -> None:
-    for item in asked:
+def _check(session: Session, pods: Sequence[PodToSchedule]) -> None:
+    for item in pods:
         if item.owner.startswith("DaemonSet "):
             raise UsageError(f"{item.owner} has one pod on each node: there is no number of its pods to find out")
         reason = skip_reason_of(session, item)

@@ -22,7 +22,7 @@ class Capacity(CapacityOptions, Question[CapacityResult]):
 
     Fewer than ``at_least`` is a "no"; ``limit`` ends the count."""
 
-    anew = True
+    as_new = True
 
     def check(self, case: Scenario) -> None:
         if self.limit is not None and self.limit < self.at_least:

@@ -79,7 +79,7 @@ class Chances(ChancesOptions, Question[ChancesResult]):
                 if self.precision and number % _LOOK_EVERY == 0 and counts.is_precise(self.precision):
                     break
         for name in {item.pod.spec.scheduler_name for item in case.pods_to_schedule} or {None}:
-            # Workers had schedulers of their own: this one is asked what it would have read.
+            # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(name)
 
         def result(fidelity: Fidelity) -> ChancesResult:

@@ -13,7 +13,7 @@ from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_count
 
 MOST_NODES = 8
-"""So many nodes of a workload are listed, the likeliest."""
+"""How many nodes of a workload are listed, the likeliest first."""
 
 
 def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[Block]:

@@ -153,13 +153,13 @@ def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[Outcome]:
     return found
 
 
-def shuffle_arrivals(asked: Sequence[PodToSchedule], random: Random) -> list[PodToSchedule]:
+def shuffle_arrivals(pods: Sequence[PodToSchedule], random: Random) -> list[PodToSchedule]:
     """The pods as they arrive: in any order, but those of a StatefulSet among each other in their own."""
-    found = list(asked)
+    found = list(pods)
     random.shuffle(found)
-    for owner in {item.owner for item in asked if item.owner.startswith(STATEFUL_SET)}:
+    for owner in {item.owner for item in pods if item.owner.startswith(STATEFUL_SET)}:
         places = [place for place, item in enumerate(found) if item.owner == owner]
-        for place, item in zip(places, (item for item in asked if item.owner == owner), strict=True):
+        for place, item in zip(places, (item for item in pods if item.owner == owner), strict=True):
             found[place] = item
     return found
 

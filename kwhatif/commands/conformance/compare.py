@@ -354,7 +354,7 @@ class Tally:
             self._differences += [_difference(name, *found[0])] if found else []
 
     def result(self) -> FileAgreement:
-        """What came of it."""
+        """The agreement so far."""
         most_first = sorted(self._differing.items(), key=lambda item: (-item[1], item[0]))
         return FileAgreement(
             file=self._file,

@@ -99,25 +99,25 @@ def _eviction(eviction: Eviction) -> dict[str, Any]:
     }
 
 
-def _utilization(told: Utilization) -> dict[str, Any]:
+def _utilization(utilization: Utilization) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "profile": told.profile,
-        "plugin": told.plugin,
+        "profile": utilization.profile,
+        "plugin": utilization.plugin,
         "nodes": {
             name: {
                 "class": use.category,
                 "usage": dict(use.usage),
                 "percent": {resource: _round_half_up(percent) for resource, percent in use.percent.items()},
             }
-            for name, use in told.nodes.items()
+            for name, use in utilization.nodes.items()
         },
     }
-    if told.thresholds is not None:
-        found["thresholds"] = {name: dict(values) for name, values in told.thresholds.items()}
-    if told.to_move is not None:
-        found["toMove"] = dict(told.to_move)
-    if told.stopped:
-        found["stopped"] = told.stopped
+    if utilization.thresholds is not None:
+        found["thresholds"] = {name: dict(values) for name, values in utilization.thresholds.items()}
+    if utilization.to_move is not None:
+        found["toMove"] = dict(utilization.to_move)
+    if utilization.stopped:
+        found["stopped"] = utilization.stopped
     return found
 
 

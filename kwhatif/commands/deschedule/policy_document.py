@@ -38,9 +38,9 @@ def load_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple[Ru
         raise InputError(error.problem, source=source, place=place) from None
 
 
-def require_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str]:
+def require_descheduler_policy(source: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str]:
     """``load_descheduler_policy``; InputError says what to do where there is no policy at all."""
-    found = load_descheduler_policy(given, snapshot)
+    found = load_descheduler_policy(source, snapshot)
     if found is None:
         raise InputError(
             f"expected a ConfigMap with the {KIND}, found none: give the policy in a file", source=snapshot.source
@@ -48,11 +48,11 @@ def require_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple
     return found
 
 
-def _find_policy(given: PolicySource, snapshot: Snapshot) -> tuple[Any, str] | None:
-    if isinstance(given, Mapping):
-        return given, "policy"
-    if given:
-        return _read_file(given)
+def _find_policy(source: PolicySource, snapshot: Snapshot) -> tuple[Any, str] | None:
+    if isinstance(source, Mapping):
+        return source, "policy"
+    if source:
+        return _read_file(source)
     known = snapshot.descheduler
     return None if known is None else (known.policy, known.source)
 

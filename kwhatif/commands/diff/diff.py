@@ -60,7 +60,7 @@ def pair_pods(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[tuple[str,
 
 
 MOST_EXPLAINED = 50
-"""Of so many pods that moved, the scores are shown."""
+"""Of how many pods that moved the scores are shown."""
 
 Choices = Mapping[str, str]
 """Pod -> node."""

@@ -116,8 +116,8 @@ def at_version(engine: SchedulerOptions, policy: Any) -> SchedulerOptions:
     return replace(engine, policy=found["policy"] or "default", kubernetes_version=found["version"])
 
 
-def _value_of_side(given: Sequence[T], side: int) -> T:
-    return given[side if len(given) > 1 else 0]
+def _value_of_side(values: Sequence[T], side: int) -> T:
+    return values[side if len(values) > 1 else 0]
 
 
 @python_names(DiffOptions)

@@ -186,9 +186,9 @@ class _Drain:
             blocked=turns.counts["blocked"],
         )
 
-    def _tell(self, turns: _NodeProgress, told: DrainedPod) -> None:
-        self._told.append((told, None))
-        turns.counts[told.outcome] += 1
+    def _tell(self, turns: _NodeProgress, drained: DrainedPod) -> None:
+        self._told.append((drained, None))
+        turns.counts[drained.outcome] += 1
 
     def _empty(self, name: str, turns: _NodeProgress) -> None:
         turn = 0

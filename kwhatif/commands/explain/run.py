@@ -123,7 +123,11 @@ class ExplainRun(Question[ExplainResult]):
     explain_options: ExplainOptions = DEFAULT_OPTIONS
 
     def __post_init__(self) -> None:
-        self.tells_merged, self.anew, self.with_pending = self.run.tells_merged, self.run.anew, self.run.with_pending
+        self.tells_merged, self.as_new, self.with_pending = (
+            self.run.tells_merged,
+            self.run.as_new,
+            self.run.with_pending,
+        )
         files, names = split_words(self.words)
         self._meant = [PodReference(name, self.namespace or "") for name in names]
         self._later = [_LaterManifests(files), _LaterManifests(self.offered)]
@@ -223,7 +227,7 @@ class ExplainRun(Question[ExplainResult]):
     ) -> tuple[list[PodToSchedule], list[PodToSchedule]]:
         """The pods that are meant: those that were tried, and others."""
         owners = Owners(case.snapshot)
-        # A pod that had to leave again is asked why it finds no other node.
+        # A pod that had to leave again is explained by why it finds no other node.
         there = [
             PodToSchedule(each.info.pod, of_run[key].origin, of_run[key].defaults)
             for key, each in self._watch.tries.items()

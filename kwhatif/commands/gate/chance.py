@@ -32,38 +32,38 @@ class TrialParameters(Parameters, frozen=True, kw_only=True):
 
 def check_frequency(
     context: Context,
-    given: TrialParameters,
+    parameters: TrialParameters,
     unit: Unit,
     happens: Callable[[Outcome, str], bool],
     topology_key: str = ZONE,
 ) -> Probability | None:
     """How often it happens to a workload, if that is too often and the rule has a limit."""
-    if given.chance is None:
+    if parameters.chance is None:
         return None
-    outcomes = context.outcomes(topology_key, given.trials)
+    outcomes = context.outcomes(topology_key, parameters.trials)
     told = Probability.from_counts(sum(happens(each, str(unit.subject)) for each in outcomes), len(outcomes))
-    return told if told.share > given.chance else None
+    return told if told.share > parameters.chance else None
 
 
-def in_trials(told: Probability) -> str:
+def in_trials(probability: Probability) -> str:
     """``in 12.0% of 200 trials``."""
-    return f"in {100 * told.share:.1f}% of {format_count(told.trials, 'trial')}"
+    return f"in {100 * probability.share:.1f}% of {format_count(probability.trials, 'trial')}"
 
 
-def describe_frequency(told: Probability) -> str:
+def describe_frequency(probability: Probability) -> str:
     """The same in a sentence's words, with the interval."""
     return (
-        f"It does in {told} of {format_count(told.trials, 'trial')} that leave to chance what kube-scheduler leaves to "
-        "it (in brackets: 95% interval)."
+        f"It does in {probability} of {format_count(probability.trials, 'trial')} that leave to chance what "
+        "kube-scheduler leaves to it (in brackets: 95% interval)."
     )
 
 
-def numbers_of(told: Probability, given: TrialParameters) -> dict[str, int | float | str]:
+def numbers_of(probability: Probability, parameters: TrialParameters) -> dict[str, int | float | str]:
     """What was measured, and the threshold."""
     return {
-        "share": told.share,
-        "low": told.low,
-        "high": told.high,
-        "trials": told.trials,
-        "chance": given.chance or 0.0,
+        "share": probability.share,
+        "low": probability.low,
+        "high": probability.high,
+        "trials": probability.trials,
+        "chance": parameters.chance or 0.0,
     }

@@ -119,22 +119,22 @@ def _details(was: Object, now: Object) -> tuple[str, ...]:
     return (*texts[:_MOST_DETAILS], *([f"and {more} more"] if more > 0 else []))
 
 
-def remove(draft: Draft, gone: Collection[Subject], owners: Owners) -> None:
+def remove(draft: Draft, removed: Collection[Subject], owners: Owners) -> None:
     """Take objects out of a copy of the snapshot, and the pods that are theirs. A claim stays while a pod uses it."""
-    if not gone:
+    if not removed:
         return
-    draft.drop_pods({pod.key for pod in draft.pods if owners.workload_of(pod) in gone})
+    draft.drop_pods({pod.key for pod in draft.pods if owners.workload_of(pod) in removed})
     used = {(pod.namespace, name) for pod in draft.pods for name, _ in claim_names(pod)}
 
     def left(obj: Resource) -> Resource | None:
         if isinstance(obj, PersistentVolumeClaim) and (obj.namespace, obj.name) in used:
             return obj
-        return None if Subject(kind=type(obj).__name__, namespace=obj.namespace, name=obj.name) in gone else obj
+        return None if Subject(kind=type(obj).__name__, namespace=obj.namespace, name=obj.name) in removed else obj
 
-    for kind in sorted({subject.kind for subject in gone} & draft.snapshot.objects.known_kinds()):
+    for kind in sorted({subject.kind for subject in removed} & draft.snapshot.objects.known_kinds()):
         draft.change(KINDS[kind], left)
     for kind, listed in draft.snapshot.whole.items():
-        names = {(subject.namespace, subject.name) for subject in gone if subject.kind == kind}
+        names = {(subject.namespace, subject.name) for subject in removed if subject.kind == kind}
         listed[:] = [
             obj for obj in listed if (obj["metadata"].get("namespace") or "", obj["metadata"]["name"]) not in names
         ]
@@ -148,12 +148,12 @@ def is_quota_refusal(message: str) -> bool:
     return _QUOTA.search(message) is not None
 
 
-def find_refusals(rule: Rule[P], context: Context, mine: Callable[[str], bool], hint: str) -> Iterator[Finding]:
+def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], bool], hint: str) -> Iterator[Finding]:
     """A finding for each refusal whose message is the rule's."""
     found = 0
     for unit in rule.units(context):
         for refusal in unit.refusals:
-            if mine(refusal.message):
+            if concerns(refusal.message):
                 found += 1
                 yield rule.finding_about(
                     unit,
@@ -163,7 +163,7 @@ def find_refusals(rule: Rule[P], context: Context, mine: Callable[[str], bool], 
                     numbers={"code": refusal.code, "reason": refusal.reason},
                     hint=hint,
                 )
-        failed = [each for each in unit.failed if mine(each.message)]
+        failed = [each for each in unit.failed if concerns(each.message)]
         if failed:
             found += 1
             pods = sum(each.pods for each in failed)

@@ -258,7 +258,7 @@ class EmptyCluster:
 
 
 MOST_NODES = 200
-"""No more are tried."""
+"""The most nodes that are tried."""
 
 
 class GrownCluster:

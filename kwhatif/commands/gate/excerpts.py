@@ -96,7 +96,7 @@ _LEFT_OUT = frozenset(
         "",
     )
 )
-"""Fields of which not even the lines are; nothing stands for a value that goes on below its own line."""
+"""Fields whose lines are not shown either; a value over several lines has no placeholder."""
 
 _LINE = re.compile(
     r"(?P<space> *)(?P<dashes>(?:- +)*)(?P<quote>[\"']?)(?P<key>[\w./-]+)(?P=quote):(?: +(?P<value>.*))?"

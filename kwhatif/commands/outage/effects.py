@@ -180,14 +180,14 @@ class FailureEffects:
     def _budgets(self) -> Budgets:
         return Budgets(self.session.cluster)
 
-    def failure_of(self, gone: NodeFailure) -> Failure:
+    def failure_of(self, node_failure: NodeFailure) -> Failure:
         """The effects of this failure."""
-        rows = self._failing.rows(gone.nodes)
+        rows = self._failing.rows(node_failure.nodes)
         names = self.session.cluster.columns.names
         home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
         run, members = _Run(self.standing, home), self._members
-        again = [info for info in self._failing.pods_on(gone.nodes) if self._try_to_recreate(info, run)]
-        with pods_to_make(), self._failing.without(gone.nodes) as driver:
+        again = [info for info in self._failing.pods_on(node_failure.nodes) if self._try_to_recreate(info, run)]
+        with pods_to_make(), self._failing.without(node_failure.nodes) as driver:
             queue = []
             for old, info in self._recreator.recreate(again, driver.cluster):
                 if driver.scheduler(info.pod.spec.scheduler_name) is None:
@@ -198,7 +198,7 @@ class FailureEffects:
             run.place(self.session.driven_by(driver), queue, self._budgets)
             headroom = tuple(_headroom(driver.cluster))
             groups = tuple(disrupted_groups(members, driver.cluster))
-        return run.failure(gone, headroom, groups)
+        return run.failure(node_failure, headroom, groups)
 
     def _try_to_recreate(self, info: PodInfo, run: _Run) -> bool:
         """Whether the pod is replaced; other outcomes are recorded."""
@@ -294,20 +294,20 @@ class _Run:
             counts["homeless"] += bool(victim.replacement and not victim.lands_on)
 
     def failure(
-        self, gone: NodeFailure, headroom: tuple[Headroom, ...], groups: tuple[GroupDisruption, ...]
+        self, node_failure: NodeFailure, headroom: tuple[Headroom, ...], groups: tuple[GroupDisruption, ...]
     ) -> Failure:
         totals: Counter[str] = sum(self.counts.values(), Counter())
         pods = sorted(self.pods, key=lambda pod: (pod.node, pod.pod))
         counts = {name: totals[name] for name in ("back", "pending", "waiting", "lost", "bound", "evicted", "homeless")}
         words = [f"{counts[name]} {name}" for name in ("back", "pending", "waiting", "lost", "evicted") if counts[name]]
         words += words_of_disruptions(groups)
-        verdict = f"{gone.kind} {gone.name}: {', '.join(words) or 'nobody has to be made again'}"
+        verdict = f"{node_failure.kind} {node_failure.name}: {', '.join(words) or 'nobody has to be made again'}"
         stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
         return Failure(
             outcome=conclude(self.run_outcome, NeverMade(), None, verdict, bad=bool(stuck)),
-            kind=gone.kind,
-            name=gone.name,
-            nodes=gone.nodes,
+            kind=node_failure.kind,
+            name=node_failure.name,
+            nodes=node_failure.nodes,
             pods=len(pods),
             **counts,
             hits=tuple(self._hits()),

@@ -110,14 +110,14 @@ def _pairs(names: Sequence[str], wanted: FailureOptions) -> Iterator[NodeFailure
 class FailingCluster:
     """A cluster whose nodes may fail. It is changed meanwhile, and is as it was in the end.
 
-    ``apart``: every failure gets a cluster of its own.
+    ``isolated``: every failure gets a cluster of its own.
     """
 
-    def __init__(self, cluster: Cluster, setup: Setup, *, apart: bool | None = None) -> None:
+    def __init__(self, cluster: Cluster, setup: Setup, *, isolated: bool | None = None) -> None:
         self.cluster, self._setup = cluster, setup
         self._driver = Driver(cluster, setup, imagined=True)
         self._driver.set_up_all()
-        self._apart = not self._driver.undoable if apart is None else apart
+        self._isolated = not self._driver.undoable if isolated is None else isolated
 
     def rows(self, nodes: Collection[str]) -> list[int]:
         """The rows of these nodes, in their order, as far as there are such nodes."""
@@ -130,7 +130,7 @@ class FailingCluster:
     @contextmanager
     def without(self, nodes: Collection[str]) -> Iterator[Driver]:
         """The scheduler process without these nodes and their pods; its next search begins with the first node."""
-        if self._apart:
+        if self._isolated:
             yield Driver(self.cluster.without_nodes(nodes), self._setup, imagined=True)
             return
         before = self.cluster.checkpoint()

@@ -52,9 +52,9 @@ class OutageBase:
         return OutageBase, (self.base, self.unreachable)
 
 
-def simulate_failure(ground: OutageBase, gone: NodeFailure) -> Failure:
+def simulate_failure(ground: OutageBase, node_failure: NodeFailure) -> Failure:
     """The effects of one failure."""
-    return ground.effects.failure_of(gone)
+    return ground.effects.failure_of(node_failure)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ class Outage(OutageOptions, Question[OutageResult]):
 
         examples = list(_examples(session, failures))
         for each in examples:
-            # Workers had schedulers of their own: this one is asked what it would have read.
+            # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
         by_group = not any(each.evicted for each in failures)
         record, end = RunRecord(session, examples, by_group=by_group), RunEnd(session, case.snapshot)

@@ -15,7 +15,7 @@ from kwhatif.results.amounts import format_amount, format_count
 from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
 
 MOST_COLUMNS = 5
-"""So many failures, the worst, stand beside each other in the matrix."""
+"""How many failures, the worst first, are columns of the matrix."""
 
 SHOWN_BY = "--all-rows"
 """The option that shows every row; here ``--all`` is an older name of ``--each``."""
@@ -23,8 +23,8 @@ SHOWN_BY = "--all-rows"
 _OUTCOMES = ("back", "pending", "waiting", "lost")
 
 
-def _grouping(one: str, alike: tuple[int, ...] | None = None, pods: tuple[int, ...] = ()) -> Grouping:
-    return Grouping(one, alike, pods, shown_by=SHOWN_BY)
+def _grouping(one: str, columns: tuple[int, ...] | None = None, pods: tuple[int, ...] = ()) -> Grouping:
+    return Grouping(one, columns, pods, shown_by=SHOWN_BY)
 
 
 def outage_blocks(result: OutageResult) -> list[Block]:
@@ -145,7 +145,7 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
 
 
 MOST_DRAWN = 200
-"""So many failures, the worst, can be chosen on the map of a page."""
+"""How many failures, the worst first, can be chosen on the map of a page."""
 
 
 def failures_data(result: OutageResult) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ _SPARE = (6, 5)
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 MOST_COMMANDS = 5
-"""For so many pods without a node the command that explains one is shown, unless all are asked for."""
+"""For how many pods without a node the command that explains one is shown, unless all are."""
 
 
 def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = True) -> list[Block]:

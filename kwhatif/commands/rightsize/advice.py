@@ -192,8 +192,8 @@ def _clamp_to_policy(wanted: int, policy: ContainerPolicy | None, resource: str)
         return wanted
 
     def amount(bound: Mapping[str, Quantity] | None) -> int | None:
-        given = (bound or {}).get(resource)
-        return None if given is None else given.milli_value() if resource == "cpu" else given.value()
+        quantities = (bound or {}).get(resource)
+        return None if quantities is None else quantities.milli_value() if resource == "cpu" else quantities.value()
 
     least, most = amount(policy.min_allowed), amount(policy.max_allowed)
     wanted = wanted if least is None else max(wanted, least)
@@ -218,8 +218,8 @@ def amounts_of(container: Container, resource: str) -> tuple[int | None, int | N
     resources = container.resources
     requests, limits = (resources.requests, resources.limits) if resources is not None else (None, None)
 
-    def amount(given: Mapping[str, Quantity] | None) -> int | None:
-        found = (given or {}).get(resource)
+    def amount(quantities: Mapping[str, Quantity] | None) -> int | None:
+        found = (quantities or {}).get(resource)
         return None if found is None else found.milli_value() if resource == "cpu" else found.value()
 
     return amount(requests), amount(limits)

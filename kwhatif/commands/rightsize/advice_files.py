@@ -53,10 +53,10 @@ def write_advice(
     return [os.path.join(folder, path) for path in sorted(files)]
 
 
-def _containers(mine: Sequence[Advice]) -> dict[str, dict[str, dict[str, str]]]:
+def _containers(advice: Sequence[Advice]) -> dict[str, dict[str, dict[str, str]]]:
     """Container -> ``requests`` and ``limits`` as they would be."""
     found: dict[str, dict[str, dict[str, str]]] = {}
-    for each in mine:
+    for each in advice:
         resources = found.setdefault(each.container, {})
         resources.setdefault("requests", {})[each.resource] = format_quantity(each.resource, each.advised)
         if each.new_limit is not None:
@@ -64,13 +64,13 @@ def _containers(mine: Sequence[Advice]) -> dict[str, dict[str, dict[str, str]]]:
     return found
 
 
-def _patch(kind: str, namespace: str, name: str, mine: Sequence[Advice]) -> dict[str, Any]:
+def _patch(kind: str, namespace: str, name: str, advice: Sequence[Advice]) -> dict[str, Any]:
     """A strategic merge patch: containers are merged by their names."""
-    sidecars = {each.container for each in mine} - {
-        each.name for each in mine[0].workload.pods[0].spec.containers or ()
+    sidecars = {each.container for each in advice} - {
+        each.name for each in advice[0].workload.pods[0].spec.containers or ()
     }
     fields: dict[str, list[dict[str, Any]]] = {}
-    for container, resources in _containers(mine).items():
+    for container, resources in _containers(advice).items():
         field = "initContainers" if container in sidecars else "containers"
         fields.setdefault(field, []).append({"name": container, "resources": resources})
     value: Any = {"template": {"spec": fields}}
@@ -84,10 +84,10 @@ def _patch(kind: str, namespace: str, name: str, mine: Sequence[Advice]) -> dict
     }
 
 
-def _vpa(kind: str, namespace: str, name: str, mine: Sequence[Advice]) -> dict[str, Any]:
+def _vpa(kind: str, namespace: str, name: str, advice: Sequence[Advice]) -> dict[str, Any]:
     """A VerticalPodAutoscaler that lets nothing but the advice be recommended."""
     policies = []
-    for container, resources in _containers(mine).items():
+    for container, resources in _containers(advice).items():
         requests = resources["requests"]
         policies.append(
             {

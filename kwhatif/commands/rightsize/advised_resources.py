@@ -15,9 +15,9 @@ def resources_of(changes: Mapping[str, Sequence[Advice]]) -> NewResources:
     return {name: _of_containers(mine) for name, mine in changes.items()}
 
 
-def _of_containers(mine: Sequence[Advice]) -> dict[str, Amounts]:
+def _of_containers(advice: Sequence[Advice]) -> dict[str, Amounts]:
     found: dict[str, tuple[ResourceList, ResourceList]] = {}
-    for each in mine:
+    for each in advice:
         requests, limits = found.setdefault(each.container, ({}, {}))
         requests[each.resource] = _quantity(each.resource, each.advised)
         if each.new_limit is not None:

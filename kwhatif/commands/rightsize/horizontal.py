@@ -91,7 +91,7 @@ def _scaling(
         asked, _ = amounts_of(container, metric.resource)
         used = book.of(workload.name, container.name, metric.resource)
         if asked is None or used is None:
-            # The controller gives up where a container has no request, and so does who has no samples.
+            # The controller gives up where a container has no request, or no samples.
             return None
         request += asked
         new_request += advised.get(container.name, asked)

@@ -183,8 +183,8 @@ def policy_of(file: PolicyFile, source: str = "") -> RightsizingPolicy:
     )
 
 
-def _rule(resource: str, given: ResourceRule | Literal["max"], usual: float | None, step: int) -> Rule:
-    rule = ResourceRule(percentile="max") if given == "max" else given
+def _rule(resource: str, resource_rule: ResourceRule | Literal["max"], usual: float | None, step: int) -> Rule:
+    rule = ResourceRule(percentile="max") if resource_rule == "max" else resource_rule
     assert isinstance(rule, ResourceRule)
     percentile = usual if rule.percentile is None else None if rule.percentile == "max" else rule.percentile
     floor = _amount(resource, rule.floor) if rule.floor is not None else 0

@@ -20,9 +20,9 @@ from kwhatif.simulation.node_pools import pool_of
 from kwhatif.snapshot.format.model import Snapshot
 
 MOST_POOLS = 8
-"""In a cluster of more pools none is asked about: each takes some runs of the scheduler and the autoscalers."""
+"""In a cluster of more pools none is simulated: each takes some runs of the scheduler and the autoscalers."""
 MOST_RESOURCES = 3
-"""So many of the shortest resources of a pool are tried."""
+"""How many of the scarcest resources of a pool are tried."""
 
 _UNLIMITED = {"cpu": Quantity.from_units(10**6), "memory": Quantity.from_units(2**50, binary=True)}
 _MANY = Quantity.from_units(10**6)

@@ -57,7 +57,7 @@ def _risk(kind: str, advice: Advice, amount: int, bound: int, pods: int) -> Risk
 
 
 def _hot_nodes(book: UsageBook, cluster: Cluster) -> Iterator[Risk]:
-    """Nodes whose pods used more together, at the same times, than there is; who has no samples counts for nothing."""
+    """Nodes whose pods used more together, at the same times, than there is; pods without samples do not count."""
     pods: dict[int, list[str]] = {}
     for info, row in cluster.pods():
         pods.setdefault(row, []).append(info.key)

@@ -52,15 +52,15 @@ class SteadyState:
     groups: dict[str, str] = field(default_factory=dict)
 
 
-def reach_steady_state(case: PreparedScenario, snapshot: Snapshot, asked: Sequence[PodToSchedule]) -> SteadyState:
-    """The cluster of a case with other objects, once nothing moves; ``asked`` are its pods that wait."""
+def reach_steady_state(case: PreparedScenario, snapshot: Snapshot, pods: Sequence[PodToSchedule]) -> SteadyState:
+    """The cluster of a case with other objects, once nothing moves; ``pods`` are its pods that wait."""
     session = _open_session(case, snapshot)
     scaler = case.scaler
     before = set(session.cluster.columns.names)
     run = PlacementRun(session, scaler)
-    run.schedule_all(asked)
-    state = SteadyState(session, session, asked, run.placements, [], [victim.key for victim in run.evicted])
-    state.waiting = _unscheduled_pods(session, run, asked)
+    run.schedule_all(pods)
+    state = SteadyState(session, session, pods, run.placements, [], [victim.key for victim in run.evicted])
+    state.waiting = _unscheduled_pods(session, run, pods)
     if scaler is not None:
         state.added, state.removed = [], []
         state.groups = groups_of_nodes(scaler, session)
@@ -76,9 +76,9 @@ def _open_session(case: PreparedScenario, snapshot: Snapshot) -> Session:
     return case.with_snapshot(snapshot).new_session()
 
 
-def _unscheduled_pods(session: Session, run: PlacementRun, asked: Sequence[PodToSchedule]) -> list[Pod]:
+def _unscheduled_pods(session: Session, run: PlacementRun, pods: Sequence[PodToSchedule]) -> list[Pod]:
     homes = run.homes()
-    left = [item.pod for item in asked if item.pod.key not in homes]
+    left = [item.pod for item in pods if item.pod.key not in homes]
     return [*left, *(victim.pod for victim in run.evicted if session.cluster.find(victim.uid) is None)]
 
 

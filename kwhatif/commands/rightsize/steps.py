@@ -13,7 +13,7 @@ from kwhatif.progress import report_progress
 from kwhatif.simulation.edits.new_resources import NewResources
 
 LOOKED_AT = 5
-"""So many of the workloads that free most are tried for each step."""
+"""How many of the workloads that free most are tried for each step."""
 
 
 def steps_of(

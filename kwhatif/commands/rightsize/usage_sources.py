@@ -18,7 +18,7 @@ from kwhatif.usage.prometheus_client import PrometheusServer, read_token
 from kwhatif.usage.read import METRICS, RECOMMENDER, UsageInputs, add_objects, read_usage
 
 CLOCKS_APART = 3600.0
-"""So many seconds may lie between the last sample and the snapshot before that is worth a warning."""
+"""The seconds between the last sample and the snapshot above which there is a warning."""
 
 
 def gather_usage(

@@ -60,14 +60,14 @@ def _quasi_random(method: str, axes: int, number: int, seed: int | None) -> Sequ
 
 
 BATCH = 16
-"""So many points are suggested at a time, whatever the number of workers: results are to be the same for all."""
+"""How many points are suggested at a time, whatever the number of workers, so that results do not depend on it."""
 
 _MOST_DRAWN = 20
 """Draws for each point that is wanted; where nearly all have been tried, few of them are new."""
 
 
 class Refiner:
-    """Suggests points, and learns what came of them. Raises UsageError where optuna is missing."""
+    """Suggests points, and learns from their outcomes. Raises UsageError where optuna is missing."""
 
     def __init__(self, space: Space, objectives: Sequence[Objective], seed: int) -> None:
         try:
@@ -107,7 +107,7 @@ class Refiner:
         self._study.add_trial(self._optuna.trial.create_trial(params=places, distributions=known, values=found))
 
     def suggest(self, number: int) -> list[Point]:
-        """So many points that were not tried yet; fewer where hardly any are left."""
+        """A number of points that were not tried yet; fewer where hardly any are left."""
         points: list[Point] = []
         for _ in range(_MOST_DRAWN * number):
             if len(points) == number:

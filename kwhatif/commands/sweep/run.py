@@ -73,7 +73,7 @@ from kwhatif.snapshot.format.atomic_files import draft_of
 from kwhatif.snapshot.load import load_manifests
 
 MOST_PROBES = 1000
-"""So many probe pods are tried at most."""
+"""The most probe pods that are tried."""
 
 Outcome = Sequence[Measures] | str
 """What a policy comes to on each cluster, or why that is not known."""
@@ -190,7 +190,7 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
         probe = None
         if self.probe:
             manifests = load_manifests(self.probe, case.inputs.namespace)
-            made = expand_manifests(case.snapshot, manifests, reading, version, anew=True, gates=case.gates)
+            made = expand_manifests(case.snapshot, manifests, reading, version, as_new=True, gates=case.gates)
             owners = {item.owner or item.pod.key for item in made.pods}
             if len(owners) != 1:
                 raise UsageError(f"--probe: expected manifests with one pod or workload, found {len(owners)}")

@@ -151,13 +151,13 @@ def argument_of(setting: str) -> tuple[str, str] | None:
     return (plugin, field) if separator else None
 
 
-def read_space(given: str | Mapping[str, Any]) -> Space:
+def read_space(document: str | Mapping[str, Any]) -> Space:
     """The space of a file, or of plain values. Raises InputError with the place of a mistake."""
-    if isinstance(given, str):
-        file, source = read_only(given, KIND, SweepSpace)
+    if isinstance(document, str):
+        file, source = read_only(document, KIND, SweepSpace)
     else:
         source = "space"
-        file = own_document(Document(Origin(source), dict(given)), KIND, SweepSpace, source)
+        file = own_document(Document(Origin(source), dict(document)), KIND, SweepSpace, source)
     try:
         axes = tuple(_axes(file))
         space = Space(axes, file.scoring_strategies, file.profile, file.sample, source)

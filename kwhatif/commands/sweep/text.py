@@ -12,7 +12,7 @@ from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount
 
 MOST_SHOWN = 12
-"""So many policies of the front are shown, and so many settings; --all shows all."""
+"""How many policies of the front, and how many settings, are shown; --all shows all."""
 
 MATTERS = 10.0
 """Percent of a measure's range from which on a setting is said to matter for it."""
@@ -84,9 +84,9 @@ def _measures(result: SweepResult, *, wide: bool) -> list[str]:
     return [*objectives, *(known if wide else [name for name in ("moved", "zoneSkew") if name in known])]
 
 
-def _row(point: PolicyPoint, result: SweepResult, measures: Sequence[str], alike: int = 0) -> tuple[str, ...]:
+def _row(point: PolicyPoint, result: SweepResult, measures: Sequence[str], equal_policies: int = 0) -> tuple[str, ...]:
     mark = " *" if point.number == result.best else ""
-    more = f" (and {alike} that come to the same)" if alike else ""
+    more = f" (and {equal_policies} that come to the same)" if equal_policies else ""
     amounts = (_amount(name, point.measures.get(name)) for name in measures)
     return (f"{point.number}{mark}", point.policy + more, *amounts)
 

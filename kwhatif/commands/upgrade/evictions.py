@@ -113,8 +113,8 @@ class Evictions:
     def _is_ready(self, pod: Pod) -> bool:
         return pod.identity not in self._made_again or pod.identity in self._ready
 
-    def go(self, info: PodInfo, gone: Callable[[], None]) -> None:
-        """A pod is evicted. ``gone`` is called when it is gone."""
+    def go(self, info: PodInfo, on_gone: Callable[[], None]) -> None:
+        """A pod is evicted. ``on_gone`` is called when it is gone."""
         pod, cluster = info.pod, self.session.cluster
         self._recreated.evict(info)
         if self._is_ready(pod):
@@ -130,7 +130,7 @@ class Evictions:
                 self.run.left += 1
             if not is_made_at_once(pod):
                 self._make_again(pod)
-            gone()
+            on_gone()
             self.try_again()
 
         self.clock.after(self.times.grace_of(info), leave)

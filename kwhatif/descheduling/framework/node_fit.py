@@ -151,7 +151,7 @@ class NodeFit:
     def _free_at(self, row: int, resource: str) -> int:
         allocatable = (self._pods.all_nodes[row].status.allocatable or {}).get(resource)
         if allocatable is None and resource not in _BASIC:
-            # What is asked of a resource that the node does not have is not taken off again.
+            # Requests of a resource that the node does not have are not subtracted.
             return 0
         has = 0 if allocatable is None else allocatable.nano()
         if resource == "pods":

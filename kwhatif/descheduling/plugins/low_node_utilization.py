@@ -130,7 +130,7 @@ class LowNodeUtilization(UtilizationPlugin[LowNodeUtilizationArgs]):
         client: UsageClient,
         under: Sequence[NodeInfo],
         over: Sequence[NodeInfo],
-        told: Utilization,
+        utilization: Utilization,
         percent: Mapping[str, Thresholds],
         target: Thresholds,
     ) -> None:
@@ -150,7 +150,7 @@ class LowNodeUtilization(UtilizationPlugin[LowNodeUtilizationArgs]):
             node_limit=args.eviction_limits.node if args.eviction_limits else None,
         )
         room = balancing.room()
-        told.to_move = in_upstream_units(room)
+        utilization.to_move = in_upstream_units(room)
         balancing.evict_from(sorted(over, key=lambda info: -total_usage(info.usage)), room)
 
     def _client(self, low: Thresholds) -> UsageClient:

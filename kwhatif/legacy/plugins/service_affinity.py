@@ -79,12 +79,12 @@ class ServiceAffinity(Plugin[ServicePods, None]):
 
         yield Rejection(~right, NO_MATCH, detail=detail)
 
-    def _fill_labels(self, asked: Mapping[str, str], row: int, columns: NodeColumns) -> Mapping[str, str]:
+    def _fill_labels(self, requests: Mapping[str, str], row: int, columns: NodeColumns) -> Mapping[str, str]:
         """What the pod asks for, and otherwise what the node of the first pod alike has."""
         if row < 0:
-            return asked
+            return requests
         there = columns.nodes[row].metadata.labels or {}
-        return {**{label: there[label] for label in self.handle.args.affinity_labels if label in there}, **asked}
+        return {**{label: there[label] for label in self.handle.args.affinity_labels if label in there}, **requests}
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         return nodes.counts(_service_tally_of(nodes.cluster, pod.shape))
@@ -121,21 +121,21 @@ def _service_tally_of(cluster: Cluster, shape: PodShape) -> Tally:
     return cluster.tally(TallySpec(("served", selected), Weighing(() if selector.empty else ((selected, 1),))))
 
 
-def _leaders(pod: PodInfo, nodes: NodeView, alike: Tally) -> Int64Array:
+def _leaders(pod: PodInfo, nodes: NodeView, tally: Tally) -> Int64Array:
     """int64[n]: for each node of the view, the row of the first pod alike; -1 for none.
 
     Pods of the view's hypothetical change come last, so a node whose own pods are in question leads only by those that
     stay, or when there is no other pod.
     """
-    everywhere = np.flatnonzero(alike.by_node > 0)
+    everywhere = np.flatnonzero(tally.by_node > 0)
     if nodes.is_unchanged:
         return np.full(nodes.size, everywhere[0] if len(everywhere) else -1, np.int64)
-    here = nodes.counts(alike)
+    here = nodes.counts(tally)
     leaders = np.full(nodes.size, -1, np.int64)
     for place in range(nodes.size):
         row = nodes.row(place)
         stay = any(
-            info.priority >= pod.priority and alike.weights[info.shape.index] for info in nodes.cluster.pods_on[row]
+            info.priority >= pod.priority and tally.weights[info.shape.index] for info in nodes.cluster.pods_on[row]
         )
         others = everywhere[everywhere != row]
         candidates = [*others[:1].tolist(), *([row] if stay else [])]

@@ -24,7 +24,7 @@ from kwhatif.versions import Features
 
 _USUAL_WAIT = 60.0
 _USUAL_MEMORY = 3.0
-"""For so many seconds it is remembered that there is room for a group, where no other time is set."""
+"""Default seconds for which a permitted group is remembered."""
 
 Time = tuple[int, int]
 """Moments of three sorts, each later than all of the one before: of objects, of the run, of a failure."""
@@ -226,7 +226,7 @@ class Coscheduling(Plugin[None, None]):
 
 
 def _label(pod: PodInfo) -> str:
-    """``namespace/name`` of the pod's group; nothing of a pod without one."""
+    """``namespace/name`` of the pod's group; None without one."""
     return label_key_of(pod, POD_GROUP_LABEL, in_namespace=True)
 
 

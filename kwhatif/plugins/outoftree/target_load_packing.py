@@ -45,7 +45,7 @@ from kwhatif.results.amounts import format_amount
 from kwhatif.versions import Features
 
 _REPORTED_AFTER = 60
-"""What was placed less than so many seconds before the figures end is not in them yet."""
+"""Pods placed less than this many seconds before the end of the metrics are not in them yet."""
 
 
 class TargetLoadPackingArgs(TrimaranArgs):

@@ -29,9 +29,9 @@ from kwhatif.devices.plan import RequestData
 Edit = tuple[str, ResourceClaim]
 
 MOST_COUNTS = 2
-"""So many smaller counts are offered per request."""
+"""How many smaller counts are suggested per request."""
 MOST_FREED = 5
-"""So many claims of others are offered to be freed."""
+"""How many claims of other pods are suggested to be deallocated."""
 MOST_TAINTS = 3
 
 

@@ -50,15 +50,15 @@ def add(total: Amounts, more: Mapping[str, int], sign: int = 1) -> None:
         total[name] = total.get(name, 0) + sign * amount
 
 
-def beyond(asked: Mapping[str, int], used: Mapping[str, int], limit: Mapping[str, int], unnamed: int) -> list[str]:
-    """The resources of which ``asked`` and ``used`` together exceed a limit.
+def beyond(requests: Mapping[str, int], used: Mapping[str, int], limit: Mapping[str, int], unnamed: int) -> list[str]:
+    """The resources of which ``requests`` and ``used`` together exceed a limit.
 
     A limit that does not name cpu, memory or ephemeral storage has none of it; of others it has ``unnamed``. Of these,
     only what is asked for is looked at.
     """
-    found = [name for name in _ALWAYS if asked.get(name, 0) + used.get(name, 0) > limit.get(name, 0)]
-    others = (name for name in asked if name not in _ALWAYS)
-    return found + [name for name in others if asked[name] + used.get(name, 0) > limit.get(name, unnamed)]
+    found = [name for name in _ALWAYS if requests.get(name, 0) + used.get(name, 0) > limit.get(name, 0)]
+    others = (name for name in requests if name not in _ALWAYS)
+    return found + [name for name in others if requests[name] + used.get(name, 0) > limit.get(name, unnamed)]
 
 
 @dataclass(slots=True)
@@ -71,12 +71,12 @@ class Quota:
     max: Amounts
     used: Amounts = field(default_factory=dict)
 
-    def beyond_max(self, asked: Mapping[str, int]) -> list[str]:
-        return beyond(asked, self.used, self.max, _MOST)
+    def beyond_max(self, requests: Mapping[str, int]) -> list[str]:
+        return beyond(requests, self.used, self.max, _MOST)
 
-    def beyond_min(self, asked: Mapping[str, int]) -> list[str]:
+    def beyond_min(self, requests: Mapping[str, int]) -> list[str]:
         """The resources of which the namespace's usage with these requests exceeds min."""
-        return beyond(asked, self.used, self.min, 0)
+        return beyond(requests, self.used, self.min, 0)
 
     @property
     def borrows(self) -> bool:

@@ -173,12 +173,14 @@ def _is_of(volume: PersistentVolume, kind: tuple[str, str]) -> bool:
     return _kind(volume) == kind and volume.metadata.deletion_timestamp is None
 
 
-def _kind(thing: PersistentVolume | PersistentVolumeClaim, features: Features | None = None) -> tuple[str, str]:
+def _kind(
+    volume_or_claim: PersistentVolume | PersistentVolumeClaim, features: Features | None = None
+) -> tuple[str, str]:
     """Volume mode and attributes class; of a claim the latter counts only where there are such classes."""
-    attributes = thing.spec.volume_attributes_class_name or ""
+    attributes = volume_or_claim.spec.volume_attributes_class_name or ""
     if features is not None and not features.volume_attributes_class:
         attributes = ""
-    return thing.spec.volume_mode or "Filesystem", attributes
+    return volume_or_claim.spec.volume_mode or "Filesystem", attributes
 
 
 def _shelf(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> FreeVolumeIndex:

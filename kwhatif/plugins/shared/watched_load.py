@@ -123,7 +123,7 @@ class ResourceStats:
         return mu, max(min(self.deviation / self.capacity, 1.0), 0.0)
 
 
-def stats_of(metrics: list[Metric], node: Node, asked: Amount, resource: str) -> ResourceStats | None:
+def stats_of(metrics: list[Metric], node: Node, requests: Amount, resource: str) -> ResourceStats | None:
     """The use of CPU or Memory; None where there are no figures of it."""
     mean = deviation = 0.0
     known = averaged = False
@@ -140,9 +140,9 @@ def stats_of(metrics: list[Metric], node: Node, asked: Amount, resource: str) ->
     if not known:
         return None
     has = amount_of(node.status.allocatable or {})
-    capacity, wanted = float(has.cpu), float(asked.cpu)
+    capacity, wanted = float(has.cpu), float(requests.cpu)
     if resource != CPU:
-        capacity, wanted = float(has.memory) * _MEGA, float(asked.memory) * _MEGA
+        capacity, wanted = float(has.memory) * _MEGA, float(requests.memory) * _MEGA
     return ResourceStats(mean * capacity / 100, deviation * capacity / 100, wanted, capacity)
 
 

@@ -77,10 +77,10 @@ def packed_column(texts: Sequence[str], nodes: Mapping[str, int]) -> dict[str, A
 
 
 MOST_SCORED = 500
-"""Of so many pods the scores are shown; each takes a row a plugin."""
+"""Of how many pods the scores are shown; each takes a row a plugin."""
 
 MOST_SINGLE = 200
-"""So many feasible nodes of a pod are listed with their scores, the best ones."""
+"""How many feasible nodes of a pod are listed with their scores, the best ones."""
 
 
 def map_data(found: ClusterMap) -> dict[str, Any]:

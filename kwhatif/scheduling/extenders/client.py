@@ -23,7 +23,7 @@ from kwhatif.scheduling.preemption_candidates import Victims
 T = TypeVar("T")
 
 MOST_TIMEOUTS = 3
-"""An extender that let so many calls in a row run out of time is not called again: it would take for ever."""
+"""An extender with this many timeouts in a row is not called again."""
 DEFAULT_TIMEOUT = Duration.of_seconds(5)
 
 

@@ -324,9 +324,9 @@ class ExtenderCycle:
         return evaluation.scores(self._pod, self.rows, NodeView(empty, rows))
 
 
-def _rejections(said: Sequence[tuple[ExtenderRejection, ...]]) -> Iterable[Rejection]:
-    for opinion in dict.fromkeys(opinion for opinions in said for opinion in opinions):
-        where = np.array([opinion in opinions for opinions in said], np.bool_)
+def _rejections(rejections: Sequence[tuple[ExtenderRejection, ...]]) -> Iterable[Rejection]:
+    for opinion in dict.fromkeys(opinion for opinions in rejections for opinion in opinions):
+        where = np.array([opinion in opinions for opinions in rejections], np.bool_)
         detail = f"said by {opinion.extender}"
         yield Rejection(where, opinion.message, opinion.unresolvable, lambda _, detail=detail: detail)  # type: ignore[misc]
 

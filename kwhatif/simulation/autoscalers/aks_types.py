@@ -16,14 +16,12 @@ from kwhatif.api.core import ResourceList
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers.instance_types_document import (
-    KIND,
     InstanceTypesFile,
     KnownOffering,
     KnownType,
-    lacking_prices,
+    assemble_file,
 )
 from kwhatif.simulation.autoscalers.reserved_shares import reserved_share
-from kwhatif.snapshot.format.model import API_VERSION
 
 _AZURE, _AKS = "karpenter.azure.com/sku-", "kubernetes.azure.com/sku-"
 _GI = 2**30
@@ -95,23 +93,11 @@ def aks_types(
             continue
         offerings = list(_offerings(sku, told, on_demand, spot))
         found[sku.name] = _describe_size(sku.name, parts, told, cores, gibibytes, offerings)
-    missing = list(_INCOMPLETE)
-    if not on_demand:
-        missing.append("on-demand prices are unknown, so that nothing is offered on demand")
-    if not spot:
-        missing.append("spot prices are unknown, so that nothing is offered on spot")
-    return InstanceTypesFile(
-        api_version=API_VERSION,
-        kind=KIND,
-        source=source,
-        incomplete="; ".join(missing),
-        lacks=lacking_prices(on_demand, spot),
-        types=[found[name] for name in sorted(found)],
-    )
+    return assemble_file([found[name] for name in sorted(found)], on_demand, spot, source, _INCOMPLETE)
 
 
 def _offerings(
-    sku: AzureSku, told: Mapping[str, str], on_demand: Mapping[str, float], spot: Mapping[str, float]
+    sku: AzureSku, capabilities: Mapping[str, str], on_demand: Mapping[str, float], spot: Mapping[str, float]
 ) -> Iterator[KnownOffering]:
     barred = {
         zone
@@ -126,26 +112,26 @@ def _offerings(
             named = f"{place.location.lower()}-{zone}" if zone != "0" else "0"
             if sku.name in on_demand:
                 yield KnownOffering(zone=named, capacity_type="on-demand", price=on_demand[sku.name])
-            if sku.name in spot and told.get("LowPriorityCapable") == "True":
+            if sku.name in spot and capabilities.get("LowPriorityCapable") == "True":
                 yield KnownOffering(zone=named, capacity_type="spot", price=spot[sku.name])
 
 
 def _describe_size(
     name: str,
     parts: re.Match[str],
-    told: Mapping[str, str],
+    capabilities: Mapping[str, str],
     cores: int,
     gibibytes: float,
     offerings: list[KnownOffering],
 ) -> KnownType:
     memory = int(gibibytes) * _GI
-    gpus = int(told.get("GPUs", 0))
+    gpus = int(capabilities.get("GPUs", 0))
     maker = "" if not gpus else "amd" if _AMD.search(name) else "nvidia"
     version = parts["version"] or "1"
     series = "_".join(filter(None, (parts["family"] + parts["sub"] + parts["features"], parts["device"])))
     mebibytes = str(int(gibibytes * 1024))
     labels = {
-        "kubernetes.io/arch": "arm64" if told.get("CpuArchitectureType") == "Arm64" else "amd64",
+        "kubernetes.io/arch": "arm64" if capabilities.get("CpuArchitectureType") == "Arm64" else "amd64",
         "kubernetes.io/os": "linux",
         f"{_AZURE}name": name,
         f"{_AZURE}family": parts["family"],
@@ -156,14 +142,14 @@ def _describe_size(
         f"{_AKS}cpu": str(cores),
         f"{_AKS}memory": mebibytes,
         f"{_AZURE}gpu-count": str(gpus),
-        f"{_AZURE}storage-premium-capable": str(told.get("PremiumIO") == "True").lower(),
-        f"{_AZURE}networking-accelerated": str(told.get("AcceleratedNetworkingEnabled") == "True").lower(),
+        f"{_AZURE}storage-premium-capable": str(capabilities.get("PremiumIO") == "True").lower(),
+        f"{_AZURE}networking-accelerated": str(capabilities.get("AcceleratedNetworkingEnabled") == "True").lower(),
     }
     if maker:
         labels[f"{_AZURE}gpu-manufacturer"] = maker
         if parts["device"]:
             labels[f"{_AZURE}gpu-name"] = parts["device"]
-    if largest := _largest_os_disk(told):
+    if largest := _largest_os_disk(capabilities):
         labels[f"{_AZURE}storage-ephemeralos-maxsize"] = str(largest)
     capacity: ResourceList = {
         "cpu": Quantity.from_units(cores),
@@ -178,7 +164,7 @@ def _describe_size(
     return KnownType(name=name, labels=labels, capacity=capacity, overhead=overhead, offerings=offerings)
 
 
-def _largest_os_disk(told: Mapping[str, str]) -> int:
+def _largest_os_disk(capabilities: Mapping[str, str]) -> int:
     """Gigabytes of the largest disk of the machine's own that its system may be on."""
-    cached, own = int(told.get("CachedDiskBytes", 0)), int(told.get("MaxResourceVolumeMB", 0)) * 2**20
+    cached, own = int(capabilities.get("CachedDiskBytes", 0)), int(capabilities.get("MaxResourceVolumeMB", 0)) * 2**20
     return int(max(cached, own) / 10**9)

@@ -130,7 +130,7 @@ def _literal(text: str) -> str:
 
 
 _PODS = 110
-"""So many pods a machine holds, unless it is said."""
+"""The default number of pods of a machine."""
 
 _MANAGED = ("node-role.kubernetes.io", "node-restriction.kubernetes.io", "node.cluster.x-k8s.io")
 """Domains of labels that Cluster API carries over from a machine to its node."""

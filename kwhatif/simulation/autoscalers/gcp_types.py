@@ -15,13 +15,11 @@ from msgspec import Meta
 from kwhatif.api.core import ResourceList
 from kwhatif.api.quantity import Quantity
 from kwhatif.simulation.autoscalers.instance_types_document import (
-    KIND,
     InstanceTypesFile,
     KnownOffering,
     KnownType,
-    lacking_prices,
+    assemble_file,
 )
-from kwhatif.snapshot.format.model import API_VERSION
 
 _GCP = "karpenter.k8s.gcp/instance-"
 _MI, _GI = 2**20, 2**30
@@ -32,7 +30,7 @@ _PODS = 110
 _ARM = ("a4x", "c4a", "t2a", "n4a")
 _SHARED = ("e2-micro", "e2-small", "e2-medium")
 _MEMORY = ((4096, 0.25), (4096, 0.20), (8192, 0.10), (114688, 0.06), (1 << 40, 0.02))
-"""So many mebibytes, and the share of them that GKE keeps."""
+"""Mebibytes, and the share of them that GKE reserves."""
 _CPU = ((1000, 0.06), (1000, 0.01), (2000, 0.005), (1 << 40, 0.0025))
 _INCOMPLETE = (
     "what types leave for pods is reckoned by what GKE says of itself, an approximation",
@@ -73,22 +71,11 @@ def gcp_types(
     for each in types:
         zones.setdefault(each.name, set()).add(each.zone.rpartition("/")[2])
         first.setdefault(each.name, each)
-    missing = list(_INCOMPLETE)
-    if not on_demand:
-        missing.append("on-demand prices are unknown, so that nothing is offered on demand")
-    if not spot:
-        missing.append("spot prices are unknown, so that nothing is offered on spot")
-    return InstanceTypesFile(
-        api_version=API_VERSION,
-        kind=KIND,
-        source=source,
-        incomplete="; ".join(missing),
-        lacks=lacking_prices(on_demand, spot),
-        types=[
-            _describe_machine(first[name], sorted(zones[name]), list(_offerings(name, zones[name], on_demand, spot)))
-            for name in sorted(first)
-        ],
-    )
+    described = [
+        _describe_machine(first[name], sorted(zones[name]), list(_offerings(name, zones[name], on_demand, spot)))
+        for name in sorted(first)
+    ]
+    return assemble_file(described, on_demand, spot, source, _INCOMPLETE)
 
 
 def _offerings(

@@ -35,6 +35,7 @@ from kwhatif.autoscaling.karpenter.pod_data import amounts
 from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, requirement_of, reservation_labels
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.documents import own_document, read_only
+from kwhatif.snapshot.format.model import API_VERSION
 from kwhatif.snapshot.read.objects import Document
 
 KIND = "InstanceTypes"
@@ -144,6 +145,29 @@ def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> l
     if not on_demand:
         lacks.append("onDemandPrices")
     return lacks if spot else [*lacks, "spotPrices"]
+
+
+def assemble_file(
+    types: Sequence[KnownType],
+    on_demand: Collection[object],
+    spot: Collection[object],
+    source: str,
+    incomplete: Sequence[str],
+) -> InstanceTypesFile:
+    """The document of a cloud's ``types``; missing prices are added to what is ``incomplete``."""
+    missing = list(incomplete)
+    if not on_demand:
+        missing.append("on-demand prices are unknown, so that nothing is offered on demand")
+    if not spot:
+        missing.append("spot prices are unknown, so that nothing is offered on spot")
+    return InstanceTypesFile(
+        api_version=API_VERSION,
+        kind=KIND,
+        source=source,
+        incomplete="; ".join(missing),
+        lacks=lacking_prices(on_demand, spot),
+        types=list(types),
+    )
 
 
 @dataclass(frozen=True)

@@ -122,17 +122,17 @@ def _read(value: Mapping[str, Any], source: str, place: str) -> ParsedEdit:
 __all__ = ["EditedSnapshot", "apply_edits"]
 
 
-def apply_edits(snapshot: Snapshot, given: Sequence[ParsedEdit], manifests: Sequence[Manifest] = ()) -> EditedSnapshot:
+def apply_edits(snapshot: Snapshot, edits: Sequence[ParsedEdit], manifests: Sequence[Manifest] = ()) -> EditedSnapshot:
     """The snapshot after these edits; the argument and its objects are not changed.
 
     Workloads of the ``manifests``, which are created later, may get another size. Raises InputError for an edit that
     cannot be made, such as one of a node that does not exist.
     """
     covered = snapshot.covered_kinds()
-    if not given:
+    if not edits:
         return EditedSnapshot(snapshot, covered)
     draft = Draft(snapshot, manifests)
-    texts = [_apply_edit(draft, each) for each in given]
+    texts = [_apply_edit(draft, each) for each in edits]
     draft.snapshot.edits = [*snapshot.edits, *texts]
     return EditedSnapshot(
         draft.snapshot,
@@ -146,11 +146,11 @@ def apply_edits(snapshot: Snapshot, given: Sequence[ParsedEdit], manifests: Sequ
     )
 
 
-def _apply_edit(draft: Draft, given: ParsedEdit) -> str:
+def _apply_edit(draft: Draft, parsed: ParsedEdit) -> str:
     """Make one edit. Returns it in words."""
     try:
-        return given.kind.apply(draft, given.what, given.origin)
+        return parsed.kind.apply(draft, parsed.what, parsed.origin)
     except InputError as error:
         if error.source:
             raise
-        raise given.error(error.problem, error.place) from None
+        raise parsed.error(error.problem, error.place) from None

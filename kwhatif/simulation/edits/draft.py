@@ -96,10 +96,10 @@ class Draft:
             self.snapshot.objects.add(pod)
             self._keys.add(pod.key)
 
-    def add_waiting_pod(self, asked: PodToSchedule) -> None:
+    def add_waiting_pod(self, pod_to_schedule: PodToSchedule) -> None:
         """Add a pod that waits for a node."""
-        self.add_pods([asked.pod])
-        self.asked[asked.pod.key] = dataclasses.replace(asked, edited=True)
+        self.add_pods([pod_to_schedule.pod])
+        self.asked[pod_to_schedule.pod.key] = dataclasses.replace(pod_to_schedule, edited=True)
 
     def drop_pods(self, keys: Collection[str]) -> None:
         """Remove pods, and the claims that were made for them alone.
@@ -151,7 +151,7 @@ def _owning_pods(claim: Resource) -> set[str]:
     return {f"{claim.namespace}/{owner.name}" for owner in owners if owner.kind == "Pod"}
 
 
-def _given_back(claim: ResourceClaim, gone: Collection[str]) -> ResourceClaim:
+def _given_back(claim: ResourceClaim, removed: Collection[str]) -> ResourceClaim:
     """The claim without the removed pods; it is deallocated if they were the last it was reserved for.
 
     Upstream: pkg/controller/resourceclaim/controller.go (syncClaim).
@@ -160,7 +160,7 @@ def _given_back(claim: ResourceClaim, gone: Collection[str]) -> ResourceClaim:
     rest = [
         user
         for user in users
-        if user.api_group or user.resource != "pods" or f"{claim.namespace}/{user.name}" not in gone
+        if user.api_group or user.resource != "pods" or f"{claim.namespace}/{user.name}" not in removed
     ]
     if len(rest) == len(users):
         return claim

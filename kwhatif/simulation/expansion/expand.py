@@ -123,7 +123,7 @@ def expand(
     *,
     plugins: Sequence[str] = DEFAULT_PLUGINS,
     templates: Sequence[WorkloadKind] = (),
-    anew: bool = False,
+    as_new: bool = False,
     verb: str = "",
     minor: str = DEFAULT_MINOR,
     types: Types | None = None,
@@ -132,12 +132,12 @@ def expand(
 ) -> ExpandedManifests:
     """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
 
-    ``anew`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
+    ``as_new`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
     ``admission.sent.VERBS``; the API server is one of a ``minor``, with feature ``gates`` set by hand, which serves
     ``types``, if they are not those of that minor. Workloads that are scaled are at ``percent`` of the way between
     their bounds, or as their load of today has it.
     """
-    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates, percent).run(anew=anew)
+    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates, percent).run(as_new=as_new)
 
 
 class _Expansion:
@@ -170,7 +170,7 @@ class _Expansion:
             creations=self._creations,
         )
 
-    def run(self, *, anew: bool) -> ExpandedManifests:
+    def run(self, *, as_new: bool) -> ExpandedManifests:
         with pods_to_make(pods_left()):
             for manifest in self._manifests:
                 if makes_pods(manifest.raw, self._templates) and manifest.obj.kind != "DaemonSet":
@@ -179,7 +179,7 @@ class _Expansion:
         ordered = self._manifests if self._verb else in_creation_order(self._manifests)
         for manifest in track(ordered, "Expanding", "objects"):
             with _naming_source(manifest.origin):
-                self._take(complete_object(manifest), str(manifest.origin), anew=anew)
+                self._take(complete_object(manifest), str(manifest.origin), as_new=as_new)
         for obj, origin, changes in self._to_reconcile:
             with _naming_source(origin):
                 self._reconcile_new(obj, origin, changes)
@@ -198,14 +198,14 @@ class _Expansion:
         with _naming_source(origin):
             make_room(max(0, min(known, default=1)), display_name_of(obj))
 
-    def _take(self, obj: Object, origin: str, *, anew: bool) -> None:
+    def _take(self, obj: Object, origin: str, *, as_new: bool) -> None:
         """One object of a manifest."""
         kind = obj["kind"]
         if makes_pods(obj, self._templates):
             there = self._world.get(kind, namespace_of(obj), name_of(obj)) if kind != "Pod" else None
-            if there is not None and anew:
+            if there is not None and as_new:
                 self._forget(there)
-            self._workload(obj, origin, replicas_of(there), anew=anew)
+            self._workload(obj, origin, replicas_of(there), as_new=as_new)
         elif kind == "PersistentVolumeClaim":
             self._claim(obj, origin)
         elif self._server.judges(obj) or is_kept_whole(obj["apiVersion"], kind):
@@ -248,7 +248,7 @@ class _Expansion:
         self._done.objects += typed
         return typed
 
-    def _workload(self, obj: Object, origin: str, running: int | None, *, anew: bool = False) -> None:
+    def _workload(self, obj: Object, origin: str, running: int | None, *, as_new: bool = False) -> None:
         if obj["kind"] == "Pod" and is_stored(obj):
             check(obj, "", "Pod")
             self._world.put(obj)
@@ -256,7 +256,7 @@ class _Expansion:
             return
         operator = None if (group_of(obj), obj["kind"]) in WORKLOADS else kind_for(obj, self._templates)
         if operator is not None:
-            self._expand_operated(obj, operator, origin, anew=anew)
+            self._expand_operated(obj, operator, origin, as_new=as_new)
             return
         old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
         stored = self._apply(obj, origin)
@@ -315,7 +315,7 @@ class _Expansion:
             self._done.failed.append(told)
             self._creations.add(failed, told, display_name_of(obj), obj)
 
-    def _expand_operated(self, obj: Object, kind: WorkloadKind, origin: str, *, anew: bool) -> None:
+    def _expand_operated(self, obj: Object, kind: WorkloadKind, origin: str, *, as_new: bool) -> None:
         """An object whose pods an operator makes. Snapshots hold no such objects: it counts as existing if its
         pods do.
         """
@@ -328,7 +328,7 @@ class _Expansion:
             generated = f"{obj['metadata'].get('generateName', '')}{template_hash({'spec': section(obj, 'spec')})}"
             obj = {**obj, "metadata": {**obj["metadata"], "name": generated}}
         wanted = draft_pods(obj, kind, self._companions, make_native)
-        there = [] if anew else operator_pods(obj, wanted, self._world)
+        there = [] if as_new else operator_pods(obj, wanted, self._world)
         if "replicas" in section(obj, "spec"):
             # Each replica is a pod, or how many run is not how many replicas there are.
             running = len(there) if there and len(wanted) == replicas_of(obj) else None

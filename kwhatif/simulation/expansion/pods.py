@@ -40,13 +40,13 @@ def expand_manifests(
     reading: ManifestOptions,
     version: str | None,
     *,
-    anew: bool = False,
+    as_new: bool = False,
     gates: Mapping[str, bool] = MappingProxyType({}),
 ) -> ExpandedManifests:
     """The pods and objects of manifests in a cluster, by the API server of a ``version``, else of the cluster's, with
     the scheduler's feature ``gates``.
 
-    ``anew`` treats workloads that exist in the cluster as new ones; otherwise only what an update changes would be new.
+    ``as_new`` treats workloads that exist in the cluster as new ones; otherwise they are updated.
     """
     if not manifests:
         return ExpandedManifests()
@@ -60,7 +60,7 @@ def expand_manifests(
         snapshot,
         plugins=plugins,
         templates=template_paths(reading),
-        anew=anew,
+        as_new=as_new,
         verb=verb,
         minor=minor,
         types=types_served(minor, snapshot, reading.api_resources, type_gates(minor, gates)),

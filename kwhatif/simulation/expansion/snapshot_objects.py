@@ -146,10 +146,10 @@ def template_gap(dropped: Sequence[str], objects: Sequence[str]) -> Gap:
     )
 
 
-def unknown_gap(kinds: Sequence[str], asked: Sequence[PodToSchedule]) -> Gap:
+def unknown_gap(kinds: Sequence[str], pods: Sequence[PodToSchedule]) -> Gap:
     """The gap that it is unknown whether objects of some ``kinds`` of the manifests (``1 Gadget``) would have pods."""
     return Gap(
         what=f"nobody here knows what to make of: {', '.join(kinds)}",
         effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
-        pods=tuple(item.pod.key for item in asked) or ("<input>",),
+        pods=tuple(item.pod.key for item in pods) or ("<input>",),
     )

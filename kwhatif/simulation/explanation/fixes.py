@@ -31,10 +31,10 @@ MOST_PRIORITY = 1_000_000_000
 """No PriorityClass but those of the system may have a higher value."""
 
 MOST_NODES = 2
-"""So many nodes are offered to be uncordoned."""
+"""How many nodes are suggested to be uncordoned."""
 
 MOST_LEVELS = 3
-"""So many priorities are tried."""
+"""How many priorities are tried."""
 
 Edited = Pod | Node | ResourceClaim
 

@@ -22,10 +22,10 @@ from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.session import PodToSchedule, Session
 
 MOST_WAITING = 12
-"""Of so many pods without a node an answer that is drawn has the matrix."""
+"""For how many pods without a node a page has the matrix."""
 
 MOST_RECORDED = 64
-"""Of so many workloads the cluster is kept as it was when one of their pods was tried."""
+"""For how many workloads the cluster is kept as it was when one of their pods was tried."""
 
 
 @dataclass

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import Extenders
 
 
-def extender_gaps(extenders: Extenders, asked: Collection[str]) -> Iterator[Gap]:
-    """For each extender its calls, and its failures by their consequence. ``asked`` are the pods of the question."""
+def extender_gaps(extenders: Extenders, pod_keys: Collection[str]) -> Iterator[Gap]:
+    """For each extender its calls, and its failures by their consequence. ``pod_keys`` are the pods of the question."""
     for extender in extenders.all:
         yield Gap(
             what=f"extender {extender.name} was asked: {_calls(extender)}",
@@ -51,7 +51,7 @@ def extender_gaps(extenders: Extenders, asked: Collection[str]) -> Iterator[Gap]
             yield Gap(
                 what=f"extender {extender.name} failed to {point} {_times(failures)}: {_texts(failures)}",
                 effect=outcome,
-                pods=tuple(dict.fromkeys(f.pod for f in failures if f.pod in asked)),
+                pods=tuple(dict.fromkeys(f.pod for f in failures if f.pod in pod_keys)),
             )
         if extender.assumed:
             yield Gap(
@@ -188,17 +188,17 @@ def require_no_gaps(touching: Sequence[Gap]) -> None:
         raise FidelityError(f"--strict: {first.what}: touches {', '.join(first.pods[:3])}{more}")
 
 
-def _keys(asked: Sequence[PodToSchedule], touches: Callable[[PodToSchedule], bool]) -> tuple[str, ...]:
-    return tuple(item.pod.key for item in asked if touches(item))
+def _keys(pods: Sequence[PodToSchedule], touches: Callable[[PodToSchedule], bool]) -> tuple[str, ...]:
+    return tuple(item.pod.key for item in pods if touches(item))
 
 
-def _version_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+def _version_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterator[Gap]:
     rules, cluster = session.setup.features.minor, session.snapshot.kubernetes_version
     if cluster and _minor(cluster) != rules:
         yield Gap(
             what=f"the cluster runs Kubernetes {cluster}, the rules are those of {rules}",
             effect="where the two differ, the answer is that of the rules",
-            pods=_keys(asked, lambda item: True),
+            pods=_keys(pods, lambda item: True),
         )
 
 
@@ -210,13 +210,13 @@ def _minor(version: str) -> str:
         return version
 
 
-def _pod_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+def _pod_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterator[Gap]:
     """Missing pods: every answer depends on the room they take."""
     if why := explain_absence(session.snapshot, session.covered, "Pod"):
         yield Gap(
             what=why,
             effect="what other pods take up counts as free, and nothing is known of their labels and affinities",
-            pods=_keys(asked, lambda item: True) or ("<cluster>",),
+            pods=_keys(pods, lambda item: True) or ("<cluster>",),
             closed_by=closing_commands_of(session.snapshot, "Pod"),
         )
 
@@ -239,7 +239,7 @@ def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequ
         )
 
 
-def _kind_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+def _kind_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterator[Gap]:
     """Kinds the snapshot lacks, or could not read, that an enabled plugin, or the API server, reads for these pods."""
     readings = session.dependencies_by_kind()
     missing = {
@@ -251,7 +251,7 @@ def _kind_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap
         return
     by_shape: dict[tuple[str, int], frozenset[str]] = {}
     needs = []
-    for item in asked:
+    for item in pods:
         shape = (item.pod.spec.scheduler_name or "", session.cluster.shapes.info(item.pod).shape.index)
         if shape not in by_shape:
             by_shape[shape] = _needs(session, item)
@@ -263,12 +263,12 @@ def _kind_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap
         )
 
 
-def _needs(session: Session, asked: PodToSchedule) -> frozenset[str]:
+def _needs(session: Session, pod_to_schedule: PodToSchedule) -> frozenset[str]:
     """The kinds that the plugins which decide about the pod read for it; the same for pods of one shape."""
-    scheduler, cluster = session.driver.scheduler(asked.pod.spec.scheduler_name), session.cluster
+    scheduler, cluster = session.driver.scheduler(pod_to_schedule.pod.spec.scheduler_name), session.cluster
     if scheduler is None:
         return frozenset()
-    pod = cluster.shapes.info(asked.pod)
+    pod = cluster.shapes.info(pod_to_schedule.pod)
     return frozenset(
         kind
         for plugin in scheduler.framework.all_plugins
@@ -285,14 +285,14 @@ def _uses(readings: Mapping[str, Dependency]) -> str:
     return "; ".join(f"{use} ({', '.join(names)})" for use, names in found.items())
 
 
-def _extender_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+def _extender_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterator[Gap]:
     extenders = session.setup.configuration.extenders
     if session.setup.extenders is not None:
-        yield from extender_gaps(session.setup.extenders, _keys(asked, lambda item: True))
+        yield from extender_gaps(session.setup.extenders, _keys(pods, lambda item: True))
     elif extenders:
         urls = ", ".join(without_password(extender.url_prefix) for extender in extenders)
         yield Gap(
             what=f"extenders are not called: {urls} (--call-extenders does)",
             effect="what they would filter, score, preempt or bind is left out",
-            pods=_keys(asked, lambda item: True),
+            pods=_keys(pods, lambda item: True),
         )

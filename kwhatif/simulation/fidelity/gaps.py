@@ -117,13 +117,13 @@ def needs_admission(item: PodToSchedule, snapshot: Snapshot) -> bool:
     return item.origin != snapshot.source and not item.ran_before
 
 
-def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+def priority_gaps(snapshot: Snapshot, covered: Collection[str], pods: Sequence[PodToSchedule]) -> Iterator[Gap]:
     """Classes that pods name and that do not exist, and those that pods may or may not get."""
     why = explain_absence(snapshot, covered, "PriorityClass")
     if why:
         touched = (
             item.pod.key
-            for item in asked
+            for item in pods
             if item.unknown_class or (not item.pod.spec.priority_class_name and needs_admission(item, snapshot))
         )
         yield Gap(
@@ -133,7 +133,7 @@ def priority_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[
             closed_by=closing_commands_of(snapshot, "PriorityClass"),
         )
         return
-    for item in asked:
+    for item in pods:
         if item.unknown_class:
             yield Gap(
                 what=f"PriorityClass {item.unknown_class} is not in the snapshot",
@@ -157,13 +157,15 @@ def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence
             )
 
 
-def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+def server_gaps(
+    snapshot: Snapshot, covered: Collection[str], pods_to_schedule: Sequence[PodToSchedule]
+) -> Iterator[Gap]:
     """What is unknown about the kinds that admission and the controllers look up for these pods.
 
     Kinds that were not read are reported together, where they touch the same pods, and not at all where they touch
     none: they are many.
     """
-    new = [item for item in asked if needs_admission(item, snapshot)]
+    new = [item for item in pods_to_schedule if needs_admission(item, snapshot)]
     missing: dict[tuple[str, ...], list[str]] = {}
     for kind, (touches, effect) in sorted(LOOKED_UP.items()):
         pods = tuple(item.pod.key for item in new if touches(item))
@@ -183,16 +185,16 @@ def server_gaps(snapshot: Snapshot, covered: Collection[str], asked: Sequence[Po
         )
     for kind, why in sorted(snapshot.unreadable.items()):
         if kind in TEMPLATES.keys() - LOOKED_UP.keys():
-            pods = tuple(item.pod.key for item in asked if item.owner.startswith(f"{kind} "))
+            pods = tuple(item.pod.key for item in pods_to_schedule if item.owner.startswith(f"{kind} "))
             effect = "one that is in the cluster is taken to be new: its pods are there twice"
             yield Gap(what=f"{kind} could not be read: {why}", effect=effect, pods=pods)
     for text in snapshot.inconsistencies:
         yield Gap(what=f"the cluster changed while it was read: {text}", effect="what has moved may count twice or not")
 
 
-def doubt_gaps(doubts: Sequence[Doubts], asked: Collection[str]) -> Iterator[Gap]:
+def doubt_gaps(doubts: Sequence[Doubts], pod_keys: Collection[str]) -> Iterator[Gap]:
     """A gap for each webhook and policy that would have been asked, with the objects it would have been asked about: of
-    pods only those ``asked`` here, by ``namespace/name``.
+    pods only those ``pod_keys`` here, by ``namespace/name``.
     """
     found: dict[Doubt, dict[str, None]] = {}
     for each in doubts:
@@ -202,15 +204,15 @@ def doubt_gaps(doubts: Sequence[Doubts], asked: Collection[str]) -> Iterator[Gap
                 key = f"{namespace}/{name}" if namespace else name
                 if kind != "Pod":
                     names[f"{kind} {key}"] = None
-                elif key in asked:
+                elif key in pod_keys:
                     names[key] = None
     for doubt, names in found.items():
         yield Gap(what=doubt.what, effect=doubt.effect, pods=tuple(names))
 
 
-def missing_owner_gaps(snapshot: Snapshot, asked: Sequence[PodToSchedule], *, more: bool = False) -> Iterator[Gap]:
+def missing_owner_gaps(snapshot: Snapshot, pods: Sequence[PodToSchedule], *, more: bool = False) -> Iterator[Gap]:
     """Workloads that are assumed to be new although their pods run; no pod is touched that is one ``more`` of them."""
-    new = {item.owner for item in asked if item.origin != snapshot.source and not item.edited}
+    new = {item.owner for item in pods if item.origin != snapshot.source and not item.edited}
     # Objects of operators are in no snapshot: they are recognized by their pods, and updated.
     new = {name for name in new if name.partition(" ")[0] in TEMPLATES}
     for name, number in find_missing_owners(snapshot, new).items():
@@ -218,7 +220,7 @@ def missing_owner_gaps(snapshot: Snapshot, asked: Sequence[PodToSchedule], *, mo
         yield Gap(
             what=f"{name} is not in the snapshot, though {there}",
             effect="it is taken to be new, and they to stay beside its new pods",
-            pods=() if more else tuple(item.pod.key for item in asked if item.owner == name),
+            pods=() if more else tuple(item.pod.key for item in pods if item.owner == name),
             closed_by=closing_commands_of(snapshot, name.partition(" ")[0]),
         )
 
@@ -239,16 +241,16 @@ def find_missing_owners(snapshot: Snapshot, workloads: Collection[str]) -> dict[
     return {name: counts[name] for name in sorted(unknown) if counts[name]}
 
 
-def unattempted_gaps(session: Session, asked: Sequence[PodToSchedule]) -> Iterator[Gap]:
+def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterator[Gap]:
     """Pods that the scheduler had yet to try, which are left out: a gap for all later ones that wait for a node."""
-    known = {item.pod.key for item in asked}
+    known = {item.pod.key for item in pods}
     between = [
         item.pod
         for item in pending_pods(session.snapshot)
         if is_unattempted(item.pod) and item.pod.key not in known and session.setup.queues(item.pod)
     ]
     most = max((pod.spec.priority or 0 for pod in between), default=0)
-    after = [item.pod for item in asked if not item.pod.spec.node_name and (item.pod.spec.priority or 0) <= most]
+    after = [item.pod for item in pods if not item.pod.spec.node_name and (item.pod.spec.priority or 0) <= most]
     if between and after:
         yield Gap(
             what=f"{format_count(len(between), 'pod')} of the snapshot came before and had not been tried yet: "

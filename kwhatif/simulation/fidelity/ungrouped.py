@@ -11,11 +11,11 @@ from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
-def ungrouped_gaps(session: Session, asked: Sequence[PodToSchedule], *, by_group: bool) -> Iterator[Gap]:
+def ungrouped_gaps(session: Session, pods: Sequence[PodToSchedule], *, by_group: bool) -> Iterator[Gap]:
     """A gap for all pods that name a group, unless groups were scheduled as such."""
     if by_group or not takes_groups(session.driver):
         return
-    members = tuple(item.pod.key for item in asked if item.pod.spec.scheduling_group is not None)
+    members = tuple(item.pod.key for item in pods if item.pod.spec.scheduling_group is not None)
     if members:
         yield Gap(
             what="pods of groups are taken one by one, each waiting at Permit for the quorum",

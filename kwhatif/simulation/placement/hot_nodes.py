@@ -13,7 +13,7 @@ from kwhatif.results.place import Placement
 from kwhatif.snapshot.format.model import Snapshot
 
 HOT = 0.8
-"""Of what a node has for pods."""
+"""Percent of a node's allocatable amount."""
 
 _METRICS = "PodMetrics"
 

@@ -30,7 +30,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
 
 MOST_TIED = 10
-"""So many names of tied nodes are kept."""
+"""How many names of tied nodes are kept."""
 
 
 def skip_reason_of(session: Session, asked: PodToSchedule) -> str:

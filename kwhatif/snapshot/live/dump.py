@@ -86,7 +86,7 @@ def _missing_volumes(listings: Mapping[str, Listing]) -> list[Inconsistency]:
 
 PAGE_SIZE = 500
 AT_A_TIME = 4
-"""So many kinds are read at the same time."""
+"""How many kinds are read in parallel."""
 
 _TO_SAY_SO = 0.2
 _RELEASE = re.compile(r"v\d+\.\d+\.\d+")

@@ -20,13 +20,13 @@ from kwhatif.snapshot.live.requests import ListExpired, RequestRefused, Retrying
 from kwhatif.snapshot.read.objects import check_name, inside
 
 RESTARTS = 3
-"""So often a list is begun anew in pages; then it is asked for as a whole, which cannot expire on the way."""
+"""How often a list is restarted in pages; then it is requested as a whole, which cannot expire on the way."""
 
 CUT_SHORT = 3
-"""So often a page is asked for again that came without its end, or was no JSON at all."""
+"""How often a page is requested again that was incomplete, or no JSON at all."""
 
 Progress = Callable[[str, int, int | None], None]
-"""Hears the kind, how many objects were read so far, and of how many, if the server tells."""
+"""Called with the kind, how many objects were read so far, and of how many, if the server says."""
 
 
 @dataclass

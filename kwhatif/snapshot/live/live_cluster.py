@@ -26,13 +26,13 @@ from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.read.compression import decompress_all
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
-"""The variable that says so in a pod."""
+"""The variable with the API server's address in a pod."""
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-"""Who a pod is."""
+"""The token of a pod's service account."""
 
 _CONNECTIONS = 100
-"""So many may be open: a recording watches each kind on one of its own."""
+"""The most open connections: a recording watches each kind on one of its own."""
 
 _AT_ONCE = 2**16
 _LIBRARY_WORDS = re.compile(r"^(Invalid kube-config file\. |Invalid kube-config\. |\[Errno \d+\] )+")

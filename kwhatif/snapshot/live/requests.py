@@ -20,7 +20,7 @@ from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.live.live_cluster import ConnectionLost, LiveCluster, Reply, UnexpectedReply
 
 ATTEMPTS = 6
-"""So often the same thing is asked."""
+"""How often a request is tried."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 _LONGEST_MESSAGE = 1000
@@ -146,7 +146,7 @@ def _describe_reply(reply: Reply) -> str:
 
 
 LOOK_AGAIN = 30.0
-"""So many seconds later is looked again for what is not served, or when a definition has changed."""
+"""Seconds until discovery is repeated for kinds that are not served, or when a definition has changed."""
 
 
 class _Version(msgspec.Struct):

@@ -85,10 +85,10 @@ def prune_event(raw: msgspec.Raw) -> bytes | None:
 
 
 WATCHED = 300
-"""After so many seconds, and up to as many more, the server ends a watch, so that none hangs for ever."""
+"""The seconds, and up to as many more, after which the server ends a watch, so that none hangs for ever."""
 
 SILENCE = 150.0
-"""So many seconds without a word, when bookmarks come about every minute, and a connection is taken to be dead."""
+"""Seconds of silence after which a connection is assumed to be dead; bookmarks come about every minute."""
 
 _DEFINITION = "CustomResourceDefinition"
 _NO_NUMBER = "its resourceVersion is no number"
@@ -156,7 +156,7 @@ class KindWatch:
     broken: str = ""
     dropped: set[str] = field(default_factory=set)
     left_out: int = 0
-    """So many objects could not be read, and are not in the recording."""
+    """How many objects could not be read, and are not in the recording."""
     known: dict[tuple[str, str], tuple[str, str, bool]] = field(default_factory=dict)
     _form: Kind = field(init=False)
     _version: str = ""

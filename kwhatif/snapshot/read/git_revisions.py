@@ -30,7 +30,7 @@ class GitTree:
         return f"{self.revision}:{self.path}"
 
 
-def _run_git(arguments: Sequence[str], given: bytes = b"") -> bytes | None:
+def _run_git(arguments: Sequence[str], stdin: bytes = b"") -> bytes | None:
     """What git prints; None if it fails, or there is no git. Raises InputError if it takes too long."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
@@ -40,7 +40,7 @@ def _run_git(arguments: Sequence[str], given: bytes = b"") -> bytes | None:
     try:
         ran = subprocess.run(
             ["git", *_SETTINGS, *arguments],
-            input=given,
+            input=stdin,
             capture_output=True,
             env=environment,
             timeout=_SECONDS,

@@ -124,9 +124,9 @@ class ReadingReport:
         owners: dict[tuple[str, ...], list[str]] = {}
         for owner, fields in self.lost.items():
             owners.setdefault(tuple(fields), []).append(owner)
-        for fields, (first, *more) in owners.items():
+        for wanted, (first, *more) in owners.items():
             who = f"{first} and {len(more)} more ask" if more else f"{first} asks"
-            yield f"{who} for {', '.join(fields)}", f"{'their' if more else 'its'} objects are judged without"
+            yield f"{who} for {', '.join(wanted)}", f"{'their' if more else 'its'} objects are judged without"
 
 
 def _counts(kinds: Mapping[str, int]) -> str:

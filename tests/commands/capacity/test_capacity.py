@@ -61,9 +61,9 @@ def quota(hard: Json) -> Json:
     return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": {"hard": hard}}
 
 
-def ask(snapshot: Snapshot, *manifests: Manifest, anew: bool = False, **options: Any) -> CapacityResult:
+def ask(snapshot: Snapshot, *manifests: Manifest, as_new: bool = False, **options: Any) -> CapacityResult:
     session = Session(snapshot, Setup(default_configuration(), features_of()))
-    return capacity(session, expand(manifests, snapshot, anew=anew), **options)
+    return capacity(session, expand(manifests, snapshot, as_new=as_new), **options)
 
 
 def test_pods_fit_until_every_node_is_full() -> None:
@@ -219,7 +219,7 @@ def test_a_workload_that_runs_already_can_be_asked_about_too(kind: str, more: Js
     manifest.raw["spec"] |= more
     cluster = snapshot_of([node("a", cpu="8")])
     cluster.objects.add(storage_class("late", provisioner="csi.example.com"))
-    result = ask(in_cluster(manifest, cluster), manifest, anew=True)
+    result = ask(in_cluster(manifest, cluster), manifest, as_new=True)
     assert (result.unit, result.fits, result.ended) == (f"pod of {kind} default/web", 5, "nodes")
     assert "Insufficient cpu" in result.message
 

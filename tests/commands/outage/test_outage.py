@@ -288,7 +288,7 @@ def test_what_is_undone_after_each_failure_gives_what_clusters_of_their_own_give
         for place, each in enumerate(scenario.running)
     ]
     one, other = (FailureEffects(session_of(scenario.nodes, pods, scenario.objects)) for _ in range(2))
-    other.__dict__["_failing"] = FailingCluster(other.session.cluster, other.session.setup, apart=True)
+    other.__dict__["_failing"] = FailingCluster(other.session.cluster, other.session.setup, isolated=True)
     for nodes in failures:
         gone = NodeFailure("some", "nodes", tuple(nodes))
         assert one.failure_of(gone) == other.failure_of(gone)

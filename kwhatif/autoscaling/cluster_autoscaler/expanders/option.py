@@ -16,7 +16,7 @@ from kwhatif.cluster.shapes import PodInfo
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """So many ``nodes`` more of a group (or of groups ``similar`` to it) help these pods."""
+    """A number of ``nodes`` more of a group (or of groups ``similar`` to it) help these pods."""
 
     group: NodeGroup
     nodes: int

@@ -164,8 +164,8 @@ def _about(finding: Finding) -> str:
     return _name(str(finding.subject)) if finding.subject else ""
 
 
-def _where(told: Finding | Change) -> str:
-    return _name(format_location(place_of(told)))
+def _where(about: Finding | Change) -> str:
+    return _name(format_location(place_of(about)))
 
 
 def _name(name: str) -> str:

@@ -86,11 +86,11 @@ def tally(result: GateResult) -> str:
     return ", ".join(f"{statuses[status]} {status}" for status in _STATUSES if statuses[status])
 
 
-def place_of(told: Finding | Change) -> Location | None:
+def place_of(about: Finding | Change) -> Location | None:
     """The place of the manifest, if it is known. Paths are as a repository has them, without ``./`` before them."""
-    if told.location is None or not told.location.file:
+    if about.location is None or not about.location.file:
         return None
-    return Location(file=posixpath.normpath(told.location.file), line=max(told.location.line, 1))
+    return Location(file=posixpath.normpath(about.location.file), line=max(about.location.line, 1))
 
 
 def format_location(location: Location | None) -> str:

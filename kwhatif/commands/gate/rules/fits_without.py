@@ -87,20 +87,20 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         what: str,
         name: str,
         unit: Unit | None,
-        mine: list[StrandedPod],
+        stranded_pods: list[StrandedPod],
         lost: int,
         stranded: int,
         before: int,
     ) -> Finding:
         message = (
             f"Without {name}, {format_count(lost, 'pod')} have to find another node and {stranded} find none"
-            f" (without the change {before}): {format_some([each.pod.key for each in mine], 5)}. "
-            f"{mine[0].pod.key}: {mine[0].message}"
+            f" (without the change {before}): {format_some([each.pod.key for each in stranded_pods], 5)}. "
+            f"{stranded_pods[0].pod.key}: {stranded_pods[0].message}"
         )
         whose = "" if unit is not None else "other workloads: "
         return self.finding(
             unit.subject if unit else None,
-            f"{whose}{format_count(len(mine), 'pod')} would not fit without {name}",
+            f"{whose}{format_count(len(stranded_pods), 'pod')} would not fit without {name}",
             message,
             location=unit.location if unit else None,
             about=what,
@@ -108,7 +108,7 @@ class FitsWithout(Rule[FitsWithoutParameters]):
                 "gone": name,
                 "pods": lost,
                 "stranded": stranded,
-                "strandedHere": len(mine),
+                "strandedHere": len(stranded_pods),
                 "before": before,
                 "most": self.given.most,
             },

@@ -14,7 +14,7 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
 
 SERVING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
-"""Kinds whose pods stand in for each other."""
+"""Kinds whose pods are interchangeable."""
 
 
 class SingleNodeParameters(Parameters, frozen=True, kw_only=True):

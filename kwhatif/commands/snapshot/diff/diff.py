@@ -192,10 +192,10 @@ def _compare_objects(kind: str, old: Resource, new: Resource) -> ObjectChange | 
 
 
 def _match_replacements(
-    gone: Sequence[Resource], come: Sequence[Resource]
+    removed: Sequence[Resource], come: Sequence[Resource]
 ) -> tuple[tuple[Replaced, ...], list[Resource], list[Resource]]:
     """Pods that took the place of others of the same template, and what is left of both sides."""
-    old, new = _by_template(gone), _by_template(come)
+    old, new = _by_template(removed), _by_template(come)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     settled: set[int] = set()
     for key in sorted(old.keys() & new.keys()):
@@ -215,7 +215,7 @@ def _match_replacements(
             others = [pod for pod in side if id(pod) not in first]
             settled.update(id(pod) for pod in (*stayed, *others)[:pairs])
     found = tuple(Replaced(controller=who, pods=n["pods"], moved=n["moved"]) for who, n in sorted(counts.items()))
-    return found, [o for o in gone if id(o) not in settled], [o for o in come if id(o) not in settled]
+    return found, [o for o in removed if id(o) not in settled], [o for o in come if id(o) not in settled]
 
 
 def _take(rest: Counter[Any], key: Any) -> bool:

@@ -105,7 +105,7 @@ class ReusedShapes(ShapeTable):
 
 
 def decide(
-    session: Session, snapshot: Snapshot, asked: Sequence[PodToSchedule], shapes: ShapeTable | None = None
+    session: Session, snapshot: Snapshot, pods: Sequence[PodToSchedule], shapes: ShapeTable | None = None
 ) -> Decision:
     """Have the scheduler of a session place the pods on a snapshot as ``place`` does, and keep each node's verdict.
 
@@ -114,7 +114,7 @@ def decide(
     verdicts = _Verdicts()
     session = session.with_snapshot(snapshot, detailed=True, shapes=shapes, observer=verdicts)
     tried = []
-    for info in session.driver.in_order(map(session.info, asked), lambda info: info):
+    for info in session.driver.in_order(map(session.info, pods), lambda info: info):
         verdicts.found = []
         tried.append((info.key, session.driver.schedule_with_preemption(info), verdicts.found))
         session.driver.settle()

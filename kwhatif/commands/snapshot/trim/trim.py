@@ -33,16 +33,16 @@ from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
 
 
-def without_empty_kinds(snapshot: Snapshot, session: Session, asked: Sequence[PodToSchedule]) -> Snapshot:
+def without_empty_kinds(snapshot: Snapshot, session: Session, pods: Sequence[PodToSchedule]) -> Snapshot:
     """The snapshot without the lists that are empty, but for those that an answer about these pods would miss.
 
     What is not covered cannot be referred to in vain: a pod in a Namespace that was cut away is no mistake then.
     """
     # They wait in the snapshot by now: the API server is not asked about them any more.
-    asked = [dataclasses.replace(item, ran_before=True) for item in asked]
+    pods = [dataclasses.replace(item, ran_before=True) for item in pods]
     # What will be in the file is what it will be trusted to know.
     session = session.with_snapshot(snapshot, covered=snapshot.covered_kinds())
-    run = place_pods(session, asked)
+    run = place_pods(session, pods)
     covered = snapshot.objects.known_kinds()
     gaps = assess(run.basis).touching
     for kind in sorted(covered):
@@ -59,7 +59,7 @@ _LOAD = WatcherMetrics.__name__
 
 MOST_STEPS = 2000
 MOST_WORK = 3_000_000
-"""So many objects, summed over all steps, are decided on again: what takes about half a minute."""
+"""The most objects, summed over all steps, of the decisions that are repeated: about half a minute's."""
 
 WORK_OF_A_POD = 60
 """To decide on a pod once takes about as long as to load so many objects."""
@@ -78,12 +78,12 @@ class TrimmedSnapshot:
     complete: bool
 
 
-def unbind_pods(snapshot: Snapshot, asked: Sequence[PodToSchedule]) -> tuple[Snapshot, list[PodToSchedule]]:
+def unbind_pods(snapshot: Snapshot, pods_to_schedule: Sequence[PodToSchedule]) -> tuple[Snapshot, list[PodToSchedule]]:
     """The snapshot with these pods in it, all of them waiting for a node, and nothing that scheduling does not read."""
-    pods = {item.pod.key: _pending(item.pod) for item in asked}
+    pods = {item.pod.key: _pending(item.pod) for item in pods_to_schedule}
     objects = snapshot.objects.copy()
     objects.put(Pod, [*(pod for pod in snapshot.objects.list_all(Pod) if pod.key not in pods), *pods.values()])
-    waiting = [dataclasses.replace(item, pod=pods[item.pod.key]) for item in asked]
+    waiting = [dataclasses.replace(item, pod=pods[item.pod.key]) for item in pods_to_schedule]
     return dataclasses.replace(snapshot, objects=objects, whole={}, ignored={}), waiting
 
 
@@ -94,7 +94,11 @@ def _pending(pod: Pod) -> Pod:
 
 
 def trim(
-    session: Session, asked: Sequence[PodToSchedule], *, nodes_too: bool = False, most_steps: int | None = None
+    session: Session,
+    pods_to_schedule: Sequence[PodToSchedule],
+    *,
+    nodes_too: bool = False,
+    most_steps: int | None = None,
 ) -> TrimmedSnapshot:
     """The smallest snapshot found that gives the same decision for pods that wait in that of a session (see
     ``awaiting``).
@@ -104,10 +108,10 @@ def trim(
     for each verdict, and only the numbers in a message may change. Without ``most_steps`` large snapshots get fewer
     steps than small ones. Raises what deciding raises.
     """
-    search = _Search(session, asked, nodes_too, most_steps)
+    search = _Search(session, pods_to_schedule, nodes_too, most_steps)
     search.run()
-    left = without_empty_kinds(search.snapshot_without(()), session, asked)
-    pods = ", ".join(item.pod.key for item in asked)
+    left = without_empty_kinds(search.snapshot_without(()), session, pods_to_schedule)
+    pods = ", ".join(item.pod.key for item in pods_to_schedule)
     left.source = f"{left.source or 'a cluster'}, trimmed for {pods}"
     return TrimmedSnapshot(left, search.base, search.steps, not search.exhausted)
 
@@ -300,7 +304,7 @@ def _one_a_node(chunks: Sequence[_Chunk]) -> list[list[_Chunk]]:
 
 
 def check_and_write(
-    trimmed: TrimmedSnapshot, session: Session, asked: Sequence[PodToSchedule], path: str, *, loosely: bool
+    trimmed: TrimmedSnapshot, session: Session, pods: Sequence[PodToSchedule], path: str, *, loosely: bool
 ) -> Decision:
     """Write the snapshot, after what will be in the file was read back and decided again: that decision.
 
@@ -313,7 +317,7 @@ def check_and_write(
         read = load_snapshot([draft])
     read.objects.put_if_any(WatcherMetrics, trimmed.snapshot.objects.list_all(WatcherMetrics))
     there = {pod.key: pod for pod in read.objects.list_all(Pod)}
-    again = decide(session, read, [dataclasses.replace(item, pod=there[item.pod.key]) for item in asked])
+    again = decide(session, read, [dataclasses.replace(item, pod=there[item.pod.key]) for item in pods])
     same, _ = trimmed.decision.against(again, loosely=loosely)
     if not same:
         raise InputError("what was left gives another decision once it is read back: nothing was written", source=path)

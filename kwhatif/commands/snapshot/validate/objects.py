@@ -156,7 +156,7 @@ def node_findings(known: ObjectIndex) -> Iterator[Finding]:
 
 
 def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Collection[str]) -> Iterator[Finding]:
-    """More is asked for than the kubelet would have let in; devices that a class serves are no matter of amounts."""
+    """The requests exceed what the kubelet would have admitted; resources that device classes serve are not counted."""
     asked: Counter[str] = Counter()
     for _, shape in pods:
         asked.update(shape.score_requests)
@@ -282,7 +282,7 @@ def _runs_with(pod: Pod, users: dict[tuple[str, str], set[str] | None]) -> Itera
 
 
 def _device_classes(requests: Iterable[DeviceRequest] | None) -> list[str]:
-    """The classes that are asked for, each once."""
+    """The requested classes, each once."""
     asked = [one for each in requests or () for one in (each.exactly, *(each.first_available or ())) if one is not None]
     return sorted({one.device_class_name for one in asked if one.device_class_name})
 

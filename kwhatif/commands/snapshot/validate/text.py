@@ -8,7 +8,7 @@ from kwhatif.results.snapshot_check import CheckResult
 
 
 def check_blocks(result: CheckResult) -> list[Block]:
-    """What cannot be read first, then what does not go together; a summary at the end."""
+    """Read errors first, then inconsistencies; a summary at the end."""
     unread = [finding for finding in result.findings if finding.source]
     others = [finding for finding in result.findings if not finding.source]
     rows = [(f.rule, f.object or NONE, f.source, f.place, f.message) for f in unread]

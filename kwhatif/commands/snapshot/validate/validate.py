@@ -36,7 +36,7 @@ def validate(paths: Sequence[str], features: Features, *, strict: bool = False) 
 def check(
     snapshot: Snapshot, features: Features, misread: Collection[tuple[str, str, str]] = frozenset()
 ) -> list[Finding]:
-    """What does not go together, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
+    """The inconsistencies, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
     report_start("Looking for what does not go together")
     known = ObjectIndex(snapshot, features, misread)
     found = {
