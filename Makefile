@@ -37,7 +37,7 @@ help: ## list the tasks
 LOCKED := $(PIP) install --require-hashes -r
 SELF := $(PIP) install --no-deps --no-build-isolation -e .
 
-$(INSTALLED): pyproject.toml setup.py .ci/requirements.txt
+$(INSTALLED): pyproject.toml .ci/requirements.txt
 	@$(ensure_venv)
 	$(LOCKED) .ci/requirements.txt
 	$(SELF)

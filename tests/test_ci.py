@@ -338,16 +338,7 @@ def test_the_hook_runs_once_for_all_files_and_its_command_exists() -> None:
 def test_the_image_has_every_package_of_the_build() -> None:
     lines = (ROOT / "docs/ci/Dockerfile").read_text().splitlines()
     copied = {word for line in lines if line.startswith("COPY ") for word in line.split()[1:-1]}
-    needed = {
-        ".ci/requirements.txt",
-        "pyproject.toml",
-        "setup.py",
-        "README.md",
-        "LICENSE",
-        "kwhatif",
-        "samples",
-        "schemas",
-    }
+    needed = {".ci/requirements.txt", "pyproject.toml", "README.md", "LICENSE", "kwhatif", "samples", "schemas"}
     assert needed <= copied
     assert all((ROOT / name).exists() for name in needed)
 
