@@ -7,10 +7,8 @@ rollout/canary.go.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from kwhatif.admission.response import Object
 from kwhatif.workloads.objects import deep_copy_json, get_scaled_value, integer, name_of, section
@@ -171,4 +169,4 @@ def steps_of(obj: Object) -> tuple[CanaryStep, ...]:
 def _scale_of(obj: Object, scale: Object) -> int:
     if scale.get("replicas") is not None:
         return integer(scale["replicas"], 0)
-    return math.ceil(integer(section(obj, "spec").get("replicas"), 1) * Fraction(integer(scale.get("weight"), 0), 100))
+    return -(-integer(section(obj, "spec").get("replicas"), 1) * integer(scale.get("weight"), 0) // 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -17,7 +17,9 @@ from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, com
 from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, RevisionTree, disk_trees, write_revision
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.scratch_directories import scratch_directory
-from kwhatif.snapshot.repository.tree_reader import TreeReader
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.repository.tree_reader import TreeReader
 
 
 class ManifestReader:
@@ -45,6 +47,9 @@ class ManifestReader:
                 continue
             key, tree, place = self._tree_of(path, on_disk)
             if key not in self._readers:
+                # Few read directories, and all pay for what is imported.
+                from kwhatif.snapshot.repository.tree_reader import TreeReader
+
                 self._readers[key] = TreeReader(tree, self._options, self._report)
             folders, files = planned.setdefault(key, ([], []))
             named = [place]
