@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +52,8 @@ class Renderer:
             return [None] * len(requests)
         problems = [self.problem_of(each) for each in requests]
         works = [self._work_of(each) for each, problem in zip(requests, problems, strict=True) if not problem]
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(min(_MOST_AT_ONCE, (os.cpu_count() or 1) + 1)) as pool:
             done = iter(list(pool.map(_attempt, works)))
         texts: list[Text | None] = []
