@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,15 +60,13 @@ class CreatedLater:
 
 
 class Creations(Protocol):
-    """What controllers were refused and try again, as ``expansion/pending_creations.py`` has it."""
+    """What controllers were refused and try again, as ``expansion/pending_creations.py`` has it.
 
-    @property
-    def created(self) -> Mapping[FailedCreate, int]:
-        """How many pods were created after all, by the failure that was told of them."""
+    ``pods`` came to be later; ``created`` counts them by the failure that was told of them.
+    """
 
-    @property
-    def pods(self) -> Sequence[PodToSchedule]:
-        """Those pods."""
+    created: Counter[FailedCreate]
+    pods: list[PodToSchedule]
 
     def __bool__(self) -> bool:
         """Whether anything is left to be tried again."""

@@ -37,11 +37,11 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 
 def make_stateful_set(stateful_set: Object, making: ObjectCreator, *, ready: bool) -> None:
     """All pods, each as soon as the one before is ready; if none ever is, those made without waiting."""
-    replicas = integer(section(stateful_set, "spec").get("replicas"), 1)
-    _make_pods(stateful_set, range(start_of(stateful_set), start_of(stateful_set) + replicas), making, ready=ready)
+    first, replicas = start_of(stateful_set), integer(section(stateful_set, "spec").get("replicas"), 1)
+    _make_pods(stateful_set, making, range(first, first + replicas), ready=ready)
 
 
-def _make_pods(stateful_set: Object, ordinals: range, making: ObjectCreator, *, ready: bool) -> None:
+def _make_pods(stateful_set: Object, making: ObjectCreator, ordinals: Sequence[int], *, ready: bool) -> None:
     make_room(len(ordinals), f"StatefulSet {name_of(stateful_set)}")
     patient = is_ordered(stateful_set)
     template, revision = section(stateful_set, "spec", "template"), revision_of(stateful_set)
@@ -56,10 +56,9 @@ def _make_pods(stateful_set: Object, ordinals: range, making: ObjectCreator, *, 
                 text = f"Create Pod {name_of(pod)} in StatefulSet {name_of(stateful_set)} failed error: {problem}"
                 failures.append((ordinal, text))
         for ordinal, text in failures:
-            # One after the other, those after it were never tried.
-            left = range(ordinal, ordinals.stop if patient else ordinal + 1)
-            again = partial(_make_pods, stateful_set, left, ready=ready)
-            making.record_failure(stateful_set, text, len(left), again)
+            never_tried = ordinals[ordinals.index(batch[-1]) + 1 :] if ordinal == failures[-1][0] else ()
+            again = partial(_make_pods, stateful_set, ordinals=[ordinal, *never_tried], ready=ready)
+            making.record_failure(stateful_set, text, 1 + len(never_tried), again)
         if failures or (patient and not ready):
             return
 
@@ -129,7 +128,7 @@ def _claims_problem(stateful_set: Object, pod: Object, ordinal: int, making: Obj
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
 
 
-def _batches(ordinals: range, largest: int) -> Iterator[range]:
+def _batches(ordinals: Sequence[int], largest: int) -> Iterator[Sequence[int]]:
     """Twice as many at a time as before, up to a largest number."""
     size = 1
     while ordinals:

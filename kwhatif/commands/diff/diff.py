@@ -33,7 +33,8 @@ from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_o
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress, roll_out_all
 from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
-from kwhatif.simulation.placement.settled_cluster import SettledCluster, settle_cluster
+from kwhatif.simulation.placement.run_to_rest import settle_cluster
+from kwhatif.simulation.placement.settled_cluster import SettledCluster
 from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayedPods

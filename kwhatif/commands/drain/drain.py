@@ -37,7 +37,7 @@ from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
 from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes, with_growth
 from kwhatif.simulation.placement.run_result import Placed
-from kwhatif.simulation.placement.settled_cluster import settle_cluster
+from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session

@@ -26,7 +26,8 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
-from kwhatif.simulation.placement.settled_cluster import SettledCluster, settle_cluster
+from kwhatif.simulation.placement.run_to_rest import settle_cluster
+from kwhatif.simulation.placement.settled_cluster import SettledCluster
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase

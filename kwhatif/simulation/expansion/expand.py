@@ -310,10 +310,7 @@ class _Expansion:
             struct = struct_for(between["apiVersion"], between["kind"])
             if struct is not None and between["kind"] != "Pod":
                 self._done.objects.append(convert_object(between, struct))
-        for failed in made.refusals:
-            told = FailedCreate(owner=failed.owner, message=failed.message, pods=failed.pods, origin=origin)
-            self._done.failed.append(told)
-            self._creations.add(failed, told, display_name_of(obj), obj)
+        self._done.failed += self._creations.record_failures(made.refusals, obj, origin)
 
     def _expand_operated(self, obj: Object, kind: WorkloadKind, origin: str, *, as_new: bool) -> None:
         """An object whose pods an operator makes. Snapshots hold no such objects: it counts as existing if its

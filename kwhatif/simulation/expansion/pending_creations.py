@@ -7,7 +7,7 @@ limiter of pkg/controller/replicaset, job, statefulset, daemon). Here it tries a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kwhatif.admission.object_store import namespace_of
@@ -17,6 +17,7 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.times import convert_object
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.results.place import FailedCreate
+from kwhatif.simulation.expansion.objects import display_name_of
 from kwhatif.simulation.expansion.stored_pods import pod_to_schedule_of
 from kwhatif.simulation.session import CreatedLater, PodToSchedule
 from kwhatif.workloads.object_creation import CreationFailure, ObjectCreator
@@ -48,10 +49,16 @@ class PendingCreations:
         self.created: Counter[FailedCreate] = Counter()
         self.pods: list[PodToSchedule] = []
 
-    def add(self, failure: CreationFailure, told: FailedCreate, workload: str, obj: Object) -> None:
-        """A controller's failure for an ``obj``, if it is for want of quota."""
-        if failure.retry is not None and _QUOTA in failure.message:
-            self._refused.append(_RefusedCreation(told, workload, told.origin, namespace_of(obj), failure.retry))
+    def record_failures(
+        self, failures: Iterable[CreationFailure], workload: Object, origin: str
+    ) -> Iterator[FailedCreate]:
+        """The failures of a workload's controllers as they are told; those for want of quota are tried again."""
+        for each in failures:
+            told = FailedCreate(owner=each.owner, message=each.message, pods=each.pods, origin=origin)
+            if each.retry is not None and _QUOTA in each.message:
+                name = display_name_of(workload)
+                self._refused.append(_RefusedCreation(told, name, origin, namespace_of(workload), each.retry))
+            yield told
 
     def __bool__(self) -> bool:
         return bool(self._refused)

@@ -29,7 +29,7 @@ from kwhatif.simulation.fidelity.gaps import (
     unattempted_gaps,
     update_gaps,
 )
-from kwhatif.simulation.fidelity.ungrouped import one_round_gaps, ungrouped_gaps
+from kwhatif.simulation.fidelity.ungrouped import ungrouped_gaps
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.versions import minor_of
 
@@ -102,7 +102,6 @@ class RunRecord:
     ``others`` names unknown kinds of the input, ``evicted`` pods that were evicted on purpose, besides the victims of
     ``placements``. ``more``: the pods come on top of those that their workloads have. If the question is not ``about``
     all pods, gaps that touch others do not count. ``by_group``: members of groups were scheduled together.
-    ``not_retried`` pods (``namespace/name``) might find a node now, but were tried only before.
     """
 
     session: Session
@@ -114,7 +113,6 @@ class RunRecord:
     more: bool = False
     about: Collection[str] | None = None
     by_group: bool = False
-    not_retried: Sequence[str] = ()
 
 
 def assess(basis: RunRecord) -> Fidelity:
@@ -126,7 +124,6 @@ def assess(basis: RunRecord) -> Fidelity:
         *_pod_gaps(session, asked),
         *unattempted_gaps(session, asked),
         *ungrouped_gaps(session, asked, by_group=basis.by_group),
-        *one_round_gaps(basis.not_retried),
         *_budget_gap(session, basis.placements, basis.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),

@@ -1,6 +1,4 @@
-"""Gaps about pod groups: members that are scheduled one by one, and pods that are not retried since groups are
-scheduled in one round.
-"""
+"""The gap that members of pod groups are scheduled one by one."""
 
 from __future__ import annotations
 
@@ -21,14 +19,4 @@ def ungrouped_gaps(session: Session, pods: Sequence[PodToSchedule], *, by_group:
             what="pods of groups are taken one by one, each waiting at Permit for the quorum",
             effect="whether a group runs as a whole, and in which domain, is what `kwhatif place` tells",
             pods=members,
-        )
-
-
-def one_round_gaps(pods: Sequence[str]) -> Iterator[Gap]:
-    """A gap for pods without a node that might find one now, where all pods were tried in one round."""
-    if pods:
-        yield Gap(
-            what="where there are groups, everybody is tried in one round",
-            effect="a pod that found no node is not tried again, though things have changed for it since",
-            pods=tuple(pods),
         )

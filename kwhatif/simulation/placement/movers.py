@@ -11,6 +11,9 @@ def would_move(session: Session, run: PlacementRun) -> bool:
     driver, seen = session.driver, set[int]()
     for taken in run.tried_too_early():
         info = taken.info
+        if run.is_member(taken):
+            # Whether a group fits is found out by its cycle.
+            return True
         if info is None or info.shape.index in seen:
             continue
         seen.add(info.shape.index)

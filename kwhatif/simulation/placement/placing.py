@@ -80,6 +80,7 @@ class PlacementRun:
     def __init__(self, session: Session, helper: NodeProvider | None = None) -> None:
         self._session, self._helper = session, helper
         self._without: dict[int, AttemptedPod] = {}
+        self._gated: dict[int, AttemptedPod] = {}
         self._asked_at: tuple[int, tuple[str, ...]] | None = None
         self._waiting: list[tuple[int, PodToSchedule, list[Attempt]]] = []
         self.placements: list[Placement] = []
@@ -142,7 +143,12 @@ class PlacementRun:
         cycles = entity.run()
         outcome = outcome_of(cluster, cycles, running)
         self.groups = [*(each for each in self.groups if each.group != outcome.group), outcome]
-        self.evicted += [pod for cycle in cycles for pod in cycle.evicted]
+        for cycle in cycles:
+            results = [result for tried in cycle.tried for result in tried.members]
+            by = {victim.uid: result.pod.key for result in results for victim in result.attempt.victims}
+            self.evicted += cycle.evicted
+            # Room for the whole group is made for its first member.
+            self.preemptors |= {pod.uid: by.get(pod.uid, cycle.members[0].key) for pod in cycle.evicted}
         return attempts_of(cycles)
 
     def help(self) -> None:
@@ -159,9 +165,9 @@ class PlacementRun:
             self._asked_at = self.left, waiting
             if not helper.provide_nodes(session, [as_left(self.taken[key]) for key in waiting]):
                 return
-            members = [taken for taken in self._without.values() if self._is_member(taken)]
+            members = [taken for taken in self._without.values() if self.is_member(taken)]
             self._retry_members(members)
-            queue = [(t, t.info) for t in self._without.values() if t.info is not None and not self._is_member(t)]
+            queue = [(t, t.info) for t in self._without.values() if t.info is not None and not self.is_member(t)]
             in_order = driver.in_order(queue, lambda entry: entry[1])
             for taken, _ in track(in_order, "Placing", "pods on new nodes"):
                 self._try_again(taken)
@@ -199,11 +205,11 @@ class PlacementRun:
         Of those for which that is in vain ``explain_futile`` says why.
         """
         waiting = list(waiting)
-        self._retry_members([taken for taken in waiting if self._is_member(taken)])
+        self._retry_members([taken for taken in waiting if self.is_member(taken)])
         journal, changes, in_vain = self._session.cluster.journal, -1, set[int]()
         for taken in waiting:
             info = taken.info
-            if info is None or self._is_member(taken):
+            if info is None or self.is_member(taken):
                 continue
             if len(journal) != changes:
                 changes, in_vain = len(journal), set()
@@ -214,7 +220,7 @@ class PlacementRun:
             else:
                 self.retry(taken)
 
-    def _is_member(self, taken: AttemptedPod) -> bool:
+    def is_member(self, taken: AttemptedPod) -> bool:
         """Whether a pod is taken up with the others of its group."""
         info = taken.info
         return info is not None and takes_groups(self._session.driver) and group_key(info) is not None
@@ -237,7 +243,7 @@ class PlacementRun:
     def explain_futile(self) -> None:
         """Describe why pods find no node that were not tried since the attempt would be futile, as things are now."""
         for taken in self._without.values():
-            if self._is_member(taken):
+            if self.is_member(taken):
                 continue
             info = taken.info
             attempt = None if info is None else self._session.driver.futile_attempt(info)
@@ -256,15 +262,24 @@ class PlacementRun:
         """What a pod came to when it was tried again takes the place of what it came to before."""
         assert taken.info is not None
         self._without.pop(again.index, None)
+        self._gated.pop(again.index, None)
         taken.placement = self.placements[taken.index] = self.placements.pop()
         self._places[taken.info.uid] = taken.index
-        if taken.placement.outcome != "unschedulable":
-            self._without.pop(taken.index, None)
+        for outcome, pods in (("unschedulable", self._without), ("gated", self._gated)):
+            if taken.placement.outcome == outcome:
+                pods.setdefault(taken.index, taken)
+            else:
+                pods.pop(taken.index, None)
 
     @property
     def without_node(self) -> list[AttemptedPod]:
         """The pods that found no node."""
         return list(self._without.values())
+
+    @property
+    def gated_members(self) -> list[AttemptedPod]:
+        """The members of groups whose quorum, or whose PodGroup, is missing."""
+        return list(self._gated.values())
 
     def tried_too_early(self) -> list[AttemptedPod]:
         """The pods that found no node, and after whose last attempt something has changed."""
@@ -326,6 +341,8 @@ class PlacementRun:
         taken = AttemptedPod(asked, info, index, self.placements[index], self.left)
         if self.placements[index].outcome == "unschedulable":
             self._without[index] = taken
+        elif self.placements[index].outcome == "gated" and self.is_member(taken):
+            self._gated[index] = taken
         return taken
 
     def wait(self) -> None:

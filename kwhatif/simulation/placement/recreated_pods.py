@@ -79,12 +79,12 @@ class RecreatedPods:
         """
         run = self.run
         for _ in range(MAX_FAILURES):
-            evicted, before = len(run.evicted), len(run.without_node)
+            evicted, before = len(run.evicted), _count_placed(run)
             run.retry_all(waiting())
             replace_victims()
             run.help()
             replace_victims()
-            if (len(run.evicted), len(run.without_node)) == (evicted, before):
+            if (len(run.evicted), _count_placed(run)) == (evicted, before):
                 self.unsettled = ()
                 return
         moving = [run.preemptors[victim.uid] for victim in run.evicted[evicted:]]
@@ -102,3 +102,7 @@ class RecreatedPods:
             victims=book.victims([*((info, None) for info in self.evicted.values()), *victims]),
             unsettled=self.unsettled,
         )
+
+
+def _count_placed(run: PlacementRun) -> int:
+    return sum(each.good for each in run.placements)

@@ -23,7 +23,7 @@ from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, with_growth
 from kwhatif.simulation.placement.run_result import Placed
-from kwhatif.simulation.placement.settled_cluster import settle_cluster
+from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.placement.verdict import words_of_placements
@@ -43,8 +43,8 @@ def place_pods(
     """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
     the first attempts evict no pod and no pod would move after them, they are the whole run. Otherwise the run is
     simulated from the beginning, after ``prepare``. Updates are rolled out one by one thereafter. Groups of pods are
-    scheduled in one round, and who found no node in it is not tried again. ``others`` names objects of the input that
-    no pods were made of, for the fidelity report. With autoscalers, nodes come for pods that find none.
+    scheduled in rounds. ``others`` names objects of the input that no pods were made of, for the fidelity report. With
+    autoscalers, nodes come for pods that find none.
     """
     prepare()
     if rollouts or session.setup.extenders is not None:
@@ -83,13 +83,6 @@ def _left(run: PlacementRun, asked: Sequence[PodToSchedule]) -> list[Pod]:
     return [pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items()]
 
 
-def _not_retried(session: Session, run: PlacementRun) -> tuple[str, ...]:
-    """The pods that were tried too early, beside groups, which are scheduled in one round."""
-    if not run.groups or not would_move(session, run):
-        return ()
-    return tuple(taken.asked.pod.key for taken in run.tried_too_early())
-
-
 def _step_by_step(
     session: Session,
     asked: Sequence[PodToSchedule],
@@ -116,7 +109,6 @@ def _step_by_step(
             others,
             rollouts,
             by_group=bool(run.groups),
-            not_retried=_not_retried(after.session, run),
         ),
         end=FinalState(after.session, after.left, run.removed),
         groups=(*run.groups, *gang_outcomes(after.session, asked, placements)),

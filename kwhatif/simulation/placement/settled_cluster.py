@@ -1,26 +1,14 @@
-"""Runs a cluster to rest after a run of its own kind, such as a drain."""
+"""A cluster after a run to rest, as a value."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
 from kwhatif.api.core import Pod
-from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement
-from kwhatif.scheduling.controllers import is_made_again
-from kwhatif.simulation.autoscalers.scaler import Scaler
-from kwhatif.simulation.placement.afterwards import pending_pod_of
-from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
-from kwhatif.simulation.placement.movers import would_move
-from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.placement.rollout_progress import RolloutProgress
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, evicted_by
-from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.placement.run_outcome import RunOutcome
+from kwhatif.simulation.session import Session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,110 +24,3 @@ class SettledCluster:
     replacements: tuple[Placement, ...] = ()
     left: tuple[Pod, ...] = ()
     at_home: Mapping[str, str] = field(default_factory=dict)
-
-
-def settle_cluster(
-    session: Session,
-    run: PlacementRun,
-    asked: list[PodToSchedule],
-    scaler: Scaler | None = None,
-    cause: Cause | None = None,
-    emptied: Sequence[PodInfo] = (),
-    rollouts: Sequence[RolloutProgress] = (),
-) -> SettledCluster:
-    """Go on from how a run has left a session until no pod would move. Pods of ``emptied`` nodes lost them, too;
-    ``cause`` is why the pods of the question look for a node, if the snapshot does not say. Updates that waited go on,
-    and controllers try again what quotas refused: their pods are added to ``asked``. Where groups of pods were
-    scheduled, pods without a node are not tried again by themselves.
-    """
-    book = Bookkeeper.of(session.snapshot)
-    causes: dict[str, Cause] = {} if cause is None else dict.fromkeys((item.pod.key for item in asked), cause)
-    asked += _create_again(session, run, emptied)
-    pods = {item.pod.key: item.pod for item in asked}
-    gone = run.removed | {victim.key for victim in run.evicted}
-    left = {
-        key: pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items() if key not in gone
-    }
-    together = bool(run.groups)
-    leaving = [victim for victim in run.evicted if together or not victim.shape.terminating]
-    by = evicted_by(run.placements) | {
-        victim.key: run.preemptors[victim.uid] for victim in leaving if victim.uid in run.preemptors
-    }
-    evicted = [(victim, by.get(victim.key)) for victim in leaving]
-    drained = book.victims((info, None) for info in emptied)
-    still = [each for each in run.placements if each.pod not in run.removed]
-    if not run.evicted and (together or not would_move(session, run)):
-        run_outcome = RunOutcome(
-            pending=book.pending(still, pods, causes), victims=drained, created=session.created_later
-        )
-        return SettledCluster(
-            session=session, placements=tuple(run.placements), run_outcome=run_outcome, left=tuple(left.values())
-        )
-    # Extenders are not called to bind pods of a trial.
-    later = session if session.setup.extenders is None else session.sandbox()
-    simulation = ClusterSimulation(later, book, scaler=scaler)
-    waiting = [] if together else run.without_node
-    again = {taken.asked.pod.key: taken for taken in waiting if taken.asked.pod.key not in gone}
-    for taken in again.values():
-        if taken.info is not None:
-            simulation.arrive(taken.asked, taken.info, causes.get(taken.asked.pod.key))
-    simulation.make_again(evicted, {key: causes.get(key) or book.cause_of(pod) for key, pod in pods.items()})
-    simulation.run(lambda: sum(each.advance_in(simulation) for each in rollouts) > 0)
-    asked += simulation.created_later
-    pods |= {item.pod.key: item.pod for item in asked}
-    ended = {each.pod: each for each in simulation.placements()}
-    replacements = tuple(simulation.replacements())
-    simulator = simulation.simulator
-    out = by | {
-        info.key: who for uid, who in simulator.evicted.items() if (info := simulation.info_of(uid)) is not None
-    }
-    told: list[Placement] = []
-    at_home = simulation.homes_of_victims()
-    for each in run.placements:
-        now = ended.get(each.pod, each)
-        now = replace(now, victims=tuple(map(simulation.describe_victim, each.victims)) or now.victims)
-        if now.good and now.node and each.pod in out and each.pod not in ended:
-            rest = "" if each.pod in at_home else ", and finds no other node"
-            text = f"it had to leave {now.node} again for {out[each.pod]}{rest}"
-            now = replace(now, outcome="preempted", node="", message=text)
-        told.append(now)
-    known = {each.pod for each in told}
-    told += [each for key, each in ended.items() if key not in known]
-    still = [each for each in still if each.pod not in run.removed]
-    present = [each for each in ended.values() if each.pod not in run.removed]
-    run_outcome = simulation.outcome_of(present, replacements)
-    others = [each for each in still if each.pod not in ended]
-    run_outcome = dataclasses.replace(
-        run_outcome,
-        pending=(*book.pending(others, pods, causes), *run_outcome.pending),
-        victims=(*drained, *run_outcome.victims),
-    )
-    attempts = [each for uid, each in simulator.outcome.items() if uid not in simulator.evicted]
-    homes = {each.pod.key for each in attempts if each.is_placed}
-    kept = {key: pod for key, pod in left.items() if key not in homes}
-    kept |= {each.pod.key: pending_pod_of(each) for each in attempts if not each.is_placed}
-    kept = {key: pod for key, pod in kept.items() if key not in run.removed}
-    return SettledCluster(
-        session=later,
-        placements=tuple(told),
-        run_outcome=run_outcome,
-        replacements=replacements,
-        left=(*kept.values(), *simulator.strangers),
-        at_home=at_home,
-    )
-
-
-def _create_again(session: Session, run: PlacementRun, emptied: Sequence[PodInfo]) -> list[PodToSchedule]:
-    """Pods that quotas have room for since others are gone, and that have been tried."""
-    creations = session.creations
-    if not creations:
-        return []
-    for info in emptied:
-        if not is_made_again(info.pod):
-            creations.release(info.shape.namespace, info.pod.name)
-    later = creations.retry()
-    for claim in later.claims:
-        run.claim(claim)
-    if later.pods:
-        run.schedule_all(later.pods)
-    return list(later.pods)

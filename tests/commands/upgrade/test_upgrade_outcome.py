@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.quantity import Quantity
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.commands.upgrade.replacing_nodes import NodeChanges
 from tests.builders import node
 from tests.commands.drain.test_drain import budget, web
 from tests.commands.upgrade.test_upgrade import pool, replicas, snapshot_of, upgraded
 
-SMALLER = NodeChanges(amounts={"cpu": Quantity.parse("1")})
+SMALLER = {"new_sizes": ["cpu=1"]}
 LESS_IMPORTANT = ("apps/v1", "ReplicaSet", "other-1")
 
 
@@ -37,14 +35,14 @@ class Row:
 ROWS = {
     "a pool that is replaced in time": Row(
         [pool(1), replicas(1, 1)],
-        {"within": 150.0},
+        {"within_seconds": 150.0},
         victims=[("default/web-1-0", None)],
         good=True,
         verdict="1 node replaced in 2:30 (surge); 2 nodes at most, 0.04 node hours more than usual",
     ),
     "one that is replaced too late": Row(
         [pool(1), replicas(1, 1)],
-        {"within": 149.0},
+        {"within_seconds": 149.0},
         victims=[("default/web-1-0", None)],
         verdict="1 node replaced in 2:30 (surge), which is longer than 2:29; 2 nodes at most, "
         "0.04 node hours more than usual",
@@ -64,7 +62,7 @@ ROWS = {
     ),
     "one whose new nodes are too small": Row(
         [pool(1), replicas(1, 1, cpu="3")],
-        {"changes": SMALLER},
+        SMALLER,
         pending=[("default/web-1-r1", "evicted")],
         victims=[("default/web-1-0", None)],
         verdict="1 node replaced in 2:30 (surge); 1 pod without a node in the end; 2 nodes at most, "
@@ -78,7 +76,7 @@ ROWS = {
                 web("other-1-0", "other", cpu="3", owner=LESS_IMPORTANT, labels={"app": "other"}),
             ],
         ],
-        {"changes": SMALLER},
+        SMALLER,
         pending=[("default/other-1-r1", "evicted")],
         victims=[("default/web-1-0", None), ("default/other-1-0", "default/web-1-r1")],
         verdict="1 node replaced in 2:30 (surge); 1 other driven out; 1 pod without a node in the end; 2 nodes at "

@@ -1,0 +1,141 @@
+"""The run to rest where pods come in groups: round after round, members of a group together, until no pod would move.
+
+Time takes no part in it. Victims leave at once, their controllers make them again, and these are tried in the next
+round: members with the others of their group that have no node. A group that did not fit is tried again as a group when
+others have left or nodes have come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.outcome import Cause
+from kwhatif.results.place import Placement, Victim
+from kwhatif.simulation.placement.afterwards import pending_pod_of
+from kwhatif.simulation.placement.movers import would_move
+from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.recreated_pods import RecreatedPods
+from kwhatif.simulation.placement.rollout_progress import RolloutProgress
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
+from kwhatif.simulation.placement.settled_cluster import SettledCluster
+from kwhatif.simulation.session import PodToSchedule, Session
+
+
+class GroupRounds:
+    """Goes on from how a run has left a session. ``causes`` are why pods (``namespace/name``) look for a node, if the
+    snapshot does not say.
+    """
+
+    def __init__(
+        self, session: Session, run: PlacementRun, asked: list[PodToSchedule], causes: Mapping[str, Cause]
+    ) -> None:
+        self._session, self._run, self._asked = session, run, asked
+        self._causes = dict(causes)
+        taken = {info.key for info, _ in session.cluster.pods()} | {item.pod.key for item in asked}
+        self._recreated = RecreatedPods(session, run, taken.__contains__)
+        self._replacements: dict[str, AttemptedPod] = {}
+        self._book = Bookkeeper.of(session.snapshot)
+
+    def run(self, rollouts: Sequence[RolloutProgress] = ()) -> None:
+        """Go on until no pod would move."""
+        if not (self._run.evicted or would_move(self._session, self._run)):
+            return
+        moving = True
+        while moving:
+            self._recreated.retry(self._list_waiting, self._replace_victims)
+            moving = sum(each.advance() for each in rollouts) > 0
+        self._run.explain_futile()
+
+    def _list_waiting(self) -> list[AttemptedPod]:
+        waiting = [*self._run.without_node, *self._run.gated_members]
+        return [taken for taken in waiting if taken.asked.pod.key not in self._run.removed]
+
+    def _replace_victims(self) -> None:
+        asked = {item.pod.key for item in self._asked}
+        for victim in self._recreated.take_victims():
+            taken = self._recreated.make_again(victim.pod)
+            if taken is None:
+                self._create_later(victim)
+                continue
+            self._replacements[victim.uid] = taken
+            cause = self._causes.get(victim.key)
+            if cause is None and victim.key in asked:
+                cause = self._book.cause_of(victim.pod)
+            self._causes[taken.asked.pod.key] = cause or "evicted"
+
+    def _create_later(self, gone: PodInfo) -> None:
+        """Controllers try again what a quota refused, since a pod is gone for good."""
+        creations = self._session.creations
+        if not creations:
+            return
+        creations.release(gone.shape.namespace, gone.pod.name)
+        later = creations.retry()
+        for claim in later.claims:
+            self._run.claim(claim)
+        if later.pods:
+            self._asked += later.pods
+            self._run.schedule_all(later.pods)
+
+    # --- how it ended
+
+    def settle(self, emptied: Iterable[PodInfo]) -> SettledCluster:
+        """The cluster as it is now. Pods of ``emptied`` nodes lost them, too."""
+        run, book = self._run, self._book
+        at_home = {info.key: home for info in run.evicted if (home := self._home_of(info.uid))}
+        told = [self._describe(each, at_home) for each in run.placements]
+        made = {taken.index for taken in self._replacements.values()}
+        pods = {item.pod.key: item.pod for item in (*self._asked, *self._recreated.asked)}
+        still = [each for each in told if each.pod not in run.removed]
+        asked = {item.pod.key for item in self._asked}
+        lost = [info.key for info in run.evicted if info.key in asked and info.uid not in self._replacements]
+        evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
+        outcome = RunOutcome(
+            pending=book.pending(still, pods, self._causes),
+            victims=(*book.victims((info, None) for info in emptied), *book.victims(evicted)),
+            unsettled=self._recreated.unsettled,
+            lost=tuple(dict.fromkeys(lost)),
+            created=self._session.created_later,
+        )
+        gone = run.removed | {each.pod for each in told if each.outcome == "preempted"}
+        gone -= {each.pod for each in told if each.outcome != "preempted"}
+        return SettledCluster(
+            session=self._session,
+            placements=tuple(each for index, each in enumerate(told) if index not in made),
+            run_outcome=outcome,
+            replacements=tuple(each for index, each in enumerate(told) if index in made),
+            left=tuple(
+                pending_pod_of(run.taken[key]) if key in run.taken else pod
+                for key, pod in pods.items()
+                if key not in gone
+            ),
+            at_home=at_home,
+        )
+
+    def _heir_of(self, uid: str) -> AttemptedPod | None:
+        """The pod that stands for a victim in the end; None if that was not made again."""
+        heir = None
+        while (taken := self._replacements.get(uid)) is not None:
+            heir, uid = taken, "" if taken.info is None else taken.info.uid
+        return heir
+
+    def _home_of(self, uid: str) -> str:
+        heir = self._heir_of(uid)
+        return "" if heir is None else self._run.placements[heir.index].node
+
+    def _describe(self, placement: Placement, at_home: Mapping[str, str]) -> Placement:
+        if placement.outcome == "preempted" and placement.pod not in at_home:
+            placement = replace(placement, message=f"{placement.message}, and finds no other node")
+        if not placement.victims:
+            return placement
+        return replace(placement, victims=tuple(map(self._describe_victim, placement.victims)))
+
+    def _describe_victim(self, victim: Victim) -> Victim:
+        """The victim with the pod that stands for it in the end, and where that lands."""
+        uids = [info.uid for info in self._run.evicted if info.key == victim.pod]
+        heir = self._heir_of(uids[-1]) if uids else None
+        if heir is None:
+            return victim
+        return replace(victim, replacement=heir.asked.pod.key, lands_on=self._run.placements[heir.index].node)
