@@ -232,11 +232,11 @@ class TreeReader:
         if isinstance(each, NotFollowed) or each.release is None:
             return each
         if self._options.render == "never":
-            return NotFollowed("deploy charts of this repository, which are not rendered unless --render is auto")
+            return NotFollowed("charts, which --render auto has rendered")
         problem = self._renderer.problem_of(RenderRequest(each.path, release=each.release))
         if problem and self._options.render != "always":
             self._report.not_rendered[os.path.normpath(self._tree.display(each.path))] = problem
-            return NotFollowed("deploy charts that cannot be rendered")
+            return NotFollowed("charts that cannot be rendered")
         return each
 
     def _deploy(self, wave: Sequence[Deployment]) -> Iterator[FoundItem]:
