@@ -12,6 +12,7 @@ from kwhatif.snapshot.read.objects import Item, Origin
 from kwhatif.snapshot.repository.charts import ChartRelease
 from kwhatif.snapshot.repository.file_trees import FileTree
 
+
 @dataclass(frozen=True)
 class Deployment:
     """A directory that an ``owner`` (``Application argocd/web``) deploys, and how.
