@@ -301,7 +301,8 @@ class TreeReader:
     def _kustomization_unit(self, folder: str, deployment: Deployment) -> _Unit:
         self._files_read |= {self._tree.place_of(file) for one in self._graph.reach_of(folder) for file in one.files}
         files = self._resources_of(folder)
-        if self._graph.is_plain(folder) and deployment.overlay.keys() <= {"namespace"}:
+        laid_over = deployment.overlay.keys() - ({"namespace"} if deployment.replaces_namespaces else set())
+        if self._graph.is_plain(folder) and not laid_over:
             return _Unit(files)
         components = [os.path.join(deployment.path, str(each)) for each in deployment.overlay.get("components") or ()]
         overlay = {**deployment.overlay, **({"components": components} if components else {})}
