@@ -31,8 +31,8 @@ from kwhatif.snapshot.repository.file_trees import FileTree
 GROUP = "argoproj.io"
 KINDS = ("Application", "ApplicationSet")
 
-_GENERATED = NotFollowed("generate Applications, which is not done here")
-_PLUGIN = NotFollowed("are made by plugins, which are not run")
+_GENERATED = NotFollowed("generated Applications")
+_PLUGIN = NotFollowed("made by plugins, which are not run")
 _IMAGE = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@=]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
 
 
@@ -102,16 +102,16 @@ def _release(
         reference, _, rest = str(each).partition("/")
         if reference.startswith("$"):
             if not is_here(tree, text_at(named.get(reference[1:], {}), "repoURL")):
-                return NotFollowed("take values from another repository")
+                return NotFollowed("values of another repository")
             file = tree.at_top(rest)
         elif "://" in str(each):
-            return NotFollowed("take values from another repository")
+            return NotFollowed("values of another repository")
         else:
             file = tree.at_top(str(each)) if str(each).startswith("/") else os.path.join(path, str(each))
         if file and tree.is_file(file):
             files.append(file)
         elif not helm.get("ignoreMissingValueFiles"):
-            return NotFollowed("take values from files that are not there")
+            return NotFollowed("values of files that are not there")
     given = [values for values in (_parse_values(helm.get("values")), section(helm, "valuesObject")) if values]
     return ChartRelease(
         text_at(helm, "releaseName") or text_at(section(value, "metadata"), "name"),

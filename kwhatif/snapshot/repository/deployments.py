@@ -12,8 +12,6 @@ from kwhatif.snapshot.read.objects import Item, Origin
 from kwhatif.snapshot.repository.charts import ChartRelease
 from kwhatif.snapshot.repository.file_trees import FileTree
 
-ELSEWHERE = "elsewhere"
-
 
 @dataclass(frozen=True)
 class Deployment:
@@ -41,14 +39,14 @@ class Deployment:
 
 @dataclass(frozen=True)
 class NotFollowed:
-    """Why what an object deploys is not known: ``reason`` stands behind the number of such objects."""
+    """Why what an object deploys is not known: ``reason`` stands in brackets behind the number of such objects."""
 
     reason: str
 
 
 Deployed = Sequence[Deployment | NotFollowed]
 
-NOT_HERE = NotFollowed("deploy what is not in this repository")
+NOT_HERE = NotFollowed("not in this repository")
 
 
 def owner_of(item: Item, value: Mapping[str, Any]) -> str:

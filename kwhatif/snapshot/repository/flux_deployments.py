@@ -140,7 +140,7 @@ def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) ->
     data = maps.find(text_at(reference, "kind"), text_at(reference, "name"), namespace, item.origin.file)
     text = None if data is None else data.get(text_at(reference, "valuesKey") or "values.yaml")
     if text is None:
-        return {} if reference.get("optional") else NotFollowed("take values that are not in this repository")
+        return {} if reference.get("optional") else NotFollowed("values that are not in this repository")
     if path := text_at(reference, "targetPath"):
         return _at_path(path, text)
     return next(_parse_values(text), {})

@@ -27,6 +27,7 @@ _TREES = ("resources", "bases", "components")
 _FILES = ("patchesStrategicMerge", "crds", "configurations", "transformers", "generators", "validators")
 _PATCHES = ("patches", "patchesJson6902", "replacements")
 _NEEDS_MORE = ("helmCharts", "helmChartInflationGenerator", "transformers", "generators", "validators")
+_PLAIN = frozenset({"apiVersion", "kind", "metadata", "resources", "bases"})
 _DEEPEST = 64
 
 
@@ -34,7 +35,8 @@ _DEEPEST = 64
 class Kustomization:
     """What the kustomization of a directory reads: ``resources`` in their order, and ``files``, these among them.
 
-    ``patches`` are files that are no objects. ``problem`` says why nobody can build it without more.
+    ``patches`` are files that are no objects. A ``plain`` one has resources and nothing else. ``problem`` says why
+    nobody can build it without more.
     """
 
     folder: str
@@ -43,6 +45,7 @@ class Kustomization:
     resources: list[str] = field(default_factory=list)
     patches: set[str] = field(default_factory=set)
     is_component: bool = False
+    is_plain: bool = False
     problem: str = ""
 
 
@@ -90,6 +93,10 @@ class KustomizationGraph:
         """Why a directory's kustomization cannot be built; empty if it can."""
         return next((one.problem for one in self.reach_of(folder) if one.problem), "")
 
+    def is_plain(self, folder: str) -> bool:
+        """Whether what comes of a directory's kustomization is its resources as they stand in their files."""
+        return all(one.is_plain and not one.problem for one in self.reach_of(folder))
+
     @property
     def components(self) -> set[str]:
         """Files of components, which are parts of other kustomizations and no objects by themselves."""
@@ -116,6 +123,7 @@ class KustomizationGraph:
                 value |= decode(document.value, dict[str, Any])
         except InputError as error:
             one.problem = str(error)
+        one.is_plain = value.keys() <= _PLAIN
         one.is_component = value.get("kind") == "Component"
         if needed := [key for key in _NEEDS_MORE if value.get(key)]:
             one.problem = f"{self._tree.display(file)} has {needed[0]}"

@@ -99,8 +99,9 @@ class ReadingReport:
         if self.followed:
             verb = "was" if self.followed.total() == 1 else "were"
             yield f"{_counts(self.followed)} {verb} followed to directories of this repository"
-        for reason, kinds in self.not_followed.items():
-            yield f"{_counts(kinds)} {reason}"
+        if self.not_followed:
+            counts = [f"{_counts(kinds)} ({reason})" for reason, kinds in self.not_followed.items()]
+            yield f"not followed: {', '.join(counts)}"
         if self.encrypted:
             number = len(self.encrypted)
             what = "Secret is encrypted" if number == 1 else "Secrets are encrypted"

@@ -48,7 +48,7 @@ class Renderer:
 
     def render(self, requests: Sequence[RenderRequest]) -> list[Text | None]:
         """What becomes of each, None for what is not rendered. Raises InputError if all has to be."""
-        if self._options.render == "never":
+        if self._options.render == "never" or not requests:
             return [None] * len(requests)
         problems = [self.problem_of(each) for each in requests]
         works = [self._work_of(each) for each, problem in zip(requests, problems, strict=True) if not problem]

@@ -50,6 +50,7 @@ class TreeReader:
         self._followed = FollowedObjects(tree, options.variables)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
+        self._resources: dict[str, list[str]] = {}
         self._covered: set[str] = set()
         self._read: set[str] = set()
         self._done: set[tuple[str, str]] = set()
@@ -109,7 +110,16 @@ class TreeReader:
     def _render_free(self) -> None:
         free = [folder for folder in self._folders if not self._is_claimed(folder)]
         charts = [folder for folder in free if self._is_chart(folder)]
-        requests = [RenderRequest(folder) for folder in self._graph.roots_of(free)]
+        roots = self._graph.roots_of(free)
+        if self._options.render == "never":
+            return
+        requests: list[RenderRequest] = []
+        for folder in roots:
+            if self._graph.is_plain(folder):
+                self._resources[self._tree.place_of(folder)] = self._resources_of(folder)
+                self._cover(folder)
+            else:
+                requests.append(RenderRequest(folder))
         for folder in charts:
             chart = self._renderer.chart_of(folder)
             if not chart.is_library:
@@ -184,16 +194,17 @@ class TreeReader:
         place = self._tree.place_of(folder)
         if place in self._rendered:
             yield from self._items_of(GivenText(self._rendered[place], is_named=False), _UNDEPLOYED)
-        yield from self._items_of_files(self._manifests_in(folder), _UNDEPLOYED)
+        yield from self._items_of_files(self._resources.get(place, ()), _UNDEPLOYED)
+        for file in self._manifests_in(folder):
+            at = self._tree.place_of(file)
+            if at in self._graph.components:
+                self._report.pass_over(COMPONENT, self._tree.display(file))
+            elif not self._is_covered(at):
+                yield from self._items_of_files([file], _UNDEPLOYED)
 
     def _items_of_files(self, files: Iterable[str], deployment: Deployment) -> Iterator[FoundItem]:
         for file in files:
             place = self._tree.place_of(file)
-            if not deployment.owner and self._is_covered(place):
-                continue
-            if not deployment.owner and place in self._graph.components:
-                self._report.pass_over(COMPONENT, self._tree.display(file))
-                continue
             if place in self._graph.patches:
                 self._report.pass_over(PATCH, self._tree.display(file))
                 continue
@@ -232,11 +243,11 @@ class TreeReader:
         if isinstance(each, NotFollowed) or each.release is None:
             return each
         if self._options.render == "never":
-            return NotFollowed("deploy charts of this repository, which are not rendered unless --render is auto")
+            return NotFollowed("charts, which --render auto has rendered")
         problem = self._renderer.problem_of(RenderRequest(each.path, release=each.release))
         if problem and self._options.render != "always":
             self._report.not_rendered[os.path.normpath(self._tree.display(each.path))] = problem
-            return NotFollowed("deploy charts that cannot be rendered")
+            return NotFollowed("charts that cannot be rendered")
         return each
 
     def _deploy(self, wave: Sequence[Deployment]) -> Iterator[FoundItem]:
@@ -288,12 +299,19 @@ class TreeReader:
                 yield self._kustomization_unit(below, deployment)
 
     def _kustomization_unit(self, folder: str, deployment: Deployment) -> _Unit:
-        reached = list(self._graph.reach_of(folder))
-        self._files_read |= {self._tree.place_of(file) for one in reached for file in one.files}
-        files = [file for one in reached for file in one.resources if not self._is_left_out(file)]
+        self._files_read |= {self._tree.place_of(file) for one in self._graph.reach_of(folder) for file in one.files}
+        files = self._resources_of(folder)
+        laid_over = deployment.overlay.keys() - ({"namespace"} if deployment.replaces_namespaces else set())
+        if self._graph.is_plain(folder) and not laid_over:
+            return _Unit(files)
         components = [os.path.join(deployment.path, str(each)) for each in deployment.overlay.get("components") or ()]
         overlay = {**deployment.overlay, **({"components": components} if components else {})}
         return _Unit(files, RenderRequest(folder, overlay))
+
+    def _resources_of(self, folder: str) -> list[str]:
+        """The files with the resources of a kustomization and of all that it leads to."""
+        reached = self._graph.reach_of(folder)
+        return [file for one in reached for file in one.resources if not self._is_left_out(file)]
 
     def _manifests_in(self, folder: str) -> list[str]:
         return self._tree.manifests_in(folder, self._options.exclude)

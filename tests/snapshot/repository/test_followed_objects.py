@@ -191,8 +191,8 @@ def test_what_points_elsewhere_is_counted_in_one_line(tmp_path: Path) -> None:
     found, report = read(tmp_path)
     assert len(found) == 5
     assert list(report.notes()) == [
-        "1 Application, 1 HelmRelease and 1 Kustomization deploy what is not in this repository",
-        "1 ApplicationSet generate Applications, which is not done here",
+        "not followed: 1 Application, 1 HelmRelease and 1 Kustomization (not in this repository), "
+        "1 ApplicationSet (generated Applications)",
     ]
 
 
@@ -200,7 +200,7 @@ def test_charts_are_not_rendered_unless_somebody_may(tmp_path: Path) -> None:
     write(tmp_path, {**CHART, "release.yaml": RELEASE, "sizes.yaml": SIZES})
     found, report = read(tmp_path)
     assert set(found) == {"HelmRelease flux-system/web", "ConfigMap flux-system/sizes"}
-    assert any("not rendered unless --render is auto" in note for note in report.notes())
+    assert any("(charts, which --render auto has rendered)" in note for note in report.notes())
 
 
 @needs_helm
@@ -262,4 +262,4 @@ def test_a_path_that_leads_out_of_the_repository_is_not_followed(tmp_path: Path)
     (tmp_path / "repository" / "link").symlink_to(tmp_path / "out")
     write(tmp_path, {"repository/more.yaml": FLUX.replace("./apps", "./link").replace("name: apps", "name: more")})
     _, report = read(tmp_path / "repository")
-    assert report.not_followed == {"deploy what is not in this repository": {"Kustomization": 2}}
+    assert report.not_followed == {"not in this repository": {"Kustomization": 2}}

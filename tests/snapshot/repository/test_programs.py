@@ -44,6 +44,6 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch: p
 
 
 def test_a_program_that_prints_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs.bounds, "MANIFEST_BYTES", 1000)
+    monkeypatch.setattr("kwhatif.bounds.MANIFEST_BYTES", 1000)
     with pytest.raises(ProgramFailureError, match="stub prints more than the limit of 1,000 bytes"):
         run_program(stub(tmp_path, "while :; do echo more; done"), str(tmp_path), "apps")
