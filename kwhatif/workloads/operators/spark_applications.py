@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.errors import InputError
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of, section
-from kwhatif.workloads.operators.operator_kind import size_of, some_fields
+from kwhatif.workloads.operators.operator_kind import is_true, size_of, some_fields
 from kwhatif.workloads.workload_kind import Companions, child_pod
 
 _JAVA_SIZE = re.compile(r"(\d+)([kmgtp]?)b?", re.IGNORECASE)
@@ -31,7 +32,7 @@ def spark_children(app: Object, companions: Companions) -> Iterator[Object]:
     spec = section(app, "spec")
     if spec.get("suspend"):
         return
-    driver = _pod(app, "driver", f"{name_of(app)}-driver")
+    driver = _pod(app, "driver", str(section(spec, "driver").get("podName") or f"{name_of(app)}-driver"))
     yield driver
     size_of(app, _executors(spec), 0, "$.spec.executor.instances")
     prefix = f"{name_of(app)}-{template_hash({'spec': spec})}"
@@ -43,17 +44,33 @@ def spark_children(app: Object, companions: Companions) -> Iterator[Object]:
 
 
 def _executors(spec: Object) -> int:
-    size = integer(section(spec, "executor").get("instances"), 1)
-    dynamic = section(spec, "dynamicAllocation")
-    if not dynamic.get("enabled"):
+    size = integer(section(spec, "executor").get("instances", _conf(spec, "executor.instances")), 1)
+    dynamic = _dynamic_allocation(spec)
+    if not dynamic:
         return size
     told = [integer(dynamic.get(key), 0) for key in ("initialExecutors", "minExecutors", "maxExecutors")]
     return max(size, *told)
 
 
+def _dynamic_allocation(spec: Object) -> Object:
+    """The settings of dynamic allocation, empty where it is off; fields of the object win over ``sparkConf``."""
+    prefix = "dynamicAllocation."
+    conf = section(spec, "sparkConf")
+    found = {
+        key.removeprefix(f"spark.{prefix}"): value for key, value in conf.items() if key.startswith(f"spark.{prefix}")
+    }
+    found |= section(spec, "dynamicAllocation")
+    return found if is_true(found.get("enabled")) else {}
+
+
+def _conf(spec: Object, key: str) -> Any:
+    """A setting of ``sparkConf``, which counts where the object has no field for it."""
+    return section(spec, "sparkConf").get(f"spark.{key}")
+
+
 def spark_doubts(app: Object, companions: Companions) -> Iterator[Doubt]:
-    dynamic = section(app, "spec", "dynamicAllocation")
-    if dynamic.get("enabled"):
+    dynamic = _dynamic_allocation(section(app, "spec"))
+    if dynamic:
         least, most = dynamic.get("minExecutors", 0), _executors(section(app, "spec"))
         what = f"SparkApplication {name_of(app)} may have between {least} and {most} executors"
         yield Doubt(what, f"it is taken to have {most}, an upper bound")
@@ -84,7 +101,14 @@ def _pod(app: Object, role: str, name: str) -> Object:
     body |= some_fields(own, *_SCHEDULING)
     if "serviceAccount" in body:
         body["serviceAccountName"] = body.pop("serviceAccount")
-    node_selector = {**(spec.get("nodeSelector") or {}), **(body.get("nodeSelector") or {})}
+    told = section(spec, "sparkConf")
+    selectors = {
+        key.removeprefix(prefix): str(value)
+        for prefix in ("spark.kubernetes.node.selector.", f"spark.kubernetes.{role}.node.selector.")
+        for key, value in told.items()
+        if key.startswith(prefix)
+    }
+    node_selector = {**selectors, **(spec.get("nodeSelector") or {}), **(body.get("nodeSelector") or {})}
     if node_selector:
         body["nodeSelector"] = node_selector
     batch = section(spec, "batchSchedulerOptions")
@@ -101,11 +125,13 @@ def _pod(app: Object, role: str, name: str) -> Object:
 
 def _resources(app: Object, own: Object, role: str) -> Object:
     memory = f"{_memory(app, own, role)}Mi"
-    cores = str(own.get("coreRequest") or integer(own.get("cores"), 1))
+    spec = section(app, "spec")
+    asked = own.get("coreRequest") or _conf(spec, f"kubernetes.{role}.request.cores")
+    cores = str(asked or own.get("cores") or _conf(spec, f"{role}.cores") or 1)
     requests: Object = {"cpu": cores, "memory": memory}
     limits: Object = {"memory": memory}
-    if own.get("coreLimit"):
-        limits["cpu"] = str(own["coreLimit"])
+    if limit := own.get("coreLimit") or _conf(spec, f"kubernetes.{role}.limit.cores"):
+        limits["cpu"] = str(limit)
     gpu = section(own, "gpu")
     if gpu.get("name"):
         requests[gpu["name"]] = limits[gpu["name"]] = str(gpu.get("quantity", 1))
@@ -115,11 +141,11 @@ def _resources(app: Object, own: Object, role: str) -> Object:
 def _memory(app: Object, own: Object, role: str) -> int:
     """Mebibytes: what the process gets, and what Spark adds for all that is outside its heap."""
     spec = section(app, "spec")
-    heap = _mebibytes(str(own.get("memory") or "1g"), f"$.spec.{role}.memory")
-    if own.get("memoryOverhead"):
-        return heap + _mebibytes(str(own["memoryOverhead"]), f"$.spec.{role}.memoryOverhead")
+    heap = _mebibytes(str(own.get("memory") or _conf(spec, f"{role}.memory") or "1g"), f"$.spec.{role}.memory")
+    if overhead := own.get("memoryOverhead") or _conf(spec, f"{role}.memoryOverhead"):
+        return heap + _mebibytes(str(overhead), f"$.spec.{role}.memoryOverhead")
     default = "0.1" if spec.get("type") in (None, "Java", "Scala") else "0.4"
-    factor = float(spec.get("memoryOverheadFactor") or default)
+    factor = float(spec.get("memoryOverheadFactor") or _conf(spec, "kubernetes.memoryOverheadFactor") or default)
     return heap + max(math.floor(heap * factor), _LEAST_OVERHEAD)
 
 

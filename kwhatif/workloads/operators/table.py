@@ -196,7 +196,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         OperatorKind("sparkoperator.k8s.io", "SparkApplication", spark_children, _R, spark_doubts),
-        "`spec.driver`, `spec.executor`: cores, memory and overhead",
+        "`spec.driver`, `spec.executor`, else `spec.sparkConf`: cores, memory and overhead",
         "one driver; `executor.instances`, or the most of dynamic allocation",
         "`NAME-driver`, `NAME-HASH-exec-NUMBER`",
         "the object; executors by the driver",

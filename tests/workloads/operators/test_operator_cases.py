@@ -193,6 +193,40 @@ def test_a_ray_job_may_be_submitted_from_beside_the_head() -> None:
     assert [container["name"] for container in worker["spec"]["containers"]] == ["ray-worker"]
 
 
+SPARK_CONF = {
+    "spark.executor.instances": "5",
+    "spark.executor.cores": "3",
+    "spark.executor.memory": "2g",
+    "spark.executor.memoryOverhead": "512m",
+    "spark.kubernetes.executor.request.cores": "2500m",
+    "spark.kubernetes.node.selector.disk": "ssd",
+    "spark.kubernetes.executor.node.selector.size": "large",
+}
+
+
+def test_a_setting_of_spark_counts_where_the_object_has_no_field_for_it() -> None:
+    driver, *executors = pods_of("SparkApplication.sparkoperator.k8s.io", executor={"cores": 1}, sparkConf=SPARK_CONF)
+    assert len(executors) == 5
+    assert requests(executors[0], "spark-kubernetes-executor") == {"cpu": "2500m", "memory": "2560Mi"}
+    assert executors[0]["spec"]["nodeSelector"] == {"disk": "ssd", "size": "large"}
+    assert driver["spec"]["nodeSelector"] == {"disk": "ssd"}
+    told = {"cores": 4, "memory": "1g", "instances": 2}
+    executors = pods_of(
+        "SparkApplication.sparkoperator.k8s.io", executor=told, sparkConf={"spark.executor.memory": "9g"}
+    )
+    assert [requests(pod, "spark-kubernetes-executor") for pod in executors[1:]] == [
+        {"cpu": "4", "memory": "1408Mi"}
+    ] * 2
+
+
+def test_dynamic_allocation_may_be_a_setting_of_spark() -> None:
+    conf = {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "4"}
+    app = example("SparkApplication.sparkoperator.k8s.io")
+    app["spec"]["sparkConf"] = conf
+    assert len(made_of(app).pods) == 5
+    assert doubts(app) == ["SparkApplication pi may have between 0 and 4 executors"]
+
+
 # --- stores and monitoring
 
 
