@@ -58,7 +58,7 @@ FILES = {
     *(f"gate/base/{name}.yaml" for name in ("lab/notebook", "shop/cart", "shop/legacy-api", "shop/web", "shop/worker")),
     *(f"gate/head/{name}.yaml" for name in ("lab/notebook", "lab/training", "shop/cart", "shop/search", "shop/web")),
     *("gate/head/shop/worker.yaml", "gate/snapshot.json"),
-    *(f"training/{name}.yaml" for name in ("cluster", "finetune", "pretrain", "train", "tune", "urgent")),
+    *(f"training/{name}.yaml" for name in ("cluster", "finetune", "job", "pretrain", "train", "tune", "urgent")),
     *(f"usage/{name}/cluster.json" for name in ("memory-binds", "pods-bind", "replicas-follow", "saves-40")),
     *(f"usage/{name}/groups.yaml" for name in ("memory-binds", "pods-bind", "replicas-follow", "saves-40")),
     *(f"usage/{name}/usage.json" for name in ("memory-binds", "replicas-follow", "saves-40")),

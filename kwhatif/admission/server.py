@@ -73,6 +73,11 @@ class ApiServer:
         self.doubts: Doubts = {}
         """What could not be known about the requests so far."""
 
+    @property
+    def features(self) -> Features:
+        """The rules of the cluster that its API server and its controllers go by."""
+        return self._features
+
     def fork(self) -> ApiServer:
         """A server of its own for a copy of the store."""
         other = copy.copy(self)

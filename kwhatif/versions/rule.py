@@ -9,7 +9,18 @@ from kwhatif.versions.gates import stage_of
 from kwhatif.versions.minors import number_of
 
 AREAS = frozenset(
-    {"API server", "configuration", "extenders", "messages", "queue", "PreFilter", "Filter", "PostFilter", "Score"}
+    {
+        "API server",
+        "Job controller",
+        "configuration",
+        "extenders",
+        "messages",
+        "queue",
+        "PreFilter",
+        "Filter",
+        "PostFilter",
+        "Score",
+    }
 )
 """Whose a rule is that belongs to no plugin: an extension point, or something beside them all."""
 

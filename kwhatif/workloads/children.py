@@ -9,6 +9,7 @@ from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, Doubt, Object, StoredObject
 from kwhatif.bounds import pods_left, pods_to_make
 from kwhatif.errors import InputError
+from kwhatif.versions import features_of
 from kwhatif.workloads.object_creation import CreatedObjects, ObjectCreator
 from kwhatif.workloads.objects import deep_copy_json, name_of
 from kwhatif.workloads.workload_kind import Companions, WorkloadKind
@@ -71,7 +72,7 @@ class _Drafts:
     """A server that accepts everything unchanged, to draft pods."""
 
     def __init__(self) -> None:
-        self.world = ObjectStore()
+        self.world, self.features = ObjectStore(), features_of()
 
     def create(self, obj: Object) -> ApiResponse:
         return StoredObject(obj)

@@ -22,6 +22,7 @@ from kwhatif.errors import UsageError
 from kwhatif.workloads.children import kind_for, make_children
 from kwhatif.workloads.daemon_set import make_daemon_set
 from kwhatif.workloads.deployment import make_deployment
+from kwhatif.workloads.job_scheduling import is_gang_candidate, scheduling_group_of
 from kwhatif.workloads.object_creation import (
     CreatedObjects,
     CreationFailure,
@@ -56,6 +57,12 @@ def make_job(job: Object, making: ObjectCreator) -> None:
     if spec.get("suspend") or (spec.get("managedBy") or OWN_CONTROLLER) != OWN_CONTROLLER:
         return
     template = _label_template(job)
+    if making.server.features.workload_with_job and is_gang_candidate(job):
+        group = scheduling_group_of(job, making)
+        if group is None:
+            return
+        if group:
+            template["spec"]["schedulingGroup"] = {"podGroupName": group}
 
     def body_of(index: int) -> Object:
         if spec.get("completionMode") != "Indexed":

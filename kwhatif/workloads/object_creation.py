@@ -18,6 +18,7 @@ from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, FieldChange, Object, RequestRefusal, StoredObject
 from kwhatif.bounds import make_room
 from kwhatif.progress import track
+from kwhatif.versions import Features
 from kwhatif.workloads.objects import (
     canonicalize,
     claim_template,
@@ -103,6 +104,9 @@ class Server(Protocol):
 
     @property
     def world(self) -> ObjectStore: ...
+
+    @property
+    def features(self) -> Features: ...
 
     def create(self, obj: Object) -> ApiResponse: ...
 

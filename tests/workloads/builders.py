@@ -108,7 +108,7 @@ class Stubborn:
     def __init__(self, pods: int) -> None:
         self._server = ApiServer(ObjectStore())
         self._left = pods
-        self.world = self._server.world
+        self.world, self.features = self._server.world, self._server.features
 
     def create(self, obj: Object) -> ApiResponse:
         if obj["kind"] == "Pod":

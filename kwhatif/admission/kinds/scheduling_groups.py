@@ -14,7 +14,7 @@ from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.versions import Features
 
-_MOST_CLAIMS, _MOST_CONSTRAINTS, _MOST_TEMPLATES = 4, 1, 8
+MOST_CLAIMS, _MOST_CONSTRAINTS, MOST_TEMPLATES = 4, 1, 8
 _HIGHEST_PRIORITY = 1_000_000_000
 _MODES = ("Pod", "PodGroup")
 _STEP = "Defaults"
@@ -26,22 +26,28 @@ def _group_defaults(request: Request, spec: Object) -> None:
     if request.old is None:
         # Only the scheduler and the controllers write the status of a group.
         request.object.pop("status", None)
-        _drop_gated(request, spec, "spec")
+    _drop_gated(request, spec, _spec_of(request.old), "spec")
 
 
 def _workload_defaults(request: Request, spec: Object) -> None:
-    for i, template in enumerate(each(spec, "podGroupTemplates")) if request.old is None else ():
-        _drop_gated(request, template, f"spec.podGroupTemplates[{i}]")
+    before = each(_spec_of(request.old), "podGroupTemplates")
+    for i, template in enumerate(each(spec, "podGroupTemplates")):
+        _drop_gated(request, template, before[i] if i < len(before) else {}, f"spec.podGroupTemplates[{i}]")
 
 
-def _drop_gated(request: Request, spec: Object, path: str) -> None:
-    """Take out fields that the server does not keep unless their gate is on."""
-    for field in _gated_off(request.features):
-        if spec.pop(field, None) is not None and field != "disruptionMode":
+def _spec_of(old: Object | None) -> Object:
+    return (old or {}).get("spec") or {}
+
+
+def _drop_gated(request: Request, spec: Object, before: Object, path: str) -> None:
+    """Take out fields that the server does not keep unless their gate is on, or they were in use before."""
+    for field in gated_off(request.features):
+        if before.get(field) in (None, "", []) and spec.pop(field, None) is not None and field != "disruptionMode":
             request.record_change(_STEP, f"{path}.{field}", "dropped, since its feature gate is off")
 
 
-def _gated_off(features: Features) -> tuple[str, ...]:
+def gated_off(features: Features) -> tuple[str, ...]:
+    """The fields of a group whose feature gates are off."""
     off: list[str] = []
     if not features.topology_aware_workload_scheduling:
         off.append("schedulingConstraints")
@@ -109,8 +115,8 @@ def _check_common(problems: Problems, spec: Object, path: str) -> None:
 
 
 def _check_claims(problems: Problems, claims: list[Object], path: str) -> None:
-    if len(claims) > _MOST_CLAIMS:
-        problems.too_many(path, len(claims), _MOST_CLAIMS)
+    if len(claims) > MOST_CLAIMS:
+        problems.too_many(path, len(claims), MOST_CLAIMS)
         return
     names: set[str] = set()
     for i, claim in enumerate(claims):
@@ -153,8 +159,8 @@ def _check_workload(problems: Problems, obj: Object) -> None:
     templates, path = each(spec, "podGroupTemplates"), "spec.podGroupTemplates"
     if not templates:
         problems.required(path)
-    if len(templates) > _MOST_TEMPLATES:
-        problems.too_many(path, len(templates), _MOST_TEMPLATES)
+    if len(templates) > MOST_TEMPLATES:
+        problems.too_many(path, len(templates), MOST_TEMPLATES)
         return
     names: set[str] = set()
     for i, template in enumerate(templates):

@@ -140,6 +140,7 @@ _RULES: dict[tuple[str, str], UpdateRules] = {
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workload_updates": (("", "Pod"), ("apps", "StatefulSet"), ("batch", "Job")),
     "service_updates": (("", "Service"),),
+    "scheduling_group_updates": (("scheduling.k8s.io", "PodGroup"), ("scheduling.k8s.io", "Workload")),
     "other_updates": (
         ("apiextensions.k8s.io", "CustomResourceDefinition"),
         *(("", "ConfigMap"), ("", "Secret"), ("", "ResourceQuota"), ("", "Node")),

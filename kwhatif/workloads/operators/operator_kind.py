@@ -19,6 +19,9 @@ def _no_doubts(obj: Object, companions: Companions) -> tuple[Doubt, ...]:
     return ()
 
 
+_KUEUE = "kueue.x-k8s.io/queue-name"
+
+
 @dataclass(frozen=True)
 class OperatorKind:
     """``children`` makes the operator's objects, ``update`` is how it replaces pods (by the object, where that
@@ -50,6 +53,10 @@ class OperatorKind:
         yield from self.doubts(obj, companions)
         if updated:
             yield from self.update_doubts(obj, companions)
+        if queue := section(obj, "metadata", "labels").get(_KUEUE):
+            # Upstream: kubernetes-sigs/kueue, pkg/controller/jobframework.
+            what = f"Kueue holds {obj.get('kind')} {name_of(obj)} back until queue {queue} admits it"
+            yield Doubt(what, "it is taken to be admitted as it is; quotas and topologies of Kueue are not modelled")
 
 
 def size_of(obj: Object, value: object, default: int, place: str, times: int = 1) -> int:

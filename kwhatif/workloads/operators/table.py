@@ -23,6 +23,11 @@ from kwhatif.workloads.operators.job_sets import job_set_children, job_set_doubt
 from kwhatif.workloads.operators.kafka_clusters import kafka_children, kafka_pool_children, kafka_pool_doubts
 from kwhatif.workloads.operators.monitoring import alertmanager_children, prometheus_children
 from kwhatif.workloads.operators.operator_kind import OperatorKind
+from kwhatif.workloads.operators.other_schedulers import (
+    ray_doubts,
+    training_job_doubts,
+    volcano_doubts,
+)
 from kwhatif.workloads.operators.ray_clusters import ray_cluster_children, ray_job_children, ray_service_children
 from kwhatif.workloads.operators.spark_applications import spark_children, spark_doubts
 from kwhatif.workloads.operators.stores import elasticsearch_children, postgres_children
@@ -115,7 +120,7 @@ ROWS: tuple[Row, ...] = (
         "`leaderworkerset.sigs.k8s.io/group-index`",
     ),
     Row(
-        OperatorKind("kubeflow.org", "PyTorchJob", pytorch_children, _L),
+        OperatorKind("kubeflow.org", "PyTorchJob", pytorch_children, _L, training_job_doubts("pytorchReplicaSpecs")),
         "`spec.pytorchReplicaSpecs[*].template`, and an init container of workers",
         "`replicas`",
         "`NAME-ROLE-INDEX`",
@@ -123,7 +128,7 @@ ROWS: tuple[Row, ...] = (
         "`training.kubeflow.org/job-name`",
     ),
     Row(
-        OperatorKind("kubeflow.org", "TFJob", tensorflow_children, _L),
+        OperatorKind("kubeflow.org", "TFJob", tensorflow_children, _L, training_job_doubts("tfReplicaSpecs")),
         "`spec.tfReplicaSpecs[*].template`",
         "`replicas`",
         "`NAME-ROLE-INDEX`",
@@ -131,7 +136,7 @@ ROWS: tuple[Row, ...] = (
         "`training.kubeflow.org/job-name`",
     ),
     Row(
-        OperatorKind("kubeflow.org", "XGBoostJob", xgboost_children, _L),
+        OperatorKind("kubeflow.org", "XGBoostJob", xgboost_children, _L, training_job_doubts("xgbReplicaSpecs")),
         "`spec.xgbReplicaSpecs[*].template`",
         "`replicas`",
         "`NAME-ROLE-INDEX`",
@@ -139,7 +144,7 @@ ROWS: tuple[Row, ...] = (
         "`training.kubeflow.org/job-name`",
     ),
     Row(
-        OperatorKind("kubeflow.org", "PaddleJob", paddle_children, _L),
+        OperatorKind("kubeflow.org", "PaddleJob", paddle_children, _L, training_job_doubts("paddleReplicaSpecs")),
         "`spec.paddleReplicaSpecs[*].template`",
         "`replicas`",
         "`NAME-ROLE-INDEX`",
@@ -147,7 +152,7 @@ ROWS: tuple[Row, ...] = (
         "`training.kubeflow.org/job-name`",
     ),
     Row(
-        OperatorKind("kubeflow.org", "MPIJob", mpi_children, _L),
+        OperatorKind("kubeflow.org", "MPIJob", mpi_children, _L, training_job_doubts("mpiReplicaSpecs")),
         "`spec.mpiReplicaSpecs[*].template`",
         "`replicas`, and one launcher",
         "`NAME-worker-INDEX`, `NAME-launcher`",
@@ -163,7 +168,7 @@ ROWS: tuple[Row, ...] = (
         "`jobset.sigs.k8s.io/jobset-name`",
     ),
     Row(
-        OperatorKind("ray.io", "RayCluster", ray_cluster_children, _R),
+        OperatorKind("ray.io", "RayCluster", ray_cluster_children, _R, ray_doubts),
         "`spec.headGroupSpec.template`, `spec.workerGroupSpecs[*].template`, and what KubeRay adds",
         "one head; `replicas` of a group within its limits, times `numOfHosts`",
         "`NAME-head`, `NAME-GROUP-worker-*`",
@@ -171,7 +176,7 @@ ROWS: tuple[Row, ...] = (
         "`ray.io/cluster`",
     ),
     Row(
-        OperatorKind("ray.io", "RayJob", ray_job_children, _R),
+        OperatorKind("ray.io", "RayJob", ray_job_children, _R, ray_doubts),
         "`spec.rayClusterSpec`, and the submitter's",
         "those of the cluster, and one Job",
         "as of the cluster `NAME-HASH`; `NAME-*`",
@@ -179,7 +184,7 @@ ROWS: tuple[Row, ...] = (
         "`ray.io/cluster`",
     ),
     Row(
-        OperatorKind("ray.io", "RayService", ray_service_children, _N),
+        OperatorKind("ray.io", "RayService", ray_service_children, _N, ray_doubts),
         "`spec.rayClusterConfig`",
         "those of the cluster",
         "as of the cluster `NAME-HASH`",
@@ -187,7 +192,7 @@ ROWS: tuple[Row, ...] = (
         "`ray.io/cluster`",
     ),
     Row(
-        OperatorKind("batch.volcano.sh", "Job", volcano_children, _L),
+        OperatorKind("batch.volcano.sh", "Job", volcano_children, _L, volcano_doubts),
         "`spec.tasks[*].template`",
         "`replicas`",
         "`NAME-TASK-INDEX`",

@@ -11,6 +11,7 @@ from kwhatif.admission.response import Doubt, Object
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, section
 from kwhatif.workloads.operators.job_sets import job_set_children, job_set_doubts
 from kwhatif.workloads.operators.operator_kind import items_of, some_fields
+from kwhatif.workloads.operators.other_schedulers import runtime_doubts
 from kwhatif.workloads.workload_kind import Companions
 
 _TRAINER = "trainer.kubeflow.org"
@@ -38,6 +39,7 @@ def train_job_doubts(job: Object, companions: Companions) -> Iterator[Doubt]:
     runtime = _runtime_of(job, companions)
     if runtime is not None:
         yield from job_set_doubts({**_job_set_of(job, runtime), "kind": "TrainJob"}, companions)
+        yield from runtime_doubts(job, runtime)
         return
     ref = section(job, "spec", "runtimeRef")
     what = f"{ref.get('kind') or 'ClusterTrainingRuntime'} {ref.get('name')} is not among the manifests"

@@ -153,3 +153,112 @@ def test_a_groups_priority_comes_from_its_class() -> None:
     assert "priority set in the pod group (8) must match the priority computed (7)" in wrong.message
     unknown = refused(group(**GANG, priorityClassName="low"), *ALL, objects=(high,))
     assert unknown.message.endswith("no PriorityClass with name low was found")
+
+
+# --- updates
+
+FULL: Json = {
+    **GANG,
+    "schedulingConstraints": {"topology": [{"key": "rack"}]},
+    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
+    "disruptionMode": "PodGroup",
+    "priority": 0,
+}
+
+
+def updated(old: Json, new: Json, *gates: str) -> Any:
+    """What comes of an update to an object that was created with all gates on."""
+    first = created(old, *ALL)
+    target = ApiServer(ObjectStore((first,)), gates=dict.fromkeys(gates, True))
+    return target.send("replace", new)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("schedulingPolicy", {"gang": {"minCount": 3}}),
+        ("schedulingPolicy", {"basic": {}}),
+        ("schedulingConstraints", {"topology": [{"key": "block"}]}),
+        ("schedulingConstraints", None),
+        ("resourceClaims", []),
+        ("disruptionMode", "Pod"),
+        ("priority", 7),
+        ("podGroupTemplateRef", {"workload": {"workloadName": "w", "podGroupTemplateName": "t"}}),
+    ],
+)
+def test_what_a_group_is_made_of_never_changes(field: str, value: Any) -> None:
+    answer = updated(group(**FULL), group(**{**FULL, field: value}), *ALL)
+    assert isinstance(answer, RequestRefusal)
+    assert (
+        answer.message
+        == f'PodGroup.scheduling.k8s.io "g" is invalid: spec.{field}: Invalid value: null: field is immutable'
+    )
+
+
+def test_a_group_may_have_other_labels_and_keeps_its_status() -> None:
+    condition = {"type": "PodGroupScheduled", "status": "True", "reason": "Scheduled", "message": ""}
+    first = created(group(**FULL), *ALL)
+    first["status"] = {"conditions": [{**condition, "lastTransitionTime": "2026-03-01T08:00:00Z"}]}
+    new = group(**FULL)
+    new["metadata"]["labels"] = {"team": "a"}
+    new["status"] = {"conditions": []}
+    answer = ApiServer(ObjectStore((first,)), gates=dict.fromkeys(ALL, True)).send("replace", new)
+    assert isinstance(answer, StoredObject), answer
+    assert answer.object["metadata"]["labels"] == {"team": "a"}
+    assert answer.object["status"] == first["status"]
+
+
+def test_a_field_whose_gate_is_off_may_stay_or_go_but_not_change() -> None:
+    gates = tuple(gate for gate in ALL if gate != "TopologyAwareWorkloadScheduling")
+    same = updated(group(**FULL), group(**FULL), *gates)
+    assert isinstance(same, StoredObject), same
+    assert same.object["spec"]["schedulingConstraints"] == FULL["schedulingConstraints"]
+    without = {key: value for key, value in FULL.items() if key != "schedulingConstraints"}
+    assert isinstance(updated(group(**FULL), group(**without), *gates), StoredObject)
+    other = updated(group(**FULL), group(**{**FULL, "schedulingConstraints": {"topology": [{"key": "b"}]}}), *gates)
+    assert isinstance(other, RequestRefusal)
+    assert other.message == 'PodGroup.scheduling.k8s.io "g" is invalid: spec.schedulingConstraints: Forbidden'
+
+
+def test_a_field_that_was_never_in_use_is_dropped_where_its_gate_is_off() -> None:
+    gates = tuple(gate for gate in ALL if gate != "TopologyAwareWorkloadScheduling")
+    answer = updated(group(**GANG), group(**GANG, schedulingConstraints={"topology": [{"key": "b"}]}), *gates)
+    assert isinstance(answer, StoredObject), answer
+    assert "schedulingConstraints" not in answer.object["spec"]
+
+
+def test_too_many_claims_are_told_beside_the_change() -> None:
+    claims = [{"name": f"c{number}", "resourceClaimName": "x"} for number in range(5)]
+    answer = updated(group(**FULL), group(**{**FULL, "resourceClaims": claims}), *ALL)
+    assert isinstance(answer, RequestRefusal)
+    assert [cause.message for cause in answer.causes] == [
+        "Invalid value: null: field is immutable",
+        "Too many: 5: must have at most 4 items",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        pytest.param(
+            {"podGroupTemplates": [{"name": "u", **GANG}]},
+            "spec.podGroupTemplates: Invalid value: null: field is immutable",
+            id="another template",
+        ),
+        pytest.param(
+            {"podGroupTemplates": [{"name": "t", **GANG}], "controllerRef": {"kind": "Job", "name": "j"}},
+            "spec.controllerRef: Invalid value: null: field is immutable",
+            id="another controller",
+        ),
+        pytest.param(
+            {"podGroupTemplates": []},
+            "[spec.podGroupTemplates: Invalid value: null: field is immutable, spec.podGroupTemplates: Required value]",
+            id="no template",
+        ),
+    ],
+)
+def test_what_a_workload_is_made_of_never_changes(spec: Json, said: str) -> None:
+    old = group("Workload", podGroupTemplates=[{"name": "t", **GANG}])
+    answer = updated(old, group("Workload", **spec), *ALL)
+    assert isinstance(answer, RequestRefusal)
+    assert answer.message == f'Workload.scheduling.k8s.io "g" is invalid: {said}'

@@ -172,6 +172,92 @@ def test_a_leader_and_its_workers_share_a_group_and_a_domain() -> None:
     assert worker["spec"]["containers"][0]["name"] == "worker"
 
 
+def subgroups_of(pods: list[Json]) -> list[tuple[str, list[str]]]:
+    """Of each pod its subgroup and the topologies that it shares with the others of it."""
+    label = "leaderworkerset.sigs.k8s.io/subgroup-key"
+    found = []
+    for pod in pods:
+        terms = pod["spec"].get("affinity", {}).get("podAffinity", {})
+        required = terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        own = [t["topologyKey"] for t in required if t["labelSelector"]["matchExpressions"][0]["key"] == label]
+        found.append((pod["metadata"]["labels"].get("leaderworkerset.sigs.k8s.io/subgroup-index", ""), own))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("policy", "topology", "expected"),
+    [
+        pytest.param(
+            {"subGroupSize": 2},
+            "block",
+            [("0", ["block"]), ("0", ["block"]), ("0", ["block"]), ("1", ["block"]), ("1", ["block"])],
+            id="the leader is in the first one",
+        ),
+        pytest.param(
+            {"subGroupSize": 2, "subGroupPolicyType": "LeaderExcluded"},
+            "block",
+            [("", []), ("0", ["block"]), ("0", ["block"]), ("1", ["block"]), ("1", ["block"])],
+            id="the leader is in none",
+        ),
+    ],
+)
+def test_subgroups_have_domains_of_their_own(policy: Json, topology: str, expected: list[Any]) -> None:
+    lws = example("LeaderWorkerSet.leaderworkerset.x-k8s.io")
+    lws["metadata"]["annotations"]["leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"] = topology
+    lws["spec"]["leaderWorkerTemplate"] |= {"size": 5, "subGroupPolicy": policy}
+    lws["spec"]["replicas"] = 1
+    pods = list(made_of(lws).pods)
+    assert subgroups_of(pods) == expected
+    keys = [pod["metadata"]["labels"].get("leaderworkerset.sigs.k8s.io/subgroup-key") for pod in pods]
+    assert len(set(keys[1:])) == 2
+    assert keys[1] == keys[2]
+
+
+LABELLED = {"metadata": {"labels": {"ray.io/gang-scheduling-enabled": "true"}}}
+SCHEDULING = {"spec": {"runPolicy": {"schedulingPolicy": {"minAvailable": 2}}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "told"),
+    [
+        (
+            "PyTorchJob.kubeflow.org",
+            SCHEDULING,
+            "PyTorchJob mnist asks for a group of 2 of 3 pods, for the gang scheduler of its operator",
+        ),
+        ("PyTorchJob.kubeflow.org", {}, ""),
+        (
+            "RayCluster.ray.io",
+            LABELLED,
+            "asks for a group of its head and its workers, for the batch scheduler of KubeRay",
+        ),
+        ("RayCluster.ray.io", {}, ""),
+        ("Job.batch.volcano.sh", {"spec": {"minAvailable": 2}}, "up together, 2 of "),
+        (
+            "JobSet.jobset.x-k8s.io",
+            {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}}},
+            "Kueue holds JobSet torch back until queue gpu admits it",
+        ),
+    ],
+)
+def test_groups_for_other_schedulers_are_said(name: str, more: Json, told: str) -> None:
+    obj = example(name)
+    for section, fields in more.items():
+        obj[section] = {**obj.get(section, {}), **fields}
+    kind = next(kind for kind in KINDS if kind.fits(obj))
+    whats = [doubt.what for doubt in kind.doubts_of(obj, Companions([obj]), updated=False)]
+    assert (told in whats[0]) if told else not whats
+
+
+def test_a_train_job_says_for_whom_its_runtime_makes_groups() -> None:
+    runtime = read(RUNTIME)
+    runtime["spec"]["podGroupPolicy"] = {"coscheduling": {"scheduleTimeoutSeconds": 60}}
+    obj = example("TrainJob.trainer.kubeflow.org")
+    kind = next(kind for kind in KINDS if kind.fits(obj))
+    (doubt,) = kind.doubts_of(obj, Companions([runtime, obj]), updated=False)
+    assert doubt.what == "TrainJob tune is a group of all its pods for the plugin Coscheduling"
+
+
 def test_workers_of_a_pytorch_job_wait_for_the_master_and_roles_say_when_to_restart() -> None:
     master, worker, _ = pods_of("PyTorchJob.kubeflow.org")
     assert "initContainers" not in master["spec"]
