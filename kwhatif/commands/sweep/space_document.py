@@ -201,7 +201,7 @@ def _values(setting: str, values: Values, place: str) -> Axis:
         raise InputError("a value comes twice", place=place)
     if any(isinstance(each, bool | str) for each in values):
         return Axis(setting, tuple(values), place)
-    return Axis(setting, tuple(sorted(values)), place, ordered=True)  # type: ignore[type-var]
+    return Axis(setting, tuple(sorted(values)), place, ordered=True)
 
 
 def _check(space: Space) -> None:
