@@ -23,6 +23,9 @@ from kwhatif.cluster.types import Int64Array
 from kwhatif.framework.evaluation import change_of
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, Scope, extension_points, overrides
 from kwhatif.framework.status import SKIP, PreFilterResult, Rejection, Skip, Status
+from kwhatif.plugins.outoftree.coscheduling import Coscheduling
+from kwhatif.plugins.outoftree.node_resource_topology_match import NodeResourceTopologyMatch
+from kwhatif.plugins.outoftree.target_load_packing import TargetLoadPacking
 from kwhatif.policy.in_tree import in_tree
 from kwhatif.versions import LEGACY_MINOR, SUPPORTED_MINORS, features_of
 from tests.asking import made
@@ -64,6 +67,23 @@ class ShortNames(Plugin[int, None]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         return MAX_SCORE // (1 + nodes.pod_count)
+
+
+class OwnLoadPacking(TargetLoadPacking):
+    """Somebody's own, on top of one of scheduler-plugins."""
+
+    name = "OwnLoadPacking"
+
+
+class OwnCells(NodeResourceTopologyMatch):
+    name = "OwnCells"
+
+
+class OwnGangs(Coscheduling):
+    name = "OwnGangs"
+
+
+DERIVED: tuple[type[AnyPlugin], ...] = (OwnLoadPacking, OwnCells, OwnGangs)
 
 
 def found_plugins() -> list[type[AnyPlugin]]:
@@ -195,6 +215,10 @@ DEMANDING = pod(
 def instances() -> list[Any]:
     """Every plugin with its default arguments, and with others where arguments change much."""
     found = [pytest.param(ShortNames(handle_for("ShortNames")), id="ShortNames from outside")]
+    for derived in DERIVED:
+        base = derived.__mro__[1].__name__
+        handle = handle_for(base, REQUIRED.get(base))
+        found.append(pytest.param(derived(handle), id=f"{derived.name} on top of {base}"))
     for plugin in found_plugins():
         found.append(pytest.param(plugin(handle_for(plugin.name, REQUIRED.get(plugin.name))), id=plugin.name))
         for what, args in ARGUMENTS.get(plugin.name, []):
@@ -219,7 +243,7 @@ def having(hook: str, *scopes: Scope) -> pytest.MarkDecorator:
     some = []
     for parameter in instances():
         plugin = parameter.values[0]
-        if overrides(type(plugin), hook) and getattr(plugin, f"{hook}_scope") in (scopes or Scope):
+        if overrides(type(plugin), hook) and (not scopes or getattr(plugin, f"{hook}_scope") in scopes):
             some.append(parameter)
     return pytest.mark.parametrize("plugin", some)
 
@@ -470,6 +494,23 @@ def test_scopes_node_and_row_score_a_node_alike_whichever_others_are_scored(
     assert (everywhere is None) == (some is None)
     if everywhere is not None and some is not None:
         assert some[0].tolist() == everywhere[0][rows].tolist()
+
+
+@having("describe_score")
+@few
+@given(scenario=SCENARIOS)
+def test_the_arithmetic_of_a_score_is_told_of_every_node(plugin: AnyPlugin, scenario: GeneratedCluster) -> None:
+    cluster = scenario.cluster()
+    info, view = cluster.shapes.info(scenario.pending[0]), NodeView(cluster, None)
+    state = made(plugin, info, cluster)
+    if overrides(type(plugin), "pre_score"):
+        state = plugin.pre_score(info, view, state)
+    if isinstance(state, Skip):
+        return
+    with read_only(cluster):
+        told = [plugin.describe_score(info, view, place, state) for place in range(view.size)]
+    assert all(told)
+    assert all("\n" not in text for text in told)
 
 
 # --- both
