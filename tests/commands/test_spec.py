@@ -7,6 +7,7 @@ import pkgutil
 from importlib import import_module
 from importlib.resources import files
 
+import msgspec
 import pytest
 import typer
 from typer.main import get_command
@@ -77,6 +78,8 @@ def test_a_result_has_its_struct_and_the_file_of_its_schema(spec: CommandSpec, r
     struct = load(spec.package, result.type)
     assert issubclass(struct, Result)
     assert not inspect.isabstract(struct)
+    kinds = [field.default for field in msgspec.structs.fields(struct) if field.name == "kind"]
+    assert [type(kind) for kind in kinds] == [str], "a result says its kind, as the default of a field"
     file = files("kwhatif.schemas").joinpath(f"{result.schema}.schema.json")
     assert file.read_text(encoding="utf-8") == schema_text(result.schema)
 
