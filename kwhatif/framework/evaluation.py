@@ -6,7 +6,7 @@ plugins that also read a node's own pods again for rows in the journal, and only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from kwhatif.framework.runner import Framework
 from kwhatif.framework.status import SKIP, Code, PreFilterResult, Skip, Status, Verdicts
 
 AnyPlugin = Plugin[Any, Any]
-_PAST_NODES = (Scope.ROW, Scope.CLUSTER)
+_ALL, _PAST_NODES = tuple(Scope), (Scope.ROW, Scope.CLUSTER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +81,7 @@ class Evaluation:
         self._idle = framework.active_plugins(pod).idle
         self._scopes = {plugin.name: plugin.scopes(pod) for plugin in framework.all_plugins}
         self.troubled = False
+        self._filters: dict[tuple[Scope, ...], list[tuple[AnyPlugin, object]]] = {}
         for plugin in framework.pre_filters:
             if plugin.name in self._idle:
                 self._outcomes[plugin.name] = SKIP
@@ -170,6 +171,7 @@ class Evaluation:
             self._fold_pre_filter()
         states = ((plugin, self._state(plugin)) for plugin in self._cluster_filters)
         self._looking = [(plugin, state) for plugin, state in states if not isinstance(state, Skip)]
+        self._filters.clear()
 
     def _listen(self, pod: PodInfo) -> None:
         """Find the plugins of scope CLUSTER that never filter or score such pods."""
@@ -221,7 +223,7 @@ class Evaluation:
     @property
     def narrows(self) -> bool:
         """Whether a plugin narrows the choice of nodes for pods like this one."""
-        return any(isinstance(outcome, PreFilterResult) for outcome in self._outcomes.values())
+        return not self._settled and any(isinstance(outcome, PreFilterResult) for outcome in self._outcomes.values())
 
     @property
     def narrowing_plugins(self) -> tuple[str, ...]:
@@ -291,24 +293,36 @@ class Evaluation:
         return bool(self._looking)
 
     @property
+    def depends_on_sums_only(self) -> bool:
+        """Whether filters look at nothing but ``look_of`` a node, for the pod that began last."""
+        return not self._looking and self._rows.filters_by_sums
+
+    def look_of(self, row: int) -> Hashable:
+        """What such filters see of a node: they say the same of nodes where it is equal."""
+        return bool(self._static.ok[row]), self._rows.sums_of(row)
+
+    @property
     def ignores_labels_of_others(self) -> bool:
         """Whether filters do not tell other pods apart by their labels, for the pod that began last."""
         return not self._looking and self._framework.is_in_tree
 
-    def _running(self, scopes: tuple[Scope, ...] = tuple(Scope)) -> Iterator[tuple[AnyPlugin, object]]:
-        for plugin in self._framework.filters:
-            state = self._state(plugin)
-            if plugin.name in self._idle or isinstance(state, Skip):
-                continue
-            if self._filter_scope(plugin) in scopes:
-                yield plugin, state
+    def _running(self, scopes: tuple[Scope, ...]) -> list[tuple[AnyPlugin, object]]:
+        """The filters of these scopes, in their order, with what their PreFilter made for the pod that began last."""
+        found = self._filters.get(scopes)
+        if found is None:
+            found = self._filters[scopes] = [
+                (plugin, state)
+                for plugin in self._framework.filters
+                if plugin.name not in self._idle and self._filter_scope(plugin) in scopes
+                if not isinstance(state := self._state(plugin), Skip)
+            ]
+        return found
 
     def verdicts_on(self, pod: PodInfo, view: NodeView) -> Verdicts:
         """All filters' verdicts on a view as it is."""
         verdicts = Verdicts(view.size, all_reasons=self._framework.all_filters)
         # Those that look at Node objects alone have nothing to say where they reject none.
-        scopes = _PAST_NODES if self._static.passes_all else tuple(Scope)
-        for plugin, state in self._running(scopes):
+        for plugin, state in self._running(_PAST_NODES if self._static.passes_all else _ALL):
             verdicts.take(plugin.name, self._framework.run_filter(plugin, pod, view, state))
         return verdicts
 

@@ -140,7 +140,8 @@ class RowScopeResults(NodeResults):
 
     Where all that is looked at are sums, it is kept what was said of each: many nodes come to the same ones.
 
-    updates      rows whose answers are others, in the order in which they became so; another list means that any are
+    filters_by_sums   the filters look at nothing but what a node has and what its pods come to
+    updates           rows whose answers are others, as they became so; another list means that any are
     """
 
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:
@@ -149,11 +150,10 @@ class RowScopeResults(NodeResults):
         self._seen = len(panel.cluster.journal)
         self._stale: dict[int, None] = {}
         self._is_asked = bool(self._filters or self._scorers or self.normalized)
-        asked = [*(plugin for plugin, _ in panel.filters), *(plugin for plugin, _, _ in panel.scorers)]
-        sums = all(plugin.depends_on_sums_only for plugin in asked)
-        self._by_sums: dict[Sums, tuple[bool, int]] | None = (
-            {} if sums and not self.normalized and not panel.cluster.devices.serving else None
-        )
+        sums_suffice = not panel.cluster.devices.serving
+        self.filters_by_sums = sums_suffice and all(plugin.depends_on_sums_only for plugin, _ in panel.filters)
+        scores_by_sums = not self.normalized and all(plugin.depends_on_sums_only for plugin, _, _ in panel.scorers)
+        self._by_sums: dict[Sums, tuple[bool, int]] | None = {} if self.filters_by_sums and scores_by_sums else None
 
     def find_stale_rows(self) -> Collection[int]:
         """Rows whose answers are out of date, once those that are known by their sums have been looked up."""
@@ -179,7 +179,7 @@ class RowScopeResults(NodeResults):
         if self._by_sums is None or len(stale) > _FEW:
             return
         for row in stale:
-            self._by_sums[self._sums_of(row)] = bool(self.ok[row]), int(self.local[row])
+            self._by_sums[self.sums_of(row)] = bool(self.ok[row]), int(self.local[row])
         if len(self._by_sums) > _MOST_SUMS:
             # Hardly two nodes are alike.
             self._by_sums = None
@@ -187,7 +187,7 @@ class RowScopeResults(NodeResults):
     def _look_up(self, rows: list[int], known_answers: dict[Sums, tuple[bool, int]]) -> None:
         """Take over what was said of the same sums; rows of which nothing is known are stale."""
         for row in rows:
-            answer = known_answers.get(self._sums_of(row))
+            answer = known_answers.get(self.sums_of(row))
             if answer is None:
                 self._stale[row] = None
                 continue
@@ -197,7 +197,8 @@ class RowScopeResults(NodeResults):
         if len(self.updates) > _MOST_UPDATES:
             self.updates = []
 
-    def _sums_of(self, row: int) -> Sums:
+    def sums_of(self, row: int) -> Sums:
+        """What a node has and what its pods come to."""
         return self._cluster.columns.capacity_codes[row], self._cluster.sums[row].tobytes()
 
     def _ask_again(self, pod: PodInfo, rows: IntpArray) -> None:

@@ -7,7 +7,7 @@ pkg/scheduler/framework/types.go (Diagnosis, FitError, NodeToStatus).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeVar
@@ -165,7 +165,8 @@ class Verdicts:
             counted = rejection.where.copy() if self.all_reasons else fresh
             self.blockers.append(Blocker(plugin, rejection, rejection.where, counted))
             self.first[fresh] = index
-            self.unresolvable |= counted & rejection.unresolvable
+            if rejection.unresolvable is not False:
+                self.unresolvable |= counted & rejection.unresolvable
             if rejection.error:
                 self.failed |= counted
 
@@ -259,6 +260,13 @@ class CycleEvaluation(Protocol):
     @property
     def depends_on_other_pods(self) -> bool:
         """Whether a filter reads the pods of other nodes."""
+
+    @property
+    def depends_on_sums_only(self) -> bool:
+        """Whether filters look at nothing but ``look_of`` a node."""
+
+    def look_of(self, row: int, /) -> Hashable:
+        """What such filters see of a node: they say the same of nodes where it is equal."""
 
     @property
     def ignores_labels_of_others(self) -> bool:

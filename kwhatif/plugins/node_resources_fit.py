@@ -281,27 +281,26 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
             return
         capacity = nodes.allocatable[:, state.columns]
         used = nodes.requested[:, state.columns]
-        short = state.amounts > capacity - used  # a sum might not fit into 64 bits
-        for place, name in enumerate(state.names):
-            if name in nodes.cluster.devices.serving:
-                short[:, place] &= ~left_to_devices(name, nodes)
-        if not short.any():
-            return
-        never = state.amounts > capacity
+        free = capacity - used  # a sum might not fit into 64 bits
         hopeless = self.handle.features.request_beyond_capacity_is_unresolvable
-        for k in np.flatnonzero(short.any(axis=0)):
-            name, amount = state.names[k], int(state.amounts[k])
+        for k, name in enumerate(state.names):
+            amount = state.amounts.item(k)
+            short = free[:, k] < amount
+            if name in nodes.cluster.devices.serving:
+                short &= ~left_to_devices(name, nodes)
+            if not short.any():
+                continue
 
-            def detail(place: int, k: int = int(k), name: str = name, amount: int = amount) -> str:
+            def detail(place: int, k: int = k, name: str = name, amount: int = amount) -> str:
                 return format_shortage(name, amount, int(used[place, k]), int(capacity[place, k]))
 
-            def share(place: int, k: int = int(k), amount: int = amount) -> float:
+            def share(place: int, k: int = k, amount: int = amount) -> float:
                 return (amount + int(used[place, k]) - int(capacity[place, k])) / max(amount, 1)
 
             yield Rejection(
-                short[:, k],
+                short,
                 f"Insufficient {name}",
-                unresolvable=never[:, k] if hopeless else False,
+                unresolvable=capacity[:, k] < amount if hopeless else False,
                 detail=detail,
                 short=share,
             )

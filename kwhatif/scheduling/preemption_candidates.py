@@ -9,7 +9,7 @@ filterPodsWithPDBViolation in plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -107,7 +107,8 @@ class DryRunCache:
     """Dry runs for pods like those of ``evaluation``, under the same budgets.
 
     ``_state`` int8[N] says of each node whether it would do; of those that would, ``_measures`` int64[N, 5],
-    ``_gone`` bool[N, P] and ``_broken`` bool[N, P] are those of ``Candidates``.
+    ``_gone`` bool[N, P] and ``_broken`` bool[N, P] are those of ``Candidates``. ``victims_by_look`` has by all that
+    matters of a node which of its pods have to go, bool[P], or None where the pod does not fit without them either.
     """
 
     def __init__(self, evaluation: CycleEvaluation, cluster: Cluster) -> None:
@@ -117,10 +118,13 @@ class DryRunCache:
         self._state = np.full(len(cluster), _UNKNOWN, np.int8)
         self._measures = np.zeros((len(cluster), 5), np.int64)
         self._gone = self._broken = np.zeros((len(cluster), 0), np.bool_)
+        self.victims_by_look: dict[Hashable, BoolArray | None] = {}
         self._seen = len(cluster.journal)
 
     def catch_up(self) -> None:
         """Forget the nodes that have changed, and all of them where budgets are others."""
+        if len(self.victims_by_look) > _MOST_LOOKS:
+            self.victims_by_look.clear()
         self.forget(self._cluster.list_changed_rows(self._seen))
         self._seen = len(self._cluster.journal)
         budgets = self._cluster.objects.list_all(PodDisruptionBudget)
@@ -165,6 +169,7 @@ class DryRunCache:
 
 
 _UNKNOWN, _NOWHERE, _WOULD_DO = -1, 0, 1
+_MOST_LOOKS = 8192
 
 
 def _widen(matrix: AnyArray, width: int) -> AnyArray:

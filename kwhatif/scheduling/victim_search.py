@@ -9,6 +9,7 @@ plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -155,34 +156,74 @@ class VictimSearch:
             rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
         if not len(rows):
             return None
-        change = self._without(rows, shapes, victims)
-        fits = self._fits(rows, change)
+        violating = self._violating(rows, victims)
+        looks = self._find_looks(rows, shapes, violating)
+        if looks is None:
+            fits, would_do, gone = self._select_victims(rows, shapes, victims, violating)
+        else:
+            fits, gone = self._recall_victims(looks, rows, shapes, victims, violating)
+            would_do = np.flatnonzero(fits)
         if not fits.all():
             out = np.flatnonzero(~fits)
-            self._explain(rows[out], change.part(out))
-            rows, victims, change = rows[fits], victims[fits], change.part(fits)
+            self._explain(rows[out], self._without(rows[out], shapes[out], victims[out]))
+        rows, shapes, gone, violating = rows[would_do], shapes[would_do], gone[would_do], violating[would_do]
         if self._ruled is not None and len(rows):
-            refused = self._ruled.begin(rows, victims)
-            for reason in refused.values():
-                self._fail(reason, 1)
-            taken = np.array([place not in refused for place in range(len(rows))], np.bool_)
-            rows, victims, change = rows[taken], victims[taken], change.part(taken)
-        if not len(rows):
-            return None
-        violating = self._violating(rows, victims)
-        gone = self._reprieve(rows, change, victims, violating)
-        if self._ruled is not None:
             violating &= ~self._ruled.uncounted
             clean = self._ruled.clean
-            rows, change, gone, violating = rows[clean], change.part(clean), gone[clean], violating[clean]
+            rows, shapes, gone, violating = rows[clean], shapes[clean], gone[clean], violating[clean]
         needed = gone.any(axis=1)
-        if not len(rows):
-            return None
         if not needed.all():
             self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
-            left = np.flatnonzero(needed)
-            rows, change, gone, violating = rows[left], change.part(left), gone[left], violating[left]
-        return self._measure(rows, change.shapes, gone, violating) if len(rows) else None
+            rows, shapes, gone, violating = rows[needed], shapes[needed], gone[needed], violating[needed]
+        return self._measure(rows, shapes, gone, violating) if len(rows) else None
+
+    def _select_victims(
+        self, rows: IntpArray, shapes: IntpArray, victims: BoolArray, violating: BoolArray
+    ) -> tuple[BoolArray, IntpArray, BoolArray]:
+        """bool[n]: where the pod fits with all possible victims gone; intp[]: the places of the candidates among these;
+        bool[n, P]: who has to go there.
+        """
+        change = self._without(rows, shapes, victims)
+        fits = self._fits(rows, change)
+        places = np.flatnonzero(fits)
+        if self._ruled is not None and len(places):
+            refused = self._ruled.begin(rows[places], victims[places])
+            for reason in refused.values():
+                self._fail(reason, 1)
+            places = np.delete(places, list(refused))
+        gone = np.zeros_like(victims)
+        if len(places):
+            gone[places] = self._reprieve(rows[places], change.part(places), victims[places], violating[places])
+        return fits, places, gone
+
+    def _find_looks(self, rows: IntpArray, shapes: IntpArray, violating: BoolArray) -> list[Hashable] | None:
+        """All that matters of each node; None where more does, and of what it comes to nothing is kept by look."""
+        if self._ruled is not None or self._nominated or not self._evaluation.depends_on_sums_only:
+            return None
+        pods, look_of = self._cluster.shapes.template_numbers()[shapes], self._evaluation.look_of
+        counts = self._cluster.pod_count[rows].tolist()
+        return [
+            (look_of(row), mine[:count].tobytes(), broken[:count].tobytes())
+            for row, count, mine, broken in zip(rows.tolist(), counts, pods, violating, strict=True)
+        ]
+
+    def _recall_victims(
+        self, looks: list[Hashable], rows: IntpArray, shapes: IntpArray, victims: BoolArray, violating: BoolArray
+    ) -> tuple[BoolArray, BoolArray]:
+        """The first and the last of ``_select_victims``, worked out once for all nodes that look alike."""
+        known, numbers = self._tried.victims_by_look, {look: number for number, look in enumerate(dict.fromkeys(looks))}
+        new = {look: place for place, look in enumerate(looks) if look not in known}
+        if new:
+            some = np.array(list(new.values()), np.intp)
+            fits, _, gone = self._select_victims(rows[some], shapes[some], victims[some], violating[some])
+            for look, fit, mine in zip(new, fits.tolist(), gone, strict=True):
+                known[look] = mine if fit else None
+        fits, gone = np.zeros(len(numbers), np.bool_), np.zeros((len(numbers), victims.shape[1]), np.bool_)
+        for look, number in numbers.items():
+            if (mine := known[look]) is not None:
+                fits[number], gone[number, : len(mine)] = True, mine[: victims.shape[1]]
+        places = np.array([numbers[look] for look in looks], np.intp)
+        return fits[places], gone[places]
 
     def _measure(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
         priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
