@@ -225,21 +225,21 @@ class VictimSearch:
         places = np.array([numbers[look] for look in looks], np.intp)
         return fits[places], gone[places]
 
-    def _measure(self, rows: IntpArray, shapes: IntpArray, gone: BoolArray, violating: BoolArray) -> Candidates:
-        priority = np.where(gone, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
+    def _measure(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray, violating: BoolArray) -> Candidates:
+        priority = np.where(victims, self._cluster.shapes.priorities[shapes], np.iinfo(np.int64).min)
         top = counts_most = priority.max(axis=1)
         if self._cluster.shapes.features.first_victim_counts_most:
-            breaking = gone & violating
-            first = np.where(breaking.any(axis=1), breaking.argmax(axis=1), gone.argmax(axis=1))
+            breaking = victims & violating
+            first = np.where(breaking.any(axis=1), breaking.argmax(axis=1), victims.argmax(axis=1))
             counts_most = priority[np.arange(len(rows)), first]
-        starts = self._table.starts(rows, gone.shape[1])
-        broken = gone & violating
+        starts = self._table.starts(rows, victims.shape[1])
+        broken = victims & violating
         measures = np.empty((len(rows), 5), np.int64)
         measures[:, 0], measures[:, 1] = broken.sum(axis=1), counts_most
-        measures[:, 2] = np.where(gone, priority + PRIORITY_SHIFT, 0).sum(axis=1)
-        measures[:, 3] = gone.sum(axis=1)
+        measures[:, 2] = np.where(victims, priority + PRIORITY_SHIFT, 0).sum(axis=1)
+        measures[:, 3] = victims.sum(axis=1)
         measures[:, 4] = np.where(priority == top[:, None], starts, NEVER_STARTED).min(axis=1)
-        return Candidates(rows, measures, gone, broken)
+        return Candidates(rows, measures, victims, broken)
 
     def claim(self, candidates: Candidates, place: int) -> Victims:
         """The victims on one candidate."""

@@ -134,10 +134,10 @@ class Quotas:
             add(least, quota.min)
         return used, least
 
-    def beyond_all(self, asked: Mapping[str, int]) -> list[str]:
+    def beyond_all(self, requests: Mapping[str, int]) -> list[str]:
         """The resources of which all quotas together use more than all are entitled to, with what is asked for."""
         used, least = self.sums()
-        add(used, asked)
+        add(used, requests)
         return beyond(used, {}, least, 0)
 
 
