@@ -39,7 +39,7 @@ def scheduling_group_of(job: Object, making: ObjectCreator) -> str | None:
     workload = _workload_of(job, making)
     if not workload:
         return None if workload is None else ""
-    templates = section(workload, "spec").get("podGroupTemplates") or ()
+    templates = section(workload, "spec").get("podGroupTemplates") or []
     if len(templates) != 1:
         return ""
     found = list(_groups_of(workload, making))

@@ -100,8 +100,8 @@ class ReadingReport:
             verb = "was" if self.followed.total() == 1 else "were"
             yield f"{_counts(self.followed)} {verb} followed to directories of this repository"
         if self.not_followed:
-            counts = [f"{_counts(kinds)} ({reason})" for reason, kinds in self.not_followed.items()]
-            yield f"not followed: {', '.join(counts)}"
+            reasons = [f"{_counts(kinds)} ({reason})" for reason, kinds in self.not_followed.items()]
+            yield f"not followed: {', '.join(reasons)}"
         if self.encrypted:
             number = len(self.encrypted)
             what = "Secret is encrypted" if number == 1 else "Secrets are encrypted"
