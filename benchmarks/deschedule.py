@@ -23,7 +23,7 @@ from kwhatif.descheduling.descheduler import ClusterObjects, Descheduler
 from kwhatif.descheduling.policy_reading import read_policy
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
 

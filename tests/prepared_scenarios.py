@@ -6,7 +6,8 @@ from typing import Any
 
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.pipeline import STAGES, PipelineState, answer
-from kwhatif.simulation.question import PreparedScenario, Question, Scenario
+from kwhatif.simulation.question import Question
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
 
 
 def prepare(question: Question[Any], case: Scenario) -> PreparedScenario:

@@ -47,7 +47,7 @@ def backtest(
     from kwhatif.commands.backtest.run import question_about
     from kwhatif.commands.backtest.text import backtest_blocks
     from kwhatif.simulation.pipeline import ask
-    from kwhatif.simulation.question import Scenario
+    from kwhatif.simulation.scenario import Scenario
     from kwhatif.snapshot.load import is_recorded, load_recording
 
     check_stdin(file, options.other, scheduler.policy)

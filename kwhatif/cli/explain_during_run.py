@@ -14,7 +14,8 @@ from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.output import FORMATS, program
 
 if TYPE_CHECKING:
-    from kwhatif.simulation.question import Question, Scenario
+    from kwhatif.simulation.question import Question
+    from kwhatif.simulation.scenario import Scenario
 
 _FOR_OUTPUT = ("-o", "--output", "--report", "--color", "--write-snapshot")
 """Options about what is printed and written, with a value; those without are below."""

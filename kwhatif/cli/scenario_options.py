@@ -13,7 +13,8 @@ from kwhatif.results.base import Result
 from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, SchedulerOptions, Source
 
 if TYPE_CHECKING:
-    from kwhatif.simulation.question import Question, Scenario
+    from kwhatif.simulation.question import Question
+    from kwhatif.simulation.scenario import Scenario
 
 R = TypeVar("R", bound=Result)
 
@@ -53,7 +54,7 @@ class ScenarioFlags:
 
     def scenario(self, files: Files = (), *others: object, with_map: bool = False) -> Scenario:
         """The same, with the scheduler that decides."""
-        from kwhatif.simulation.question import Scenario
+        from kwhatif.simulation.scenario import Scenario
 
         return Scenario(self.inputs(files, *others, with_map=with_map), self.scheduler_options)
 

@@ -83,7 +83,7 @@ def trim(
     from kwhatif.commands.snapshot.trim.run import Trim
     from kwhatif.commands.snapshot.trim.text import trim_blocks
     from kwhatif.simulation.pipeline import ask
-    from kwhatif.simulation.question import Scenario
+    from kwhatif.simulation.scenario import Scenario
 
     words, offered = pods or [], filename or []
     printed = next((each for each in report or () if each in _PRINTED), Tables.table)

@@ -23,7 +23,8 @@ from kwhatif.simulation.inputs import (
     ManifestOptions,
     SchedulerOptions,
 )
-from kwhatif.simulation.question import Question, Scenario
+from kwhatif.simulation.question import Question
+from kwhatif.simulation.scenario import Scenario
 
 if TYPE_CHECKING:
     from kwhatif.framework.interface import Plugin

@@ -18,7 +18,7 @@ from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
 from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
-from kwhatif.simulation.question import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_paths

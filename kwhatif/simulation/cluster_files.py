@@ -19,7 +19,7 @@ from kwhatif.results.amounts import format_age, format_counts
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.edited import EditedSnapshot
 from kwhatif.simulation.inputs import Edits, Inputs, Notes, Source
-from kwhatif.simulation.question import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, load_snapshot
 from kwhatif.workloads.volumes import settle_volumes

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Gap
 from kwhatif.simulation.inputs import Files, Notes, Rendering
-from kwhatif.simulation.question import ReadManifests, Scenario
+from kwhatif.simulation.scenario import ReadManifests, Scenario
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.versions import DEFAULT_MINOR

@@ -15,15 +15,8 @@ from kwhatif.progress import report_start
 from kwhatif.results.base import Result
 from kwhatif.results.place import failures_left
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import (
-    LoadedScenario,
-    PendingResult,
-    PreparedScenario,
-    Question,
-    ReadManifests,
-    RunEnd,
-    Scenario,
-)
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 
 if TYPE_CHECKING:
     from kwhatif.results.base import Fidelity, ResultStruct

@@ -22,7 +22,8 @@ from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.manifest_loading import read_manifests
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.question import LoadedScenario, PreparedScenario, Question, ReadManifests, Scenario
+from kwhatif.simulation.question import Question
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path

@@ -13,7 +13,8 @@ from kwhatif.api.core import Pod, PodStatus
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Result
-from kwhatif.simulation.question import LoadedScenario, PreparedScenario, Question, Scenario
+from kwhatif.simulation.question import Question
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 

@@ -17,7 +17,7 @@ from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import ExpandedManifests
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
-from kwhatif.simulation.question import PreparedScenario, ReadManifests
+from kwhatif.simulation.scenario import PreparedScenario, ReadManifests
 from kwhatif.simulation.session import Session
 
 

@@ -21,7 +21,7 @@ from kwhatif.commands.snapshot.trim.run import Trim
 from kwhatif.results.base import Result
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot, read_envelope
 from tests.cli.whole_cluster import OBJECTS, PODS, UPDATES, a_snapshot
 

@@ -10,7 +10,7 @@ import pytest
 from kwhatif.commands.place.run import Place
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from tests.browser.views import COMMANDS, made
 from tests.cli.running import TESTS, run
 from tests.render.html.html_reading import Page, column

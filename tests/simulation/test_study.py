@@ -11,7 +11,7 @@ from kwhatif.commands.place.run import Place
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.simulation.study import StudyBase
 from tests.prepared_scenarios import prepare
 

@@ -32,7 +32,8 @@ from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_r
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, PreparedScenario, Scenario
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.session import Session, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 

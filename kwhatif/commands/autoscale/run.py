@@ -32,7 +32,8 @@ from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.growth_alone import Growing
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 

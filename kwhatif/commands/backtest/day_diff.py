@@ -42,7 +42,8 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import store_volumes
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.recording import Recording, rfc3339
 

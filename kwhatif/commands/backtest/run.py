@@ -31,7 +31,8 @@ from kwhatif.results.base import Fidelity
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import is_recorded, load_recording, load_snapshot
 from kwhatif.snapshot.recording import Recording

@@ -13,7 +13,8 @@ from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.question import PendingResult, PreparedScenario, Question, Scenario
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ from kwhatif.simulation.node_pools import zone_of
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, PreparedScenario, Question, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.simulation.study import StudyBase
 

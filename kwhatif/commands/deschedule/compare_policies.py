@@ -17,7 +17,8 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, Scenario
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 
 @dataclass(frozen=True, kw_only=True)

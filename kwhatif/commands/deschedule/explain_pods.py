@@ -22,7 +22,8 @@ from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.edits.selection import chosen_pods
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,8 @@ from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import place_scenario
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 

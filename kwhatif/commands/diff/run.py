@@ -24,8 +24,9 @@ from kwhatif.commands.diff.options import DiffOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
-from kwhatif.simulation.question import PendingResult, PreparedScenario, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, RunEnd
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
 
 T = TypeVar("T")
 

@@ -18,7 +18,8 @@ from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_
 from kwhatif.simulation.fidelity.assess import require_no_gaps
 from kwhatif.simulation.fidelity.gaps import doubt_gaps, missing_owner_gaps, priority_gaps, server_gaps, update_gaps
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, PreparedScenario, Question
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import PreparedScenario
 
 
 @dataclass(frozen=True)

@@ -43,15 +43,8 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pods, split_words
-from kwhatif.simulation.question import (
-    LoadedScenario,
-    PendingResult,
-    PreparedScenario,
-    Question,
-    ReadManifests,
-    RunEnd,
-    Scenario,
-)
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
 

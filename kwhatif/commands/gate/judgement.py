@@ -40,7 +40,8 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, RunEnd
+from kwhatif.simulation.question import PendingResult, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS

@@ -33,15 +33,9 @@ from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, Rendering, SchedulerOptions
 from kwhatif.simulation.manifest_loading import describe_alternatives, note_report, reading_options
-from kwhatif.simulation.question import (
-    LoadedScenario,
-    PendingResult,
-    PreparedScenario,
-    Question,
-    ReadManifests,
-    Scenario,
-)
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
 from kwhatif.snapshot.repository.reading_report import ReadingReport

@@ -13,7 +13,7 @@ from kwhatif.simulation.expansion.pods import expand_manifests
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest

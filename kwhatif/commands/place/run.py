@@ -22,7 +22,8 @@ from kwhatif.simulation.placement.hot_nodes import hot_nodes
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import write_snapshot
 from kwhatif.snapshot.read.files import display_path

@@ -24,7 +24,7 @@ from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.new_resources import NewResources, set_resources
 from kwhatif.simulation.edits.scaling import scale
 from kwhatif.simulation.node_pools import pool_of, resource_order_of
-from kwhatif.simulation.question import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 

@@ -28,7 +28,7 @@ from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, Outcome, PendingPod
 from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
-from kwhatif.simulation.question import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 
 
 def rightsize_result(

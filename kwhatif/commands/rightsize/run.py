@@ -31,7 +31,8 @@ from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 
 @dataclass(frozen=True, kw_only=True)

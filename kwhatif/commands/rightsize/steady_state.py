@@ -24,7 +24,7 @@ from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, build_au
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, build_karpenter_snapshot
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.question import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 

@@ -66,8 +66,9 @@ from kwhatif.results.outcome import Outcome as WholeOutcome
 from kwhatif.simulation.expansion.pods import expand_manifests
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Scenario
+from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.atomic_files import draft_of
 from kwhatif.snapshot.load import load_manifests

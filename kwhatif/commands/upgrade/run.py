@@ -35,7 +35,8 @@ from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_outcome import join_outcomes, with_growth
 from kwhatif.simulation.placement.runs import place_scenario
 from kwhatif.simulation.placement.verdict import words_of_good
-from kwhatif.simulation.question import LoadedScenario, PendingResult, PreparedScenario, Question, RunEnd, Scenario
+from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy
 

@@ -13,7 +13,7 @@ from kwhatif.simulation.inputs import PROVISION_SECONDS
 from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 

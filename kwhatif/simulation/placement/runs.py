@@ -27,7 +27,8 @@ from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.placement.verdict import words_of_placements
-from kwhatif.simulation.question import PendingResult, PreparedScenario
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
 
 

@@ -15,7 +15,7 @@ from kwhatif.commands.backtest.run import Backtest, LastBound
 from kwhatif.errors import InputError
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.load import load_recording, load_snapshot
 from tests.commands.backtest.recordings import bound_to, deleted_soon, line, node, pod, refused, told, written
 

@@ -20,7 +20,7 @@ from kwhatif.fleet.executors import LocalExecutor
 from kwhatif.fleet.remote_executors import DaskExecutor
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot

@@ -25,7 +25,7 @@ from kwhatif.commands.page import html_page
 from kwhatif.errors import InputError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import node
 from tests.commands.drain.test_drain import budget, web

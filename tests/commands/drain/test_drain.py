@@ -18,7 +18,7 @@ from kwhatif.commands.drain.run import Drain
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import node, pod
 

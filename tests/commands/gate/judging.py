@@ -18,8 +18,8 @@ from kwhatif.commands.gate.run import Gate
 from kwhatif.results.gate import Finding, GateResult
 from kwhatif.simulation.inputs import Inputs, Notes
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import ReadManifests, Scenario
 from kwhatif.simulation.repository_policy import GatePolicy, ReadPolicy
+from kwhatif.simulation.scenario import ReadManifests, Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.objects import Origin

@@ -19,8 +19,8 @@ from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.results.gate import Finding, GateResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
 from kwhatif.simulation.repository_policy import GatePolicy, ReadPolicy
+from kwhatif.simulation.scenario import Scenario
 from tests.builders import node
 from tests.commands.gate.judging import NOON, Given, manifests, new, snapshot_of
 

@@ -22,7 +22,7 @@ from kwhatif.fleet.executors import LocalExecutor
 from kwhatif.results.disruption import Failure, OutageResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import Json, budget, node, node_term, pod, select

@@ -21,7 +21,7 @@ from kwhatif.commands.upgrade.run import Upgrade
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.upgrading.strategies import STRATEGIES, plan_of
 from tests.builders import node

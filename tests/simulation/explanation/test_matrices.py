@@ -14,7 +14,7 @@ from kwhatif.simulation.explanation.observer import MOST_WAITING
 from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.question import Scenario
+from kwhatif.simulation.scenario import Scenario
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 FILES = [str(SAMPLES / "manifests" / name) for name in ("web.yaml", "urgent.yaml", "too-big.yaml")]

@@ -13,7 +13,8 @@ from kwhatif.results.base import Fidelity
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion
-from kwhatif.simulation.question import PendingResult, PreparedScenario, Scenario
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule
 
 
