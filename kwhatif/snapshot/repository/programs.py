@@ -1,8 +1,8 @@
 """Programs of others that render manifests: found on the PATH, and run where they can do little harm.
 
 They get an empty home directory, no environment but ``PATH``, nothing on standard input, a time limit, and a limit on
-what they may print. Nobody calls a shell. What they would fetch they are told to fetch by a proxy that is not there, and git
-by no protocol: a file that names a URL where nobody looked for one leads nowhere.
+what they may print. Nobody calls a shell. Their way to the network is a proxy that is not there, and git may use no
+protocol: a file that names a URL where nobody looked for one leads nowhere.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ SECONDS = 60
 
 _TOLD = 64 * 1024
 _NOWHERE = "http://127.0.0.1:1"
+_SHOWN = 250
 _NOISE = re.compile(
-    r"^# Warning:.*$|^[EIWF]\d{4} \S+ +\d+ [^\]]*\] (?:\"command failed\" err=)?|\S*?/kwhatif-\w+/", re.MULTILINE
+    r"^# Warning:.*$|^[EIWF]\d{4} \S+ +\d+ [^\]]*\] (?:\"command failed\" err=)?|[^\s'\"]*?/kwhatif-\w+/", re.MULTILINE
 )
-"""What is another thing each time, or no word on the problem: warnings, times and places of logs, directories of ours."""
+"""What is another thing each time, or no word on the problem: warnings, times of logs, directories of ours."""
 
 
 class ProgramFailureError(InputError):
@@ -77,5 +78,10 @@ def run_program(words: Sequence[str], home: str, source: str) -> bytes:
         if code:
             errors.seek(0)
             told = " ".join(_NOISE.sub("", errors.read(_TOLD).decode("utf-8", "replace")).split())
-            raise ProgramFailureError(f"{name} cannot render this: {told[:500]}", source=source)
+            raise ProgramFailureError(f"{name} cannot render this: {_shorten(told)}", source=source)
     return printed
+
+
+def _shorten(text: str) -> str:
+    """The beginning and the end of a long text: the first error, and what it comes from."""
+    return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]} ... {text[-_SHOWN:]}"
