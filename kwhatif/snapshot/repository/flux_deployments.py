@@ -50,6 +50,9 @@ def deployments_of_flux(
 
 
 def _is_of_this_repository(reference: Mapping[str, Any], tree: FileTree, urls: Mapping[str, str]) -> bool:
+    if not reference:
+        # Whoever leaves it to a patch of the Kustomization above means the source that this one has.
+        return True
     if text_at(reference, "kind") != "GitRepository":
         return False
     return is_here(tree, urls.get(text_at(reference, "name"), ""))

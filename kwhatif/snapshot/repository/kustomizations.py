@@ -130,12 +130,20 @@ class KustomizationGraph:
         for key in (*_TREES, *_FILES):
             for entry in _list_of(value, key):
                 self._follow_entry(one, entry, key, depth)
+        for name in _files_of_generators(value):
+            self._require_file(one, name)
         for key in _PATCHES:
             for entry in _list_of(value, key):
                 path = entry.get("path") if isinstance(entry, dict) else entry
                 if isinstance(path, str) and "\n" not in path:
                     one.patches.add(os.path.normpath(os.path.join(folder, path)))
+                    self._require_file(one, path)
         one.files |= one.patches
+
+    def _require_file(self, one: Kustomization, name: str) -> None:
+        """What kustomize reads has to be there: it fetches what looks like a URL."""
+        if not one.problem and not self._tree.is_file(os.path.normpath(os.path.join(one.folder, name))):
+            one.problem = f"{name} of {self._tree.display(one.folder)} is not there, and nothing is fetched"
 
     def _follow_entry(self, one: Kustomization, entry: Any, key: str, depth: int) -> None:
         path = os.path.normpath(os.path.join(one.folder, entry)) if isinstance(entry, str) else ""
@@ -158,6 +166,18 @@ class KustomizationGraph:
 def _list_of(value: Mapping[str, Any], key: str) -> list[Any]:
     listed = value.get(key)
     return listed if isinstance(listed, list) else []
+
+
+def _files_of_generators(value: Mapping[str, Any]) -> Iterator[str]:
+    """The files that generators and the schema of a kustomization are made of."""
+    for key in ("configMapGenerator", "secretGenerator"):
+        for generator in _list_of(value, key):
+            if isinstance(generator, dict):
+                names = [*_list_of(generator, "files"), *_list_of(generator, "envs"), generator.get("env")]
+                yield from (name.rpartition("=")[2] for name in names if isinstance(name, str) and name)
+    schema = value.get("openapi")
+    if isinstance(schema, dict) and isinstance(schema.get("path"), str):
+        yield schema["path"]
 
 
 def program_of_kustomize() -> list[str]:

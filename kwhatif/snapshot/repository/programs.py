@@ -1,12 +1,14 @@
 """Programs of others that render manifests: found on the PATH, and run where they can do little harm.
 
 They get an empty home directory, no environment but ``PATH``, nothing on standard input, a time limit, and a limit on
-what they may print. Nobody calls a shell.
+what they may print. Nobody calls a shell. Their way to the network is a proxy that is not there, and git may use no
+protocol: a file that names a URL where nobody looked for one leads nowhere.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -19,6 +21,12 @@ SECONDS = 60
 """For how long a program may run."""
 
 _TOLD = 64 * 1024
+_NOWHERE = "http://127.0.0.1:1"
+_SHOWN = 250
+_NOISE = re.compile(
+    r"^# Warning:.*$|^[EIWF]\d{4} \S+ +\d+ [^\]]*\] (?:\"command failed\" err=)?|[^\s'\"]*?/kwhatif-\w+/", re.MULTILINE
+)
+"""What is another thing each time, or no word on the problem: warnings, times of logs, directories of ours."""
 
 
 class ProgramFailureError(InputError):
@@ -34,6 +42,9 @@ def run_program(words: Sequence[str], home: str, source: str) -> bytes:
     environment = {
         "PATH": os.environ.get("PATH", ""),
         **dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"), home),
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"), _NOWHERE),
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_TERMINAL_PROMPT": "0",
         "KUBECONFIG": os.devnull,
         "LC_ALL": "C",
     }
@@ -66,6 +77,11 @@ def run_program(words: Sequence[str], home: str, source: str) -> bytes:
             raise ProgramFailureError(f"{name} took longer than {SECONDS} seconds", source=source)
         if code:
             errors.seek(0)
-            told = " ".join(errors.read(_TOLD).decode("utf-8", "replace").split())
-            raise ProgramFailureError(f"{name} cannot render this: {told[:500]}", source=source)
+            told = " ".join(_NOISE.sub("", errors.read(_TOLD).decode("utf-8", "replace")).split())
+            raise ProgramFailureError(f"{name} cannot render this: {_shorten(told)}", source=source)
     return printed
+
+
+def _shorten(text: str) -> str:
+    """The beginning and the end of a long text: the first error, and what it comes from."""
+    return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]} ... {text[-_SHOWN:]}"

@@ -10,7 +10,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
 from kwhatif.snapshot.repository.file_trees import DiskTree
-from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, program_of_kustomize
+from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, build_kustomization, program_of_kustomize
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: a}]}\n"
@@ -85,3 +85,32 @@ def test_what_kustomize_refuses_is_told_in_its_words(repository: Path) -> None:
 def test_a_kustomization_that_cannot_be_read_is_a_problem_of_its_own(repository: Path) -> None:
     (repository / "prod" / "kustomization.yaml").write_text("resources: [")
     assert "not valid YAML" in problem_of(repository)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("configMapGenerator: [{name: a, files: [x=https://a.example/x]}]", id="a generator's file"),
+        pytest.param("secretGenerator: [{name: a, envs: ['https://a.example/x']}]", id="a generator's environment"),
+        pytest.param("patches: [{path: 'https://a.example/x'}]", id="a patch"),
+        pytest.param("replacements: [{path: 'https://a.example/x'}]", id="a replacement"),
+        pytest.param("crds: ['https://a.example/x']", id="a definition"),
+        pytest.param("components: ['https://a.example/x']", id="a component"),
+        pytest.param("openapi: {path: 'https://a.example/x'}", id="a schema"),
+    ],
+)
+def test_nothing_that_a_kustomization_names_is_fetched(text: str, repository: Path) -> None:
+    (repository / "prod" / "kustomization.yaml").write_text(f"resources: [../base]\n{text}\n")
+    assert "https://a.example/x" in problem_of(repository)
+    assert "nothing is fetched" in problem_of(repository)
+
+
+@needs_kustomize
+def test_kustomize_itself_has_no_way_to_the_network(repository: Path) -> None:
+    kustomization = repository / "prod" / "kustomization.yaml"
+    kustomization.write_text("resources: [../base]\nconfigMapGenerator: [{name: a, files: [x=http://203.0.113.1/x]}]\n")
+    with pytest.raises(InputError, match=r"proxyconnect tcp: dial tcp 127\.0\.0\.1:1"):
+        build_kustomization(str(repository / "prod"), "prod")
+    kustomization.write_text("resources: ['git::http://203.0.113.1/x.git?ref=v1']\n")
+    with pytest.raises(InputError, match=r"prod: k\w+ cannot render this"):
+        build_kustomization(str(repository / "prod"), "prod")
