@@ -464,7 +464,7 @@ def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
 
 def test_sessions_are_opened_one_way_and_assessed_by_the_stage() -> None:
     """By a case or by another session; trimming asks what would be missing, and has no other question."""
-    assert callers("Session") == {"simulation.session", "simulation.question"}
+    assert callers("Session") == {"simulation.session", "simulation.scenario"}
     assert callers("assess") == {"simulation.pipeline", "commands.snapshot.trim.trim"}
 
 
