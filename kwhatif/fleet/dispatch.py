@@ -59,9 +59,10 @@ class _Batch:
 class _Dispatcher:
     """The worlds to be handed out, and those under way.
 
-    todo      not handed out yet single    lost with a worker together with others, so each is retried by itself
-    suspects  lost that way more than once, so each is retried while nothing else is under way failed    they raised an
-    error at the worker named, which must not get them again
+    todo        not handed out yet
+    single      lost with a worker together with others, so each is retried by itself
+    suspects    lost that way more than once, so each is retried while nothing else is under way
+    failed      they raised an error at the worker named, which must not get them again
     """
 
     def __init__(self, study: Study[Any, Any, Any], pool: Pool, left: Iterable[int]) -> None:

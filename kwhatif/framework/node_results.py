@@ -70,8 +70,10 @@ class RawScore:
 class NodeResults:
     """Results of some plugins on all nodes.
 
-    ok           bool[N]: nodes that pass the filters local        int64[N]: the weighted sum of the scores that are not
-    normalized normalized   the others error        PreScore's, which ends every cycle that scores
+    ok            bool[N]: nodes that pass the filters
+    local         int64[N]: the weighted sum of the scores that are not normalized
+    normalized    the others
+    error         PreScore's, which ends every cycle that scores
     """
 
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:

@@ -47,8 +47,9 @@ NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-exi
 class Choice:
     """The volumes of delayed claims on each of N nodes.
 
-    static      per claim intp[N]: the number of the volume on the node, -1 for none provision   per claim bool[N]: a
-    volume is to be provisioned matched     bool[N]; roomy bool[N]: not short of space
+    static       per claim intp[N]: the number of the volume on the node, -1 for none
+    provision    per claim bool[N]: a volume is to be provisioned
+    matched      bool[N]; roomy bool[N]: not short of space
     """
 
     static: list[tuple[PersistentVolumeClaim, IntpArray]]

@@ -51,9 +51,10 @@ class BatchState:
 class Batching:
     """The result of batching in one cycle.
 
-    signed    the pod has a signature hint      the hinted node, if any; ``used``: the pod went there, other than by its
-    nomination flushed   why there was no hint, or no list was kept, in the order of the checks kept      how many other
-    nodes are on the list that this decision left; None if it made no new one
+    signed     the pod has a signature
+    hint       the hinted node, if any; ``used``: the pod went there, other than by its nomination
+    flushed    why there was no hint, or no list was kept, in the order of the checks
+    kept       how many other nodes are on the list that this decision left; None if it made no new one
     """
 
     signed: bool

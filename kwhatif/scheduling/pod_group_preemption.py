@@ -57,10 +57,11 @@ class Preemptor:
 class PodGroupPreemption:
     """The outcome.
 
-    candidates   units of lower priority, the most important first violating    those of them whose eviction violates a
-    budget, which are reprieved first reprieved    units in the order in which they were tried, and whether they may
-    stay victims      pods that leave, those of the most important unit first status       None if they make room, else
-    why not
+    candidates    units of lower priority, the most important first
+    violating     those of them whose eviction violates a budget, which are reprieved first
+    reprieved     units in the order in which they were tried, and whether they may stay
+    victims       pods that leave, those of the most important unit first
+    status        None if they make room, else why not
     """
 
     candidates: tuple[PreemptionUnit, ...] = ()

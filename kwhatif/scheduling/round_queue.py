@@ -22,9 +22,11 @@ from kwhatif.scheduling.pod_group_results import is_leaving
 class PendingPod:
     """A pod without a node.
 
-    order           when it was added, or failed last first_active    when it first became active; None if it never was
-    gate            the refusal of the PreEnqueue plugin that gates it entry           number of its place among the
-    active pods is_leaving      it was terminating when it was popped, and is not tried
+    order           when it was added, or failed last
+    first_active    when it first became active; None if it never was
+    gate            the refusal of the PreEnqueue plugin that gates it
+    entry           number of its place among the active pods
+    is_leaving      it was terminating when it was popped, and is not tried
     """
 
     info: PodInfo

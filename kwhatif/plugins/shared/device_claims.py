@@ -56,9 +56,9 @@ class Group:
 class ClaimsOfPod:
     """The claims of one pod in one scheduling cycle.
 
-    claims      those it names, then the ``special`` one behind its extended resources pending     by identity, what
-    other pods of the group have reserved of them in the same cycle reserved    whether Reserve has run; ``allocated``,
-    by identity, is what it allocated for them
+    claims      those it names, then the ``special`` one behind its extended resources
+    pending     by identity, what other pods of the group have reserved of them in the same cycle
+    reserved    whether Reserve has run; ``allocated``, by identity, is what it allocated for them
     """
 
     def __init__(self, pod: PodInfo, cluster: Cluster, named: list[ResourceClaim]) -> None:
