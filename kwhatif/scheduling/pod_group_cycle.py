@@ -106,19 +106,22 @@ class PodGroupScheduler:
             # Upstream goes through a map of domains.
             placements = self._scheduler.random.sample(placements, len(placements))
         known, look = self._recall(placements)
-        for placement in placements:
-            attempt = known.find(look, placement) if known is not None else None
+        for place, placement in enumerate(placements):
+            is_hinted = known is not None and place == 0 and known.may_be_hinted(placement)
+            attempt = known.find(look, placement) if known is not None and not is_hinted else None
             if attempt is None:
+                if known is not None and place > 0:
+                    known.forget_hints()
                 attempt = self._try_in(placement)
-                if known is not None:
+                if known is not None and not is_hinted:
                     known.keep(look, attempt)
             cycle.tried.append(attempt)
             if attempt.status is not None and attempt.status.code is Code.ERROR:
                 cycle.chosen, cycle.status = attempt, attempt.status
                 return
         self._choose(cycle)
-        self._make_own(cycle)
         if known is not None:
+            self._make_own(cycle, known)
             known.end()
 
     def _recall(self, placements: Sequence[Placement]) -> tuple[RememberedDomains | None, Hashable]:
@@ -133,12 +136,13 @@ class PodGroupScheduler:
         look = remembered.begin(self._members, group.min_count)
         return (remembered if look is not None else None), look
 
-    def _make_own(self, cycle: PodGroupCycle) -> None:
+    def _make_own(self, cycle: PodGroupCycle, known: RememberedDomains) -> None:
         """Try the chosen placement with the group's own members, where its outcome was cached from another group."""
         chosen = cycle.chosen
         if chosen is None or [member.pod for member in chosen.members] == self._members[: len(chosen.members)]:
             return
         place, start = cycle.tried.index(chosen), self._scheduler.shared.next_start
+        known.forget_hints()
         cycle.chosen = cycle.tried[place] = self._try_in(chosen.placement)
         self._scheduler.shared.next_start = start
 

@@ -7,6 +7,8 @@ Where nothing but the domain's own nodes decides, the outcome is that of the las
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as replace_dataclass
 
 import msgspec
 import numpy as np
@@ -16,11 +18,22 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.framework.placement import Placement
 from kwhatif.scheduling.node_sampling import ALWAYS
+from kwhatif.scheduling.opportunistic_batch import BatchState
 from kwhatif.scheduling.pod_group_results import PlacementAttempt
 from kwhatif.scheduling.schedule_one import Scheduler
 
 _MOST = 200_000
 """The most outcomes that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The outcome in a domain at a moment, and the hints that batching had then, stored so many cycles before."""
+
+    moment: int
+    attempt: PlacementAttempt
+    state: BatchState | None
+    cycles_since: int
 
 
 class RememberedDomains:
@@ -37,7 +50,8 @@ class RememberedDomains:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler, self._cluster = scheduler, scheduler.cluster
-        self._known: dict[Hashable, tuple[int, PlacementAttempt]] = {}
+        self._known: dict[Hashable, _Known] = {}
+        self._last: _Known | None = None
         self._looks: dict[int, bytes] = {}
         self._encoder = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
         self._start_over()
@@ -64,25 +78,51 @@ class RememberedDomains:
                 alone[index] = self._scheduler.looks_at_nodes_alone(pod)
             if not alone[index]:
                 return None
+        self._last = None
         return min_count, tuple(self._look(pod.shape) for pod in members)
 
     def end(self) -> None:
-        """The cycle is decided; members that were only tried have left no trace."""
+        """The cycle is decided; members that were only tried have left no trace, but the last hints of batching."""
         self._mark = len(self._cluster.journal)
+        batch, last = self._scheduler.batch, self._last
+        if batch is not None and last is not None and last.state is not None:
+            batch.state = replace_dataclass(last.state, cycle=self._scheduler.shared.cycle - last.cycles_since)
 
     def find(self, group: Hashable, placement: Placement) -> PlacementAttempt | None:
         """The outcome of the last equal group in a placement, if it still holds."""
         found = self._known.get((group, placement.name))
-        if found is None or int(self._changed_at[placement.rows].max()) > found[0]:
+        if found is None or int(self._changed_at[placement.rows].max()) > found.moment:
             return None
         # The search would have gone round the domain once for each member.
         self._scheduler.shared.next_start %= len(placement.rows)
-        return found[1]
+        self._last = found
+        return found.attempt
+
+    def may_be_hinted(self, placement: Placement) -> bool:
+        """Whether a pod before the group has left a hint by batching that holds in the first placement.
+
+        In all others the node of the last member is missing, which ends the list of hints.
+        """
+        batch = self._scheduler.batch
+        if batch is None or batch.state.kept is None:
+            return False
+        row = self._cluster.columns.row(batch.state.node)
+        return row is not None and row in placement.rows
+
+    def forget_hints(self) -> None:
+        """Drop the hints, which the node of a placement's last member ends in the next: which one that was is unknown
+        where outcomes were.
+        """
+        if self._scheduler.batch is not None:
+            self._scheduler.batch.forget()
 
     def keep(self, group: Hashable, attempt: PlacementAttempt) -> None:
         """Store a group's outcome; in large domains not all nodes were visited."""
+        batch, cycle = self._scheduler.batch, self._scheduler.shared.cycle
+        state = None if batch is None else batch.state
+        self._last = _Known(self._moment, attempt, state, 0 if state is None else cycle - state.cycle)
         if len(attempt.placement.rows) < ALWAYS:
-            self._known[group, attempt.placement.name] = self._moment, attempt
+            self._known[group, attempt.placement.name] = self._last
 
     def _look(self, shape: PodShape) -> bytes:
         look = self._looks.get(shape.index)

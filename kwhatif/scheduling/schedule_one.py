@@ -266,10 +266,10 @@ class Scheduler:
 
     @property
     def is_predictable(self) -> bool:
-        """Whether nothing but the cluster decides: no randomness, preferences, extenders, batching or observer."""
+        """Whether nothing but the cluster and batching decide: no randomness, preferences, extenders or observer."""
         shared = self.shared
         is_left_alone = type(self.observer) is Observer and not shared.prefers and not self.detailed
-        decides_alone = self._hosts.random is None and self.batch is None and self._extenders is None
+        decides_alone = self._hosts.random is None and self._extenders is None
         return is_left_alone and shared.search is sample and decides_alone
 
     def looks_at_nodes_alone(self, pod: PodInfo) -> bool:

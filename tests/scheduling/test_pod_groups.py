@@ -186,8 +186,18 @@ def test_what_is_remembered_of_domains_makes_no_difference(sizes: Any, gangs_of:
         driver = driver_for(cluster_of(nodes, (), groups, features=rules(*TOPOLOGY)), observer=observer)
         where, cycles = scheduled(driver, pods)
         told = [(cycle.name, cycle.scores, cycle.status, cycle.bound, messages(cycle)) for cycle in cycles]
-        outcomes.append((where, told, driver.shared.next_start))
+        outcomes.append((where, told, driver.shared.next_start, hints_of(driver)))
     assert outcomes[0] == outcomes[1]
+
+
+def hints_of(driver: Driver) -> tuple[str, list[str]]:
+    """What batching would hint at next: the node that it looks at first, and the nodes left on its list."""
+    (scheduler,) = driver.in_use
+    assert scheduler.batch is not None
+    state = scheduler.batch.state
+    if state.kept is None or state.cycle != driver.shared.cycle:
+        return "", []
+    return state.node, [state.kept.nodes.node(at) for at in range(state.kept.taken, len(state.kept.nodes))]
 
 
 def messages(cycle: PodGroupCycle) -> dict[str, str]:
