@@ -13,10 +13,24 @@ def setuptools_of_project() -> Any:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 
-def test_every_package_of_the_tree_is_listed_for_the_build() -> None:
-    directories = {path.parent.relative_to(ROOT) for path in (ROOT / "kwhatif").rglob("*.py")}
-    in_tree = {".".join(directory.parts) for directory in directories} | {"kwhatif.samples", "kwhatif.schemas"}
-    assert sorted(setuptools_of_project()["packages"]) == sorted(in_tree)
+def files_below(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+
+
+def packed_files(package: str, folder: Path) -> set[Path]:
+    """The files that come with a package, as patterns say."""
+    patterns = setuptools_of_project()["package-data"][package]
+    return {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+
+
+def test_every_file_of_the_tree_is_built() -> None:
+    assert setuptools_of_project()["packages"] == ["kwhatif", "kwhatif.samples", "kwhatif.schemas"]
+    assert files_below(ROOT / "kwhatif") - packed_files("kwhatif", ROOT / "kwhatif") == set()
+
+
+def test_every_directory_with_modules_is_a_package() -> None:
+    folders = {path.parent for path in (ROOT / "kwhatif").rglob("*.py")}
+    assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
 def test_the_schemas_are_a_package_of_their_own_with_their_files() -> None:
@@ -31,8 +45,4 @@ def test_the_samples_are_a_package_of_their_own_with_all_their_files() -> None:
     project = setuptools_of_project()
     assert project["package-dir"]["kwhatif.samples"] == "samples"
     assert (ROOT / "samples" / "__init__.py").is_file()
-    files = {path for path in (ROOT / "samples").rglob("*") if path.is_file() and path.parent.name != "__pycache__"}
-    packed = {
-        path for pattern in project["package-data"]["kwhatif.samples"] for path in (ROOT / "samples").glob(pattern)
-    }
-    assert files - packed == set()
+    assert files_below(ROOT / "samples") - packed_files("kwhatif.samples", ROOT / "samples") == set()
