@@ -79,16 +79,21 @@ class RecreatedPods:
         """
         run = self.run
         for _ in range(MAX_FAILURES):
-            evicted, before = len(run.evicted), _count_placed(run)
+            before = self._progress
             run.retry_all(waiting())
             replace_victims()
             run.help()
             replace_victims()
-            if (len(run.evicted), _count_placed(run)) == (evicted, before):
+            if self._progress == before:
                 self.unsettled = ()
                 return
-        moving = [run.preemptors[victim.uid] for victim in run.evicted[evicted:]]
+        moving = [run.preemptors[victim.uid] for victim in run.evicted[before[0] :]]
         self.unsettled = tuple(dict.fromkeys(moving))
+
+    @property
+    def _progress(self) -> tuple[int, int, int]:
+        """How many pods were evicted, made again and placed so far."""
+        return len(self.run.evicted), len(self.asked), sum(each.good for each in self.run.placements)
 
     def outcome(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> RunOutcome:
         """How the cluster is left. Those ``waiting`` were evicted, unless ``causes`` (by their keys) say otherwise."""
@@ -102,7 +107,3 @@ class RecreatedPods:
             victims=book.victims([*((info, None) for info in self.evicted.values()), *victims]),
             unsettled=self.unsettled,
         )
-
-
-def _count_placed(run: PlacementRun) -> int:
-    return sum(each.good for each in run.placements)

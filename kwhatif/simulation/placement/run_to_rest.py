@@ -40,7 +40,7 @@ def settle_cluster(
     book = Bookkeeper.of(session.snapshot)
     causes: dict[str, Cause] = {} if cause is None else dict.fromkeys((item.pod.key for item in asked), cause)
     asked += _create_again(session, run, emptied)
-    if run.groups:
+    if run.goes_in_rounds:
         rounds = GroupRounds(session, run, asked, causes)
         rounds.run(rollouts)
         return rounds.settle(emptied)

@@ -53,7 +53,7 @@ def place_pods(
         return _step_by_step(session, asked, rollouts, others, scaler)
     begin, run = StartingPoint(session, asked), PlacementRun(session)
     run.schedule_all(asked)
-    if run.groups:
+    if run.goes_in_rounds:
         if scaler is None:
             return _step_by_step(session, asked, (), others, None, run)
         begin.return_to()
