@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,12 +31,19 @@ _PLAIN = frozenset({"apiVersion", "kind", "metadata", "resources", "bases"})
 _DEEPEST = 64
 
 
+class ResourceFile(NamedTuple):
+    """A file with resources, and the namespace in which kustomizations put them; empty if they leave it to the file."""
+
+    path: str
+    namespace: str = ""
+
+
 @dataclass
 class Kustomization:
     """What the kustomization of a directory reads: ``resources`` in their order, and ``files``, these among them.
 
-    ``patches`` are files that are no objects. A ``plain`` one has resources and nothing else. ``problem`` says why
-    nobody can build it without more.
+    ``namespace`` is where it puts them, if it says so, and ``patches`` are files that are no objects. A ``plain`` one
+    has resources and nothing else. ``problem`` says why nobody can build it without more.
     """
 
     folder: str
@@ -44,6 +51,7 @@ class Kustomization:
     folders: list[str] = field(default_factory=list)
     resources: list[str] = field(default_factory=list)
     patches: set[str] = field(default_factory=set)
+    namespace: str = ""
     is_component: bool = False
     is_plain: bool = False
     problem: str = ""
@@ -89,6 +97,23 @@ class KustomizationGraph:
                 yield one
                 ahead += reversed(one.folders)
 
+    def resources_of(self, folder: str, namespace: str = "") -> list[ResourceFile]:
+        """The files with the resources of a directory's kustomization and of all that it leads to.
+
+        The ``namespace`` of an outer kustomization counts more than those of inner ones.
+        """
+        found: list[ResourceFile] = []
+        ahead, seen = [(folder, namespace)], set[str]()
+        while ahead:
+            each, outer = ahead.pop()
+            one = self.add(each)
+            place = self._tree.place_of(each)
+            if place not in seen:
+                seen.add(place)
+                found += (ResourceFile(file, outer or one.namespace) for file in one.resources)
+                ahead += ((below, outer or one.namespace) for below in reversed(one.folders))
+        return found
+
     def problem_of(self, folder: str) -> str:
         """Why a directory's kustomization cannot be built; empty if it can."""
         return next((one.problem for one in self.reach_of(folder) if one.problem), "")
@@ -123,6 +148,7 @@ class KustomizationGraph:
                 value |= decode(document.value, dict[str, Any])
         except InputError as error:
             one.problem = str(error)
+        one.namespace = value["namespace"] if isinstance(value.get("namespace"), str) else ""
         one.is_plain = value.keys() <= _PLAIN
         one.is_component = value.get("kind") == "Component"
         if needed := [key for key in _NEEDS_MORE if value.get(key)]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
@@ -22,7 +22,7 @@ from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_item, find_items
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower, move_to_namespace
-from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
+from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
 
@@ -33,7 +33,7 @@ _UNDEPLOYED = Deployment("", Origin(""), "")
 class _Unit:
     """One part of a directory that is deployed: what is to be rendered, or files to be read as they are."""
 
-    files: list[str] = field(default_factory=list)
+    files: list[ResourceFile] = field(default_factory=list)
     request: RenderRequest | None = None
 
 
@@ -50,7 +50,7 @@ class TreeReader:
         self._followed = FollowedObjects(tree, options.variables)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
-        self._resources: dict[str, list[str]] = {}
+        self._resources: dict[str, list[ResourceFile]] = {}
         self._covered: set[str] = set()
         self._read: set[str] = set()
         self._done: set[tuple[str, str]] = set()
@@ -111,11 +111,9 @@ class TreeReader:
         free = [folder for folder in self._folders if not self._is_claimed(folder)]
         charts = [folder for folder in free if self._is_chart(folder)]
         roots = self._graph.roots_of(free)
-        if self._options.render == "never":
-            return
         requests: list[RenderRequest] = []
         for folder in roots:
-            if self._graph.is_plain(folder):
+            if self._graph.is_plain(folder) and self._options.render != "never":
                 self._resources[self._tree.place_of(folder)] = self._resources_of(folder)
                 self._cover(folder)
             else:
@@ -125,14 +123,17 @@ class TreeReader:
             if not chart.is_library:
                 requests.append(RenderRequest(folder, release=ChartRelease(chart.name)))
         for request, text in zip(requests, self._renderer.render(requests), strict=True):
-            if text is None:
-                continue
             place = self._tree.place_of(request.folder)
-            self._rendered[place] = text
-            if request.release is not None:
-                self._covered.add(place)
-            else:
-                self._cover(request.folder)
+            if text is None and request.release is None:
+                # Its other files, such as patches, are passed over where they stand.
+                self._resources[place] = self._resources_of(request.folder)
+                self._covered |= {self._tree.place_of(file.path) for file in self._resources[place]}
+            elif text is not None:
+                self._rendered[place] = text
+                if request.release is None:
+                    self._cover(request.folder)
+                else:
+                    self._covered.add(place)
 
     def read(self, path: str) -> Iterator[FoundItem]:
         """The objects of a file that was named itself, or of a directory without those below it."""
@@ -200,10 +201,10 @@ class TreeReader:
             if at in self._graph.components:
                 self._report.pass_over(COMPONENT, self._tree.display(file))
             elif not self._is_covered(at):
-                yield from self._items_of_files([file], _UNDEPLOYED)
+                yield from self._items_of_files([ResourceFile(file)], _UNDEPLOYED)
 
-    def _items_of_files(self, files: Iterable[str], deployment: Deployment) -> Iterator[FoundItem]:
-        for file in files:
+    def _items_of_files(self, files: Iterable[ResourceFile], deployment: Deployment) -> Iterator[FoundItem]:
+        for file, namespace in files:
             place = self._tree.place_of(file)
             if place in self._graph.patches:
                 self._report.pass_over(PATCH, self._tree.display(file))
@@ -214,7 +215,10 @@ class TreeReader:
             except OtherDocumentError as error:
                 self._report.pass_over(error.sort, self._tree.display(file))
                 continue
-            yield from self._items_of(GivenText(text, is_named=False), deployment)
+            moved = deployment
+            if namespace and not deployment.replaces_namespaces:
+                moved = replace(deployment, namespace=namespace, replaces_namespaces=True)
+            yield from self._items_of(GivenText(text, is_named=False), moved)
 
     def _items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
         for document, item in find_items(given, self._options, self._report):
@@ -287,7 +291,7 @@ class TreeReader:
 
     def _units_in(self, folder: str, deployment: Deployment) -> Iterator[_Unit]:
         """Parts of a directory without a kustomization: its files, and what is below it."""
-        files = [file for file in self._manifests_in(folder) if is_chosen(file, deployment)]
+        files = [ResourceFile(file) for file in self._manifests_in(folder) if is_chosen(file, deployment)]
         if files:
             yield _Unit(files)
         for below in self._tree.folders_in(folder) if deployment.is_recursive else ():
@@ -308,10 +312,9 @@ class TreeReader:
         overlay = {**deployment.overlay, **({"components": components} if components else {})}
         return _Unit(files, RenderRequest(folder, overlay))
 
-    def _resources_of(self, folder: str) -> list[str]:
-        """The files with the resources of a kustomization and of all that it leads to."""
-        reached = self._graph.reach_of(folder)
-        return [file for one in reached for file in one.resources if not self._is_left_out(file)]
+    def _resources_of(self, folder: str) -> list[ResourceFile]:
+        """The files with the resources of a kustomization and of all that it leads to, but for those left out."""
+        return [file for file in self._graph.resources_of(folder) if not self._is_left_out(file.path)]
 
     def _manifests_in(self, folder: str) -> list[str]:
         return self._tree.manifests_in(folder, self._options.exclude)

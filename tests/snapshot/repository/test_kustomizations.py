@@ -47,9 +47,17 @@ def problem_of(repository: Path) -> str:
 
 def test_unless_asked_nothing_is_built_and_patches_are_no_objects(repository: Path) -> None:
     found, notes = names(repository, "never")
-    assert found == ["default/web", "default/other"]
+    assert found == ["default/other", "prod/web"]
     counts = "2 Kustomizations, 1 patch of a Kustomization"
     assert notes == [f"passed over in directories, as no objects of a cluster: {counts}"]
+
+
+def test_unbuilt_overlays_of_one_base_have_its_resources_in_their_namespaces(repository: Path) -> None:
+    (repository / "dev").mkdir()
+    (repository / "dev" / "kustomization.yaml").write_text("resources: [../base, more.yaml]\nnamespace: dev\n")
+    (repository / "dev" / "more.yaml").write_text(POD.replace("name: web", "name: more, namespace: elsewhere"))
+    found, _ = names(repository, "never")
+    assert sorted(found) == ["default/other", "dev/more", "dev/web", "prod/web"]
 
 
 @needs_kustomize
@@ -64,7 +72,7 @@ def test_what_would_need_a_network_or_a_plugin_is_not_built_and_says_so(reposito
     problem = f"github.com/a/b?ref=v1 of {repository}/base is not there, and nothing is fetched"
     assert problem_of(repository) == problem
     found, notes = names(repository, "auto")
-    assert found == ["default/web", "default/other"]
+    assert found == ["default/other", "prod/web"]
     assert notes[-1] == f"{repository}/prod was not rendered: {problem}"
     (repository / "base" / "kustomization.yaml").write_text("helmCharts: [{name: a}]\n")
     assert "has helmCharts" in problem_of(repository)
