@@ -99,6 +99,10 @@ class PodGroupStates:
         """How many members there are, with a node or without."""
         return sum(uid in self.pending or find(uid) is not None for uid in self.members(key))
 
+    def has_pods(self, key: GroupKey, number: int, find: Find) -> bool:
+        """Whether there are so many members, with a node or without."""
+        return len(self.members(key)) >= number and self.all_pods_count(key, find) >= number
+
     def has_bound(self, key: GroupKey, find: Find) -> bool:
         """Whether a member runs already, apart from those that the cycle under way has assumed."""
         return any(uid not in self.pending and find(uid) is not None for uid in self.members(key))

@@ -65,7 +65,7 @@ class GangScheduling(Plugin[None, None]):
             return Status.unresolvable(f'waiting for pods\'s pod group "{key[1]}" to appear in scheduling queue')
         if group.min_count is None:
             return None
-        if cluster.pod_groups.all_pods_count(key, cluster.find) < group.min_count:
+        if not cluster.pod_groups.has_pods(key, group.min_count, cluster.find):
             return Status.unresolvable(NO_QUORUM_YET)
         return None
 
@@ -83,7 +83,7 @@ class GangScheduling(Plugin[None, None]):
         if len(scheduled) < group.min_count:
             self.handle.activate([uid for uid in cluster.pod_groups.members(key) if uid not in scheduled])
             return PermitWait(PERMIT_SECONDS, NO_QUORUM)
-        for uid in scheduled:
+        for uid in scheduled if self.handle.waiting else ():
             waiting = self.handle.waiting.get(uid)
             if waiting is not None:
                 waiting.allow(self.name)

@@ -154,8 +154,9 @@ class _Submission:
             return
         self._driver.take_activated()
         answer = scheduler.framework.permit(attempt.pod, self._cluster.columns.names[row], attempt.states)
-        in_flight = {pod.uid for pod in self._cycle.members if pod.key not in self._cycle.failed}
-        self._cycle.activated |= set(self._driver.take_activated()) - in_flight
+        if activated := self._driver.take_activated():
+            in_flight = {pod.uid for pod in self._cycle.members if pod.key not in self._cycle.failed}
+            self._cycle.activated |= set(activated) - in_flight
         if isinstance(answer, Status):
             scheduler.binding.take_back(attempt)
             scheduler.binding.refuse(attempt, answer)

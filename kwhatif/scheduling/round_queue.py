@@ -66,7 +66,7 @@ class RoundQueue:
         self._activate(pending)
         key = group_key(info)
         if key is not None:
-            self._ungate(key)
+            self._ungate(key, pending.gate)
 
     def hear_of_group(self, key: GroupKey) -> None:
         """A PodGroup was created: pods that waited for it may become active."""
@@ -159,8 +159,9 @@ class RoundQueue:
 
     # --- gates
 
-    def _ungate(self, key: GroupKey) -> None:
-        unmoved: set[str] = set()
+    def _ungate(self, key: GroupKey, gate: Status | None = None) -> None:
+        """Ask again about members that wait; a plugin that gates the one that has just come gates the others, too."""
+        unmoved = set() if gate is None else {gate.plugin}
         for uid in list(self._groups.members(key)):
             pending = self._pods.get(uid)
             before = pending.gate if pending is not None else None
