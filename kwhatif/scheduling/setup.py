@@ -17,7 +17,7 @@ from kwhatif.framework.interface import Handle, Plugin, WaitingPod, extension_po
 from kwhatif.framework.runner import Framework
 from kwhatif.policy.decoding import args_of_outside
 from kwhatif.policy.in_tree import InTreePlugins, in_tree
-from kwhatif.policy.other_programs import whose
+from kwhatif.policy.other_programs import describe_others
 from kwhatif.policy.profile import Profile as PolicyProfile
 from kwhatif.policy.profile import SchedulerConfiguration, expand, without
 from kwhatif.scheduling.pod_group_preemption import preempt_for_group
@@ -127,7 +127,7 @@ class Setup:
             raise PolicyError(
                 f"plugin{'' if one else 's'} {', '.join(missing)} {'is' if one else 'are'} enabled but nobody provides "
                 f"{'it' if one else 'them'}: name {'it' if one else 'them'} with --plugin, or go on without "
-                f"{'it' if one else 'them'} with --skip-unknown-plugins{whose(missing)}"
+                f"{'it' if one else 'them'} with --skip-unknown-plugins{describe_others(missing)}"
             )
         return strangers
 

@@ -69,7 +69,8 @@ class NodeResourceTopologyMatchArgs(Args):
 class NodeResourceTopologyMatch(Plugin[None, None]):
     name = "NodeResourceTopologyMatch"
     args = NodeResourceTopologyMatchArgs
-    offline_points = ("reserve", "postBind")
+    # Since August 2026 it has PreFilter, where nothing happens unless preemptionMode is Enabled.
+    offline_points = ("preFilter", "reserve", "postBind")
     depends_on_labels = False
     checked_at_start = True
     dependencies = MappingProxyType(

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.framework.interface import Dependency
 from kwhatif.golang.formatting import without_password
+from kwhatif.policy.other_programs import describe_others
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.place import Placement
 from kwhatif.simulation.expansion.expand import Rollout
@@ -141,7 +142,7 @@ def assess(basis: RunRecord) -> Fidelity:
     gaps += [
         Gap(
             what=f"plugin {name} is enabled but nobody provides it",
-            effect="whatever it would reject, score or bind is left out",
+            effect=f"whatever it would reject, score or bind is left out{describe_others([name])}",
             pods=_keys(asked, lambda item: True),
         )
         for name in sorted(setup.skipped)
