@@ -205,7 +205,7 @@ class Result(ResultStruct, frozen=True, kw_only=True):
 
 
 class ManifestResult(Result, frozen=True, kw_only=True):
-    """An answer about pods of manifests; some may never have come to be, as its ``refusals`` and ``failed`` say."""
+    """An answer about pods of manifests. Each has the fields ``refusals`` and ``failed``, for those never created."""
 
     def with_refusals(self, **refused: Sequence[Any]) -> Self:
         return msgspec.structs.replace(self, **refused)

@@ -18,7 +18,7 @@ from kwhatif.commands.page import pages_by_result
 from kwhatif.commands.schema_files import schema_text
 from kwhatif.commands.spec import CommandSpec, ResultSpec, all_specs, commands_of, load, specs_by_name
 from kwhatif.render.page_spec import PageSpec
-from kwhatif.results.base import Result
+from kwhatif.results.base import ManifestResult, Result
 
 PACKAGES = sorted(info.name for info in pkgutil.iter_modules(commands.__path__) if info.ispkg)
 GROUPS = {spec.group for spec in all_specs()} - {""}
@@ -82,6 +82,15 @@ def test_a_result_has_its_struct_and_the_file_of_its_schema(spec: CommandSpec, r
     assert [type(kind) for kind in kinds] == [str], "a result says its kind, as the default of a field"
     file = files("kwhatif.schemas").joinpath(f"{result.schema}.schema.json")
     assert file.read_text(encoding="utf-8") == schema_text(result.schema)
+
+
+@pytest.mark.parametrize(("spec", "result"), RESULTS, ids=name_of)
+def test_an_answer_about_manifests_says_what_was_refused_and_what_was_not_created(
+    spec: CommandSpec, result: ResultSpec
+) -> None:
+    struct = load(spec.package, result.type)
+    if issubclass(struct, ManifestResult):
+        assert {"refusals", "failed"} <= set(struct.__struct_fields__), "the pipeline fills in both fields"
 
 
 def test_no_two_results_share_a_struct_or_a_schema() -> None:
