@@ -16,7 +16,7 @@ from kwhatif.api.pod_groups import PodGroup
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.results.explain import GroupFix, GroupReport
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.explanation.explain import ExplainOptions
+from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.explanation.workloads import explain_workloads
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
