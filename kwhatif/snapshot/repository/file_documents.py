@@ -98,12 +98,21 @@ def _items_of(document: Document, given: GivenText, report: ReadingReport) -> It
         return
     for item in _items_in(document, given, report):
         sort = sort_of_kind(item.api_version, item.kind)
+        if sort is None and not given.is_named and b"$(" in given.text.data and _has_variable_name(item):
+            sort = TEMPLATE
         if sort is None or (given.is_named and (item.api_version, item.kind) == _SNAPSHOT):
             yield item
         elif given.is_named:
             raise OtherDocumentError(sort, source=item.source, place=item.place)
         else:
             report.pass_over(sort, document.source)
+
+
+def _has_variable_name(item: Item) -> bool:
+    """Whether a variable of kustomize's, such as ``$(NAMESPACE)``, stands in an object's name or namespace."""
+    metadata = plain_of(item).get("metadata")
+    names = (metadata.get(key) for key in ("name", "namespace")) if isinstance(metadata, dict) else ()
+    return any(isinstance(name, str) and "$(" in name for name in names)
 
 
 def _items_in(document: Document, given: GivenText, report: ReadingReport) -> Iterator[Item]:

@@ -15,7 +15,7 @@ from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documen
 from kwhatif.snapshot.repository import argo_applications as argo
 from kwhatif.snapshot.repository import flux_deployments as flux
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
-from kwhatif.snapshot.repository.deployments import Deployed, Deployment, section, text_at
+from kwhatif.snapshot.repository.deployments import Deployed, Deployment, list_at, section, text_at
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import Substitution
 
@@ -83,14 +83,32 @@ def _items_in(text: Text) -> list[Item]:
 
 
 def move_to_namespace(item: Item, deployment: Deployment) -> Item:
-    """The object in the namespace that whoever deploys it says."""
-    if not deployment.namespace or not _is_namespaced(item):
+    """The object in the namespace that whoever deploys it says, and so the accounts that a binding leaves to it."""
+    if not deployment.namespace:
         return item
+    if item.kind == "ClusterRoleBinding":
+        return _with_subjects(item, deployment.namespace)
+    if not _is_namespaced(item):
+        return item
+    if item.kind == "RoleBinding":
+        item = _with_subjects(item, deployment.namespace)
     whole = plain_of(item)
     metadata = section(whole, "metadata")
     if metadata.get("namespace") and not deployment.replaces_namespaces:
         return item
     return replace(item, value={**whole, "metadata": {**metadata, "namespace": deployment.namespace}})
+
+
+def _with_subjects(item: Item, namespace: str) -> Item:
+    """A binding whose service accounts are in some namespace, as kustomize completes them."""
+    whole = plain_of(item)
+    subjects = [
+        {**each, "namespace": namespace}
+        if isinstance(each, dict) and each.get("kind") == "ServiceAccount" and not each.get("namespace")
+        else each
+        for each in list_at(whole, "subjects")
+    ]
+    return replace(item, value={**whole, "subjects": subjects}) if subjects else item
 
 
 def _is_namespaced(item: Item) -> bool:

@@ -60,6 +60,21 @@ def test_unbuilt_overlays_of_one_base_have_its_resources_in_their_namespaces(rep
     assert sorted(found) == ["default/other", "dev/more", "dev/web", "prod/web"]
 
 
+def test_accounts_of_unbuilt_bindings_are_in_the_namespace_and_variables_of_kustomize_make_templates(
+    repository: Path,
+) -> None:
+    binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\n"
+    (repository / "base" / "web.yaml").write_text(
+        f"{binding}subjects: [{{kind: ServiceAccount, name: a}}]\n---\n{POD.replace('name: web', 'name: $(NAME)')}"
+    )
+    report = ReadingReport()
+    found = load_manifests(gather_directories([str(repository)]), report=report)
+    assert [each.raw.get("subjects") for each in found if each.obj.kind == "ClusterRoleBinding"] == [
+        [{"kind": "ServiceAccount", "name": "a", "namespace": "prod"}]
+    ]
+    assert "1 template" in next(report.notes())
+
+
 @needs_kustomize
 def test_what_no_other_kustomization_leads_to_is_built_and_its_files_are_not_read_alone(repository: Path) -> None:
     found, notes = names(repository, "auto")
