@@ -172,6 +172,24 @@ def test_what_the_catalogue_lacks_decides_where_a_pod_gets_no_machine(tmp_path: 
     assert (outcome["good"], outcome["unknown"]) == (False, [SPOT_UNKNOWN])
 
 
+def test_place_says_the_same_and_nothing_where_no_machine_comes(tmp_path: Path) -> None:
+    asked(tmp_path, pod(), PLAIN)
+    words = (
+        "--snapshot",
+        str(tmp_path / "cluster.json"),
+        "--autoscale",
+        str(tmp_path / "catalogue.yaml"),
+        "-o",
+        "json",
+    )
+    outcome = json.loads(run("place", str(tmp_path / "pod.json"), *words).out)["outcome"]
+    assert outcome["unknown"] == [SPOT_UNKNOWN]
+    assert outcome["verdict"].endswith(SPOT_UNKNOWN)
+    pinned = {**pod(), "spec": {**pod()["spec"], "nodeName": "full"}}
+    outcome = json.loads(run("place", written(tmp_path / "pinned.json", pinned), *words).out)["outcome"]
+    assert outcome["unknown"] == []
+
+
 def test_of_several_node_classes_one_is_chosen(tmp_path: Path) -> None:
     classes = [NODE_CLASS, {**NODE_CLASS, "metadata": {"name": "large"}}]
     classes[1]["spec"] = {**NODE_CLASS["spec"], "kubelet": {"maxPods": 110}}

@@ -97,6 +97,20 @@ def test_pods_have_the_names_and_owners_that_the_operator_gives_them(
     assert owners(found) == controllers
 
 
+GROUPED = {row.full_name: row.group.split("`")[1] for row in ROWS if row.group}
+
+
+@pytest.mark.parametrize("kind", GROUPED)
+def test_pods_that_belong_together_share_the_label_of_the_table(kind: str) -> None:
+    pods = pods_of(kind, read(RUNTIME), *map(example, EXAMPLES))
+    values = [
+        {**pod["metadata"].get("annotations", {}), **pod["metadata"]["labels"]}.get(GROUPED[kind]) for pod in pods
+    ]
+    # The Job that submits a RayJob is no part of its cluster.
+    assert values.count(None) == (kind == "RayJob.ray.io")
+    assert len(set(values) - {None}) == (2 if kind.startswith("LeaderWorkerSet") else 1)
+
+
 SUSPENDED = [
     ("JobSet.jobset.x-k8s.io", {"suspend": True}),
     ("PyTorchJob.kubeflow.org", {"runPolicy": {"suspend": True}}),
