@@ -1,4 +1,4 @@
-"""Objects of Argo CD and Flux among manifests, and what they deploy of the repository."""
+"""Objects of Argo CD and Flux among manifests, and the directories of the repository that they deploy."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _items_in(text: Text) -> list[Item]:
 
 
 def move_to_namespace(item: Item, deployment: Deployment) -> Item:
-    """The object in the namespace that whoever deploys it says."""
+    """The object in the namespace of its deployment: the Application's, Kustomization's or HelmRelease's target."""
     if not deployment.namespace or not _is_namespaced(item):
         return item
     whole = plain_of(item)
