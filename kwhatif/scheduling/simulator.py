@@ -36,8 +36,8 @@ class Simulator:
     evicted pods for it, ``evicted`` the preemptor (a key) for which a pod was deleted, ``recreated`` each pod's
     replacement, ``stands_for`` the pod that a chain of replacements began with, ``entered`` when a pod could first be
     tried, and ``bound`` when it got which node. ``strangers`` are pods made by controllers for other schedulers.
-    ``at_rest`` is called when the scheduler has nothing more to do at a moment, ``on_gone`` when a pod has left that
-    nobody makes again.
+    ``at_rest`` is called when the scheduler has nothing more to do at a moment, ``on_gone`` when a pod has left for
+    good.
 
     A deleted pod is gone after ``leaves_after`` seconds, a bound one completes after ``works_for``, if ever. With
     ``begins`` (seconds since 1970 at time zero) bound pods get a start time.

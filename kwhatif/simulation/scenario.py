@@ -1,4 +1,4 @@
-"""A cluster, what comes to it and who schedules there: as a question is asked, and as the stages prepare it."""
+"""A scenario: a cluster with what is asked of it, as it was given and as the pipeline's stages have prepared it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class LoadedScenario(Scenario):
         return {} if self.scheduler is None else dict(self.scheduler.features.gates)
 
     def with_snapshot(self, snapshot: Snapshot) -> Self:
-        """The same with another cluster."""
+        """The same scenario with another snapshot."""
         return dataclasses.replace(self, edited=dataclasses.replace(self.edited, snapshot=snapshot))
 
 

@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif autoscale``, and to ``diff`` and ``explain`` where they are about Karpenter."""
+"""Options of ``kwhatif autoscale``, and of ``diff`` and ``explain`` where they are about Karpenter."""
 
 from __future__ import annotations
 

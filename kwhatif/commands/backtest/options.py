@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif backtest``."""
+"""Options of ``kwhatif backtest`` only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif deschedule``, and to ``diff`` and ``explain`` where they are about the descheduler."""
+"""Options of ``kwhatif deschedule``, and of ``diff`` and ``explain`` where they are about the descheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cycles of the descheduler come to: one outcome, and the words for it."""
+"""The outcome and the verdict line of descheduler cycles."""
 
 from __future__ import annotations
 

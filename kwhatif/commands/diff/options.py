@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif diff``: what the two sides differ in."""
+"""Options of ``kwhatif diff`` only."""
 
 from __future__ import annotations
 

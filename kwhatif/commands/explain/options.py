@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif explain``."""
+"""Options of ``kwhatif explain`` only."""
 
 from __future__ import annotations
 

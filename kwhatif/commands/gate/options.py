@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif gate``."""
+"""Options of ``kwhatif gate`` only."""
 
 from __future__ import annotations
 

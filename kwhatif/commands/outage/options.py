@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif outage``."""
+"""Options of ``kwhatif outage`` only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif rightsize``."""
+"""Options of ``kwhatif rightsize`` only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif sweep``."""
+"""Options of ``kwhatif sweep`` only."""
 
 from __future__ import annotations
 

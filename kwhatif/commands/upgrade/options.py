@@ -1,4 +1,4 @@
-"""What is special to ``kwhatif upgrade``."""
+"""Options of ``kwhatif upgrade`` only."""
 
 from __future__ import annotations
 

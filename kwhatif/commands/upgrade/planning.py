@@ -1,4 +1,4 @@
-"""What the options of an upgrade make of the plan that its strategy has."""
+"""Makes the replacement plan of an upgrade from its strategy and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the upgrade of a pool comes to: one outcome, and the words for it."""
+"""The outcome and the verdict line of a pool's upgrade."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _QUOTA = "exceeded quota: "
 
 @dataclass(frozen=True)
 class _RefusedCreation:
-    """What a controller fails to make, by the words in which that is ``told``, and how it goes on."""
+    """A pod that a controller failed to create: the failure as reported (``told``), and how the creation is resumed."""
 
     told: FailedCreate
     workload: str
@@ -38,9 +38,9 @@ class _RefusedCreation:
 
 
 class PendingCreations:
-    """What is to be tried again, by the API server that refused it.
+    """Creations that ``server`` refused and that are retried.
 
-    ``pods`` came to be later; ``created`` counts them by the failure that was told of them.
+    ``pods`` were created since; ``created`` counts them by the reported failure.
     """
 
     def __init__(self, server: ApiServer, refused: Sequence[_RefusedCreation] = ()) -> None:
@@ -52,7 +52,7 @@ class PendingCreations:
     def record_failures(
         self, failures: Iterable[CreationFailure], workload: Object, origin: str
     ) -> Iterator[FailedCreate]:
-        """The failures of a workload's controllers as they are told; those for want of quota are tried again."""
+        """Record the reported failures of a workload's controllers; creations refused for lack of quota are retried."""
         for each in failures:
             told = FailedCreate(owner=each.owner, message=each.message, pods=each.pods, origin=origin)
             if each.retry is not None and _QUOTA in each.message:
@@ -72,14 +72,14 @@ class PendingCreations:
         return other
 
     def release(self, namespace: str, name: str) -> None:
-        """A pod is gone for good: nobody makes it again."""
+        """Account for a pod that is gone for good, so that no controller recreates it."""
         world = self._server.world
         if self._refused and world.get("Pod", namespace, name) is not None:
             world.remove("Pod", namespace, name)
             self._freed.add(namespace)
 
     def count(self, pods: Iterable[Object]) -> None:
-        """These pods have been created by others."""
+        """Account for pods that were created elsewhere."""
         for pod in pods if self._refused else ():
             self._server.world.put(pod)
 

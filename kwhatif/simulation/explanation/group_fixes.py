@@ -1,6 +1,6 @@
-"""What would let a group run: changes of the group, of one of its domains or of others, each found by trying it.
+"""Changes that would let a group run: of the group, of one of its domains or of other pods.
 
-What is offered has been scheduled by the same engine in a copy of the cluster, cycles of the group and all.
+Each was tried by scheduling the whole group in a copy of the cluster.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from kwhatif.simulation.explanation.group_trials import (
 from kwhatif.simulation.session import PodToSchedule, Session
 
 MOST_DOMAINS = 3
-"""In so many domains, those that lack the least, it is asked who would have to leave."""
+"""The most domains for which leaving pods are searched, those that lack the least first."""
 
 MOST_LEVELS = 3
-"""So many priorities are tried."""
+"""The most priorities that are tried."""
 
 MOST_PRIORITY = 1_000_000_000
 """No PriorityClass but those of the system may have a higher value."""
@@ -39,11 +39,11 @@ MOST_PRIORITY = 1_000_000_000
 _INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 
 _Candidate = tuple[str, TriedGroup | Departure | None]
-"""What the change is, and what came of it; None if nothing did."""
+"""A change, and the group's result with it; None if it does not help."""
 
 
 def group_fixes(trials: GroupTrials, outcome: GroupOutcome) -> tuple[tuple[GroupFix, ...], int]:
-    """Changes that let a group run, and how many were tried. ``outcome`` is what became of it without them."""
+    """Changes that let a group run, and the number tried. ``outcome`` is the group's result without them."""
     fixes: list[GroupFix] = []
     tried = 0
     for change, found in _Changes(trials, outcome).candidates():
@@ -85,7 +85,7 @@ class _Changes:
     def _min_counts(self) -> Iterator[_Candidate]:
         """The largest quorum that is met: the members that fit, as the group fails, or as it does with the pods there.
 
-        Where members are missing the first try tells how many of those that are there would fit.
+        Where members are missing, the first attempt shows how many of the present ones would fit.
         """
         found = self.outcome
         least = found.members if found.outcome == "gated" else found.fit + found.running
@@ -117,8 +117,8 @@ class _Changes:
                 yield what, self.trials.attempt(partial(_uncordon, names=frozenset(names)))
 
     def _priorities(self) -> Iterator[_Candidate]:
-        """Priorities just high enough to be allowed to evict somebody: the group's, or those of its members where
-        they preempt one by one.
+        """Priorities just high enough to preempt a pod: the group's, or those of its members where they preempt one by
+        one.
         """
         trials, cluster = self.trials, self.trials.session.cluster
         if any(item.pod.spec.preemption_policy == "Never" for item in trials.members):
@@ -149,7 +149,7 @@ def _uncordon(session: Session, names: frozenset[str]) -> None:
 
 
 def _scarce(domain: DomainOutcome) -> list[str]:
-    """The resources of which the next member finds too little, by what it was told."""
+    """The resources that the next member lacks, by its rejections."""
     return sorted(set(_INSUFFICIENT.findall(domain.reason)))
 
 

@@ -1,6 +1,6 @@
-"""Who would have to leave a domain so that a group runs there, and where they would go.
+"""Which pods would have to leave a domain so that a group runs there, and where they would go.
 
-The least important leave first, as if they were evicted, and whoever is not in the way stays.
+The least important leave first, as if they were evicted; pods that are not in the way stay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kwhatif.simulation.explanation.group_trials import GroupTrials, TriedGroup
 from kwhatif.simulation.session import PodToSchedule, Session
 
 MOST_REPRIEVES = 12
-"""So many of those who would leave are looked at once more: might they stay?"""
+"""The most leaving pods for which it is tried whether they may stay."""
 
 STAYS_WITH_NODE = ("DaemonSet", "Node")
 
@@ -45,8 +45,8 @@ class Departure:
 def find_departure(trials: GroupTrials, rows: IntpArray, scarce: Collection[str]) -> Departure | None:
     """The fewest units of pods that have to leave these nodes for a group; None if that does not help.
 
-    Those that hold what is ``scarce`` (names of resources) come into question first, then all others. Who is as
-    important as the group, or more, is asked to leave only if everybody who leaves finds another node.
+    Those that hold what is ``scarce`` (names of resources) are considered first, then all others. Pods at least as
+    important as the group leave only if every pod that leaves finds another node.
     """
     units = _units_on(trials.session, trials.key, rows)
     holding = [unit for unit in units if any(_holds(pod, scarce) for pod in unit.pods)]
@@ -115,7 +115,9 @@ def _without(trials: GroupTrials, units: Sequence[PreemptionUnit]) -> TriedGroup
 
 
 def _landings(before: Session, after: Session, units: Sequence[PreemptionUnit]) -> Iterator[Victim]:
-    """The pods that leave and where each goes if it is made again once the group runs; nobody is evicted for them."""
+    """The pods that leave, with the node of each when it is recreated after the group runs; no pod is evicted
+    for them.
+    """
     names = before.cluster.columns.names
     leaving = [pod for unit in units for pod in unit.pods]
     infos = [after.info(PodToSchedule(unbind(pod.pod))) for pod in leaving]
@@ -139,7 +141,7 @@ def _landings(before: Session, after: Session, units: Sequence[PreemptionUnit]) 
 
 
 def unbind(pod: Pod) -> Pod:
-    """A pod as it was before it got its node."""
+    """The pod without its node, as it was before it was bound."""
     status = replace(pod.status, phase="Pending", start_time=None, conditions=None, nominated_node_name=None)
     return replace(pod, spec=replace(pod.spec, node_name=None), status=status)
 

@@ -1,4 +1,4 @@
-"""A group tried again in a copy of the cluster in which one thing is different: the engine says whether it helps."""
+"""A group scheduled again in a copy of the cluster with one change, to see whether the change helps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TriedGroup:
 
     @property
     def works(self) -> bool:
-        """Whether members run now, and all that the group needs."""
+        """Whether members run now, and everything that the group requires is met."""
         found = self.outcome
         return found.good and found.bound > 0 and found.bound + found.running >= found.needs
 
@@ -51,7 +51,7 @@ class GroupTrials:
 
     @property
     def priority(self) -> int:
-        """The highest priority that anything about the group has."""
+        """The highest priority among the group and its members."""
         own = self.group.priority if self.group is not None else 0
         return max([own, *(item.pod.spec.priority or 0 for item in self.members)])
 
@@ -71,12 +71,12 @@ class GroupTrials:
         return self.attempt(edit)
 
     def with_members(self, change: Callable[[PodToSchedule], PodToSchedule]) -> TriedGroup:
-        """Schedule other members in the place of these."""
+        """Schedule other members in place of the group's own."""
         return dataclasses.replace(self, members=[change(item) for item in self.members]).attempt()
 
 
 def schedule_group(session: Session, key: GroupKey, members: Sequence[PodToSchedule]) -> TriedGroup:
-    """Schedule the members of a group, by themselves; the session is as it is then."""
+    """Schedule the members of a group on their own; the session keeps the result."""
     cluster = session.cluster
     running = len(cluster.pod_groups.scheduled_pods(key, cluster.find))
     infos: list[PodInfo] = [session.info(item) for item in members]
@@ -90,16 +90,16 @@ def schedule_group(session: Session, key: GroupKey, members: Sequence[PodToSched
 
 
 def with_min_count(group: PodGroup, least: int) -> PodGroup:
-    """A gang that needs another number of members."""
+    """The group with another ``minCount``."""
     policy = replace(group.spec.scheduling_policy, gang=GangPolicy(min_count=least))
     return replace(group, spec=replace(group.spec, scheduling_policy=policy))
 
 
 def without_constraints(group: PodGroup) -> PodGroup:
-    """A group whose members may be anywhere."""
+    """The group without its topology constraints."""
     return replace(group, spec=replace(group.spec, scheduling_constraints=None))
 
 
 def with_group_priority(group: PodGroup, priority: int) -> PodGroup:
-    """A group of another priority."""
+    """The group with another priority."""
     return replace(group, spec=replace(group.spec, priority=priority))

@@ -1,4 +1,6 @@
-"""Why does a group of pods run where it runs, or nowhere? Domain by domain, and what would help the whole group."""
+"""Explains why a group of pods runs where it runs, or nowhere: domain by domain, with changes that would help the
+group.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def explain_running_groups(
     with_fixes: bool,
     others: Sequence[str] = (),
 ) -> PendingResult[ExplainResult]:
-    """Where groups would go today of which all members that are asked about have nodes."""
+    """Explain groups whose members in question all have nodes: where they would be placed today."""
     reports = tuple(_explain_running(session, key, items, with_fixes=with_fixes) for key, items in groups.items())
     asked = [item for items in groups.values() for item in items]
     result = partial(
@@ -91,7 +93,7 @@ def group_reports(
 def _explain_running(
     session: Session, key: GroupKey, members: Sequence[PodToSchedule], *, with_fixes: bool
 ) -> GroupReport:
-    """Where a group would go today of which all members have nodes: it is taken off them first."""
+    """Explain where a group whose members all have nodes would be placed today: it is unbound first."""
     earlier, where = session.sandbox(), list[str]()
     for item in members:
         found = session.running(item.pod)

@@ -1,4 +1,4 @@
-"""What is looked at to explain a pod."""
+"""Options for what an explanation covers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of pods before and after something happens: which of them lose members, and which lose their quorum."""
+"""Pod groups before and after an operation: which of them lose members, and which lose their quorum."""
 
 from __future__ import annotations
 

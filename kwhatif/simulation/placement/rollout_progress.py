@@ -1,6 +1,6 @@
-"""An update walked through: which of its new pods find a node while the old ones are still there?
+"""Progress of a rolling update while new pods are placed: which of them find a node while the old ones are still there.
 
-It goes on whenever something has changed for pods that it waits for: others have left, or nodes have come.
+It continues whenever the situation of pods it waits for has changed: pods have left, or nodes have been added.
 """
 
 from __future__ import annotations

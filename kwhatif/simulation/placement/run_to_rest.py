@@ -1,4 +1,4 @@
-"""Runs a cluster to rest after a run of its own kind, such as a drain."""
+"""Continues the simulation after an operation such as a drain until no pod would move any more."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class ChartRelease:
 
 @dataclass(frozen=True)
 class Chart:
-    """What ``Chart.yaml`` of a directory says; ``problem`` is why nobody can render it without more."""
+    """The metadata of a chart from ``Chart.yaml``; ``problem`` says why it cannot be rendered offline."""
 
     folder: str
     name: str

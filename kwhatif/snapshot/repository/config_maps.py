@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets of a repository whose values others are given."""
+"""ConfigMaps and Secrets of a repository, whose values Flux takes for substitutions and for charts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Values:
 
 
 class ConfigMapIndex:
-    """The ConfigMaps and Secrets of all manifests of a repository, which is read once somebody asks."""
+    """The ConfigMaps and Secrets of all manifests of a repository, which is read at the first look-up."""
 
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree

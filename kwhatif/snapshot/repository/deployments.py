@@ -76,10 +76,10 @@ def text_at(value: Mapping[str, Any], key: str) -> str:
 
 
 def is_here(tree: FileTree, url: str) -> bool:
-    """Whether a URL may be that of the repository which a tree is of.
+    """Whether a URL may be that of the tree's repository.
 
-    Mirrors, forks and other protocols differ in all but the last part, so that is what is compared. Where nobody knows
-    where the tree comes from, any URL may be.
+    Mirrors, forks and other protocols differ in all but the last part of the URL, so only that is compared. If the
+    tree's own URL is unknown, any URL matches.
     """
     own, other = _repository_of(tree.url), _repository_of(url)
     return not own or not other or own == other

@@ -1,7 +1,7 @@
-"""Documents and objects of one text, and what is passed over on the way to them.
+"""The documents and objects of a text, and the documents that are skipped because they are no Kubernetes objects.
 
-A file that was named itself has to be one of manifests. Of a directory, what is no object of a cluster is passed
-over and counted by sort, so that a repository can be read as it is.
+A file that was named explicitly has to be a manifest. In a directory, documents that are no objects are skipped and
+counted by sort, so that a repository can be read as it is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from kwhatif.snapshot.repository.reading_report import (
 from kwhatif.snapshot.repository.substitutions import Substitution, is_encrypted, without_encryption
 
 _SNAPSHOT = ("kwhatif.dev/v1", "ClusterSnapshot")
-"""Whoever names one among manifests is told that by those who read them."""
+"""A snapshot among manifests is an error, which the callers report."""
 
 _OTHER_TEMPLATES = (b"{{", b"{%")
 """What templates of Jinja have, which is no YAML unless it stands in quotes."""

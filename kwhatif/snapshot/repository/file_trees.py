@@ -1,6 +1,7 @@
-"""The files of a repository, on disk or in a revision of git's, by one interface.
+"""The files of a repository, on disk or in a revision of git, behind one interface.
 
-A path on disk is as somebody named it, or begins at the top of the repository; one of a revision begins at its top.
+A path on disk is as it was given on the command line, or relative to the top of the repository; a path in a revision is
+relative to its top.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ class FileTree(ABC):
 
     @abstractmethod
     def display(self, path: str) -> str:
-        """What messages call a path."""
+        """The name of a path in messages."""
 
     @abstractmethod
     def path_named(self, name: str) -> str:
-        """The path that messages call by a name."""
+        """The path for a name in messages, the inverse of ``display``."""
 
     @abstractmethod
     def place_of(self, path: str) -> str:
-        """What two ways to write one path have in common."""
+        """The normal form of a path, equal for all ways to write it."""
 
     @abstractmethod
     def at_top(self, path: str) -> str:
@@ -65,12 +66,12 @@ class FileTree(ABC):
 
     @abstractmethod
     def prepare(self, paths: Sequence[str]) -> None:
-        """Have files at hand that will be read, where reading them at once is cheaper. Raises InputError."""
+        """Load files that will be read, where reading them at once is cheaper. Raises InputError."""
 
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where the repository comes from; empty if nobody knows."""
+        """The URL of the repository's remote; empty if it is unknown."""
 
     def folders_below(self, folder: str) -> Iterator[str]:
         """A directory and those below it, by path."""
@@ -172,7 +173,7 @@ def _top_of(path: str) -> str:
 
 
 def _shown_top(path: str, top: str) -> str:
-    """The top as whoever named the path would name it."""
+    """The top of the repository in messages: absolute or relative, as the given path is."""
     relative = os.path.relpath(top)
     return top if os.path.isabs(path) else "" if relative == os.curdir else relative
 

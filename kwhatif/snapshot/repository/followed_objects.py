@@ -1,4 +1,4 @@
-"""Objects of Argo CD and Flux among manifests, and what they deploy of the repository."""
+"""Objects of Argo CD and Flux among manifests, and the directories of the repository that they deploy."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Kustomizations of a repository: what leads where, and which can be built with what is there.
+"""Kustomizations of a repository: which of them includes which, and which can be built offline.
 
-Only what needs no network is built: each resource, base and component of a kustomization, and of those it leads to, has
-to be a file or directory that is there. kustomize itself reads no files outside of a kustomization's directory.
+A kustomization is built only if each resource, base and component of it, and of those it includes, is a file or
+directory of the repository. kustomize itself reads no files outside of a kustomization's directory.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class ResourceFile(NamedTuple):
 class Kustomization:
     """What the kustomization of a directory reads: ``resources`` in their order, and ``files``, these among them.
 
-    ``namespace`` is where it puts them, if it says so, and ``patches`` are files that are no objects. A ``plain`` one
-    has resources and nothing else. ``problem`` says why nobody can build it without more.
+    ``namespace`` is the one it sets, if any, and ``patches`` are files that are no objects. A ``plain`` one has
+    resources and nothing else. ``problem`` says why it cannot be built offline.
     """
 
     folder: str

@@ -1,4 +1,6 @@
-"""The objects of manifests, wherever they are: files, directories, revisions of git, standard input, plain values."""
+"""Reads the objects of manifests from any source: files, directories, revisions of git, standard input, plain
+values.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ManifestReader:
-    """Reads what somebody named. Trees of revisions that are rendered are written to disk for as long as it is open."""
+    """Reads the given paths. Revisions to be rendered are written to disk while it is open."""
 
     def __init__(self, options: ReadingOptions, report: ReadingReport) -> None:
         self._options, self._report = options, report

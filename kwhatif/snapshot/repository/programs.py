@@ -1,8 +1,8 @@
-"""Programs of others that render manifests: found on the PATH, and run where they can do little harm.
+"""Runs other programs that render manifests, found on the ``PATH``, with as few permissions as possible.
 
-They get an empty home directory, no environment but ``PATH``, nothing on standard input, a time limit, and a limit on
-what they may print. Nobody calls a shell. Their way to the network is a proxy that is not there, and git may use no
-protocol: a file that names a URL where nobody looked for one leads nowhere.
+They run without a shell, with an empty home directory, no environment but ``PATH``, nothing on standard input, a time
+limit and a limit on their output. Network access is cut off: proxies point to nowhere, and git may use no protocol, so
+a URL that was overlooked in a file is not fetched.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class ProgramFailureError(InputError):
 
 
 def run_program(words: Sequence[str], home: str, source: str) -> bytes:
-    """What a program prints; ``home`` is the directory in which it runs and that it takes for its user's.
+    """Run a program in the directory ``home``, which is also its home directory, and return what it prints.
 
-    ``source`` is what it reads. Raises ProgramFailureError if it fails, takes too long or prints too much.
+    ``source`` names its input in messages. Raises ProgramFailureError if it fails, takes too long or prints too much.
     """
     name = os.path.basename(words[0])
     environment = {

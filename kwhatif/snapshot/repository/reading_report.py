@@ -1,4 +1,4 @@
-"""How manifests are to be read, and what is worth knowing of them once they are."""
+"""Options for reading manifests, and the report of what was skipped, rendered or unknown."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ class ReadingOptions:
 
 @dataclass
 class MissingVariables:
-    """Variables of a file without a value: ``named`` stand for themselves, for ``unknown`` objects are ``left_out``.
+    """Variables of a file without a value: ``named`` are left as they are written; objects with ``unknown`` are
+    ``left_out``.
 
-    ``content`` is what the file has.
+    ``content`` is the file's.
     """
 
     content: bytes = b""
@@ -54,13 +55,13 @@ class UnreadableFile:
 
 @dataclass
 class ReadingReport:
-    """What is worth knowing of manifests that were read.
+    """What was skipped, rendered, followed or unknown when manifests were read.
 
-    ``passed_over`` has the places of documents that are no objects, by sort, ``encrypted`` those of Secrets that SOPS
-    has encrypted, ``missing`` the variables of Flux's that have no value, by file. ``built`` kustomizations and
-    ``rendered`` charts were, and ``not_rendered`` says why others were not, by what messages call them. ``followed``
-    counts objects of Argo CD and Flux whose directories stand in their place, ``not_followed`` others by the reason
-    and their kind, and ``lost`` has what they ask for and nobody did. ``documents`` are those of files that were named.
+    ``passed_over`` has the places of documents that are no objects, by sort, ``encrypted`` those of Secrets encrypted
+    with SOPS, ``missing`` the Flux variables without a value, by file. ``built`` and ``rendered`` count kustomizations
+    and charts; ``not_rendered`` has the reason why others were not, by their names in messages. ``followed`` counts
+    objects of Argo CD and Flux that were replaced by what they deploy, ``not_followed`` the others by reason and kind,
+    and ``lost`` has requested things that were not found. ``documents`` are those of files named explicitly.
     """
 
     passed_over: dict[DocumentSort, list[str]] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class RenderRequest:
 
 
 class Renderer:
-    """Renders what options allow. What cannot be is told to the report, or raised if rendering has to be."""
+    """Renders what the options allow. A failure is noted in the report, or raised if rendering is required."""
 
     def __init__(
         self, tree: FileTree, graph: KustomizationGraph, options: ReadingOptions, report: ReadingReport

@@ -1,4 +1,4 @@
-"""Directories for programs of others to read and to run in, which are gone once these are done."""
+"""Temporary directories for other programs to read from and run in, deleted afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class ScratchDirectory:
-    """An empty directory that nobody else may look into."""
+    """An empty directory that only this user can access."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -1,8 +1,8 @@
-"""The objects of a tree's directories, as Argo CD, Flux or kubectl would see them.
+"""Reads the objects of directories as Argo CD, Flux or kubectl would see them.
 
-Directories that an Application, a Kustomization of Flux's or a HelmRelease deploys are read where that stands, with its
-values, variables and namespace, and nowhere else. Of the others, kustomizations that no other one leads to and charts
-are rendered, and what these read is not read by itself.
+Directories that an Application, a Kustomization of Flux or a HelmRelease deploys are read in its place, with its
+values, variables and namespace, and nowhere else. In the other directories, charts and kustomizations that no other one
+includes are rendered, and the files they read are not read on their own.
 """
 
 from __future__ import annotations

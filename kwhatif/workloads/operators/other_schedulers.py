@@ -1,4 +1,5 @@
-"""Groups that operators make for schedulers other than kube-scheduler: said, since those are not modelled here.
+"""Groups that operators create for schedulers other than kube-scheduler: these are not modelled, and reported as
+doubts.
 
 Upstream: kubeflow/training-operator, pkg/controller.v1/common/job.go (minMember); kubeflow/trainer, pkg/runtime
 (podGroupPolicy); ray-project/kuberay, ray-operator/controllers/ray/batchscheduler; volcano-sh/volcano, pkg/webhooks
