@@ -9,7 +9,7 @@ filterPodsWithPDBViolation in plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -118,7 +118,7 @@ class DryRunCache:
         self._state = np.full(len(cluster), _UNKNOWN, np.int8)
         self._measures = np.zeros((len(cluster), 5), np.int64)
         self._gone = self._broken = np.zeros((len(cluster), 0), np.bool_)
-        self.victims_by_look: dict[Hashable, BoolArray | None] = {}
+        self.victims_by_look: dict[bytes, BoolArray | None] = {}
         self._seen = len(cluster.journal)
 
     def catch_up(self) -> None:
