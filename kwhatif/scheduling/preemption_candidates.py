@@ -87,14 +87,15 @@ def choose(candidates: Candidates, name_rank: IntpArray, random: Random | None =
     """The place of the best candidate and the criterion that decided; among equals any by ``random``, or the first by
     name. Upstream goes by the order of a Go map there, in every version.
     """
-    left = np.argsort(name_rank[candidates.rows])
-    if len(left) == 1:
+    if len(candidates) == 1:
         return 0, "only candidate"
+    left: IntpArray = np.arange(len(candidates))
     for name, measure in CRITERIA:
         values = measure(candidates)[left]
         left = left[values == values.max()]
         if len(left) == 1:
             return int(left[0]), name
+    left = left[name_rank[candidates.rows[left]].argsort()]
     if random is not None:
         return int(left[random.randrange(len(left))]), BY_CHANCE
     if candidates.start[left[0]] == NEVER_STARTED:
