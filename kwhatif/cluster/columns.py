@@ -239,12 +239,11 @@ class NodeColumns:
         return self._allocatable_matrix
 
     @cached_property
-    def capacity_codes(self) -> list[int]:
-        """N long: the same number for nodes with the same ``allocatable`` and ``allowed_pods``."""
-        capacities = np.column_stack([self.allowed_pods, self._allocatable_matrix])
-        look = np.dtype((np.void, capacities.dtype.itemsize * capacities.shape[1]))
+    def capacity_codes(self) -> IntpArray:
+        """intp[N]: the same number for nodes with the same ``allocatable`` and ``allowed_pods``."""
         numbers: dict[bytes, int] = {}
-        return [numbers.setdefault(row, len(numbers)) for row in capacities.view(look)[:, 0].tolist()]
+        rows = bytes_of_rows(np.column_stack([self.allowed_pods, self._allocatable_matrix]))
+        return np.fromiter((numbers.setdefault(row, len(numbers)) for row in rows), np.intp, len(self))
 
     def _matrix(self) -> Int64Array:
         """int64[N, R]: the amounts of all nodes, most of which name the same resources."""
@@ -363,6 +362,13 @@ class NodeColumns:
             answer = self._memo[key] = ask()
             answer.flags.writeable = False
         return answer
+
+
+def bytes_of_rows(matrix: Int64Array) -> list[bytes]:
+    """The rows of int64[n, m] as values that can be compared and looked up."""
+    width = matrix.itemsize * matrix.shape[1]
+    content = matrix.tobytes()
+    return [content[start : start + width] for start in range(0, len(content), width)]
 
 
 def _encode(values: Sequence[str | None]) -> EncodedColumn:

@@ -6,7 +6,7 @@ plugins that also read a node's own pods again for rows in the journal, and only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -294,12 +294,13 @@ class Evaluation:
 
     @property
     def depends_on_sums_only(self) -> bool:
-        """Whether filters look at nothing but ``look_of`` a node, for the pod that began last."""
+        """Whether filters look at nothing but what ``looks_of`` says of a node, for the pod that began last."""
         return not self._looking and self._rows.filters_by_sums
 
-    def look_of(self, row: int) -> Hashable:
-        """What such filters see of a node: they say the same of nodes where it is equal."""
-        return bool(self._static.ok[row]), self._rows.sums_of(row)
+    def looks_of(self, rows: IntpArray) -> Int64Array:
+        """int64[n, m]: all that such filters see of nodes: they say the same of those where it is equal."""
+        cluster = self.cluster
+        return np.column_stack([self._static.ok[rows], cluster.columns.capacity_codes[rows], cluster.sums[rows]])
 
     @property
     def ignores_labels_of_others(self) -> bool:

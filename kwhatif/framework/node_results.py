@@ -201,7 +201,7 @@ class RowScopeResults(NodeResults):
 
     def sums_of(self, row: int) -> Sums:
         """What a node has and what its pods come to."""
-        return self._cluster.columns.capacity_codes[row], self._cluster.sums[row].tobytes()
+        return self._cluster.columns.capacity_codes.item(row), self._cluster.sums[row].tobytes()
 
     def _ask_again(self, pod: PodInfo, rows: IntpArray) -> None:
         view = NodeView(self._cluster, rows)

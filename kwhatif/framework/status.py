@@ -7,7 +7,7 @@ pkg/scheduler/framework/types.go (Diagnosis, FitError, NodeToStatus).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol, TypeVar
@@ -18,7 +18,7 @@ import numpy as np
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray, IntpArray
+from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.results.place import QuotaShortage
 
 S = TypeVar("S")
@@ -263,10 +263,10 @@ class CycleEvaluation(Protocol):
 
     @property
     def depends_on_sums_only(self) -> bool:
-        """Whether filters look at nothing but ``look_of`` a node."""
+        """Whether filters look at nothing but what ``looks_of`` says of a node."""
 
-    def look_of(self, row: int, /) -> Hashable:
-        """What such filters see of a node: they say the same of nodes where it is equal."""
+    def looks_of(self, rows: IntpArray, /) -> Int64Array:
+        """int64[n, m]: all that such filters see of nodes: they say the same of those where it is equal."""
 
     @property
     def ignores_labels_of_others(self) -> bool:

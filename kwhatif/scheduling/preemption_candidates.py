@@ -9,7 +9,7 @@ filterPodsWithPDBViolation in plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -87,14 +87,15 @@ def choose(candidates: Candidates, name_rank: IntpArray, random: Random | None =
     """The place of the best candidate and the criterion that decided; among equals any by ``random``, or the first by
     name. Upstream goes by the order of a Go map there, in every version.
     """
-    left = np.argsort(name_rank[candidates.rows])
-    if len(left) == 1:
+    if len(candidates) == 1:
         return 0, "only candidate"
+    left: IntpArray = np.arange(len(candidates))
     for name, measure in CRITERIA:
         values = measure(candidates)[left]
         left = left[values == values.max()]
         if len(left) == 1:
             return int(left[0]), name
+    left = left[name_rank[candidates.rows[left]].argsort()]
     if random is not None:
         return int(left[random.randrange(len(left))]), BY_CHANCE
     if candidates.start[left[0]] == NEVER_STARTED:
@@ -118,7 +119,7 @@ class DryRunCache:
         self._state = np.full(len(cluster), _UNKNOWN, np.int8)
         self._measures = np.zeros((len(cluster), 5), np.int64)
         self._gone = self._broken = np.zeros((len(cluster), 0), np.bool_)
-        self.victims_by_look: dict[Hashable, BoolArray | None] = {}
+        self.victims_by_look: dict[bytes, BoolArray | None] = {}
         self._seen = len(cluster.journal)
 
     def catch_up(self) -> None:

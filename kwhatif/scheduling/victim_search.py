@@ -9,13 +9,13 @@ plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kwhatif.cluster.columns import bytes_of_rows
 from kwhatif.cluster.node_view import NodeView, PodDelta
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import BoolArray, IntpArray
@@ -40,6 +40,7 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _AT_ONCE = 512
 """So many changes of a node are looked at together, or one of each node."""
+_PADDING = 8
 
 
 def wanted_candidates(nodes: int, args: Any) -> int:
@@ -196,19 +197,20 @@ class VictimSearch:
             gone[places] = self._reprieve(rows[places], change.part(places), victims[places], violating[places])
         return fits, places, gone
 
-    def _find_looks(self, rows: IntpArray, shapes: IntpArray, violating: BoolArray) -> list[Hashable] | None:
+    def _find_looks(self, rows: IntpArray, shapes: IntpArray, violating: BoolArray) -> list[bytes] | None:
         """All that matters of each node; None where more does, and of what it comes to nothing is kept by look."""
         if self._ruled is not None or self._nominated or not self._evaluation.depends_on_sums_only:
             return None
-        pods, look_of = self._cluster.shapes.template_numbers()[shapes], self._evaluation.look_of
-        counts = self._cluster.pod_count[rows].tolist()
-        return [
-            (look_of(row), mine[:count].tobytes(), broken[:count].tobytes())
-            for row, count, mine, broken in zip(rows.tolist(), counts, pods, violating, strict=True)
-        ]
+        size, width = shapes.shape
+        # Padded, so that it does not matter how many pods other nodes have.
+        pods = np.full((size, 2, -(-width // _PADDING) * _PADDING), -1, np.int64)
+        templates = self._cluster.shapes.template_numbers()[shapes]
+        pods[:, 0, :width] = np.where(np.arange(width) < self._cluster.pod_count[rows][:, None], templates, -1)
+        pods[:, 1, :width] = violating
+        return bytes_of_rows(np.concatenate([self._evaluation.looks_of(rows), pods.reshape(size, -1)], axis=1))
 
     def _recall_victims(
-        self, looks: list[Hashable], rows: IntpArray, shapes: IntpArray, victims: BoolArray, violating: BoolArray
+        self, looks: list[bytes], rows: IntpArray, shapes: IntpArray, victims: BoolArray, violating: BoolArray
     ) -> tuple[BoolArray, BoolArray]:
         """The first and the last of ``_select_victims``, worked out once for all nodes that look alike."""
         known, numbers = self._tried.victims_by_look, {look: number for number, look in enumerate(dict.fromkeys(looks))}

@@ -85,3 +85,14 @@ def test_moving_pods_one_by_one_is_a_change_of_all_of_them(scenario: GeneratedCl
     part = at_once.part(np.array(some, np.intp))
     assert part.requested.tolist() == at_once.requested[some].tolist()
     assert part.ports is None
+
+
+def test_pods_that_come_back_are_there_with_those_before_them() -> None:
+    cluster = cluster_of([node("a"), node("b")], [*pods_on({"a": 3}, cpu="1"), *pods_on({"b": 3}, cpu="2")])
+    shapes = np.array([[info.shape.index for info in cluster.pods_on[row]] for row in range(2)], np.intp)
+    change = PodDelta(cluster.shapes, shapes, np.full((2, 3), -1, np.int64))
+    back = change.come_back(cluster.shapes, np.array([1, 0]), np.array([[2, 0], [1, 2]]))
+    assert back.signs.tolist() == [[-1, -1, 0], [0, -1, 0], [-1, 0, -1], [-1, 0, 0]]
+    assert back.count.tolist() == [-2, -1, -2, -1]
+    assert back.requested[:, 0].tolist() == [-4000, -2000, -2000, -1000]
+    assert change.count.tolist() == [-3, -3]
