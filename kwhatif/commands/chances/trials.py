@@ -137,7 +137,7 @@ def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
 
 
 def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[Outcome]:
-    """The outcomes of so many trials, made by as many processes as are worth it. Raises KwhatifError for one that
+    """The outcomes of a number of trials, on as many processes as are worthwhile. Raises KwhatifError for one that
     comes to none.
     """
     found = []
