@@ -240,7 +240,7 @@ class SearchTracker:
 
 
 def _beginnings(row: int, looked: int, size: int) -> Iterator[int]:
-    """Rows where a search may begin that looks at so many nodes, one row among them, from near to far."""
+    """Rows where a search of a given length may begin that visits one row, from near to far."""
     for part in range(SEARCHES):
         yield (row - looked * part // SEARCHES) % size
 

@@ -249,7 +249,7 @@ class _Group:
 
 
 class Counts:
-    """What trials came to so far; in so many a pod is ``pending``.
+    """What trials came to so far; ``pending`` counts those with a pending pod.
 
     ``zones`` says which zone each node is in; more than ``max_skew`` is skewed.
     """
