@@ -38,7 +38,7 @@ RATIO = 1000
 """The greatest ratio of a text's size to its compressed size; gzip cannot do much more, and no manifest comes near."""
 
 RATIO_FROM = MIB
-"""Until it has unpacked to so many bytes, a text may be as regular as it likes."""
+"""The ratio of compression is checked only once more bytes than this are unpacked."""
 
 WHOLES = 2_000_000
 """Members of gzip or frames of zstd in a file. A recording has one for each second: three weeks of them."""
@@ -50,10 +50,10 @@ DEPTH = 200
 """Lists and mappings in each other."""
 
 BYTES_EACH = 8
-"""So much text there is at least, on average, for a list or mapping of a JSON file with very many of them."""
+"""The least text, in bytes, per list or mapping of a JSON file with very many of them, on average."""
 
 MANY = 1_000_000
-"""From so many lists and mappings on that counts."""
+"""The number of lists and mappings from which that is checked."""
 
 YAML_BYTES = 128 * MIB
 """A file of YAML, unpacked: it is read a hundred times more slowly than JSON."""
@@ -115,7 +115,7 @@ _spent: ContextVar[list[int] | None] = ContextVar("spent", default=None)
 
 @contextmanager
 def pods_to_make(most: int | None = None) -> Iterator[None]:
-    """A context in which so many pods may be made; without a number as many as outside, where these do not count."""
+    """A context with its own limit of created pods, the outer one by default; they do not count outside."""
     around = _pod_room.get()
     token = _pod_room.set(_PodRoom(most if most is not None else around.most if around else PODS))
     try:
@@ -153,7 +153,7 @@ def make_nodes(number: int) -> None:
 
 
 def check_nodes(number: int, owner: str) -> None:
-    """Refuse so many additional nodes. Raises InputError if they are too many."""
+    """Check a number of additional nodes. Raises InputError if it exceeds the limit."""
     if number > NODES:
         raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,} of {owner}")
 

@@ -21,7 +21,7 @@ class ProgressListener(Protocol):
         """Other work begins: ``Loading prod.json``."""
 
     def update(self, doing: str, noun: str, done: int, of: int | None) -> None:
-        """``done`` of these items are done, ``of`` so many if that is known: ``Placing 1,200 of 20,000 pods``."""
+        """``done`` items of a total ``of`` (if known) are done: ``Placing 1,200 of 20,000 pods``."""
 
     def clear(self) -> None:
         """Remove what is shown, since other output follows."""

@@ -37,7 +37,7 @@ class ObjectStore:
             self.put(obj)
 
     def copy(self) -> ObjectStore:
-        """A store of its own with the same objects, which nobody watches yet."""
+        """A store of its own with the same objects, which has no watchers yet."""
         other = ObjectStore(pruned=self.pruned)
         other._by_kind = {kind: dict(objects) for kind, objects in self._by_kind.items()}
         other._by_home = {home: dict(objects) for home, objects in self._by_home.items()}

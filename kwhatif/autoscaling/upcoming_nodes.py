@@ -43,7 +43,7 @@ class AutoscalerPlan:
 
 @dataclass(frozen=True)
 class GroupSize:
-    """A node group or NodePool that has grown, from ``size`` nodes ``to`` so many, and its maximum."""
+    """A node group or NodePool that has grown, from ``size`` to ``to`` nodes, and its maximum."""
 
     group: str
     size: int

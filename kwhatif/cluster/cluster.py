@@ -334,7 +334,7 @@ class Cluster(NodeInfos):
         return twin
 
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
-        """Add, update or remove nodes: the whole list, in the order they joined. Rows are numbered anew."""
+        """Add, update or remove nodes: the whole list, in the order they joined. Rows are renumbered."""
         homes: dict[str, list[PodInfo]] = {name: list(infos) for name, infos in self._elsewhere.items()}
         for name, infos in zip(self.columns.names, self.pods_on, strict=True):
             if infos:

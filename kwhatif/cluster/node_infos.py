@@ -210,5 +210,5 @@ class NodeInfos:
 
 
 def extend_rows(array: AnyArray, more: int) -> AnyArray:
-    """The array with so many more rows of zeros."""
+    """The array with ``count`` more rows of zeros."""
     return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])

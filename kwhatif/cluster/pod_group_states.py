@@ -100,7 +100,7 @@ class PodGroupStates:
         return sum(uid in self.pending or find(uid) is not None for uid in self.members(key))
 
     def has_pods(self, key: GroupKey, number: int, find: Find) -> bool:
-        """Whether there are so many members, with a node or without."""
+        """Whether there are at least that many members, with a node or without."""
         return len(self.members(key)) >= number and self.all_pods_count(key, find) >= number
 
     def has_bound(self, key: GroupKey, find: Find) -> bool:

@@ -29,7 +29,7 @@ from kwhatif.versions import Features
 COUNT, FIRST_REQUEST = 2, 3
 """Columns of ``sums``: after those of ``non_zero`` the number of pods, then the requests."""
 _LAST_SHAPES = 8
-"""A pod is compared with so many shapes that have its labels."""
+"""The most shapes with a pod's labels that the pod is compared with."""
 
 
 class ShapeTable:

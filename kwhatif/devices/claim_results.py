@@ -117,7 +117,7 @@ def format_problem(problem: Problem, inventory: Inventory, row: int, claims: lis
 
 @dataclass(slots=True)
 class _ContainerRequest:
-    """A request for so many devices, for one container and resource."""
+    """A request for a number of devices, for one container and resource."""
 
     name: str
     class_name: str

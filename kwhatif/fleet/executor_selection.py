@@ -7,7 +7,7 @@ from kwhatif.fleet.executors import _DASK, _RAY, Executor, LocalExecutor
 
 
 def executor_of(on: str | None, workers: int | None) -> Executor:
-    """The executor that ``on`` names, with at most so many ``workers``. Raises UsageError for an unknown name."""
+    """The executor that ``on`` names, with at most ``workers`` workers. Raises UsageError for an unknown name."""
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: expected a number of at least 1")
     if on is None:

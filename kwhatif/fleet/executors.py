@@ -55,7 +55,7 @@ class Executor(Protocol):
     """A place where workers run."""
 
     def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[Pool]:
-        """A context with workers for so many worlds. Raises KwhatifError."""
+        """A context with workers for a number of worlds. Raises KwhatifError."""
 
 
 def describe_failure(error: BaseException) -> str:

@@ -87,7 +87,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class PermitWait:
-    """Permit says: hold the pod, for at most so many seconds, and why."""
+    """Permit's answer Wait: the pod is held for at most ``seconds``, with the reason."""
 
     seconds: float
     reason: str = ""

@@ -28,7 +28,7 @@ def parse_float(text: str) -> float | None:
 
 
 def parse_int(text: str, bits: int) -> int | None:
-    """What ParseInt makes of a decimal number of so many bits; None where it gives an error."""
+    """ParseInt of a decimal number with a bit size; None where it returns an error."""
     if not _WHOLE.fullmatch(text):
         return None
     number = int(text)

@@ -29,7 +29,7 @@ from kwhatif.snapshot.format.atomic_files import draft_of
 from kwhatif.snapshot.read.files import read_paths
 
 _ROOM = 10
-"""Between neighbours that get their codes at the same time lie at least so many numbers of that length."""
+"""The least distance between the codes of neighbours that are assigned at the same time."""
 
 
 def between(low: str, high: str | None, count: int, width: int) -> list[str]:

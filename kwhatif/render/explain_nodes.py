@@ -50,7 +50,7 @@ def missing(nodes: Sequence[NodeReport]) -> str:
 
 
 def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False) -> Iterator[Block]:
-    """The nodes that reject a pod, by distance. ``total``: of so many nodes, where all were evaluated."""
+    """The nodes that reject a pod, by distance. ``total`` is the number of nodes, where all were evaluated."""
     if not nodes:
         return
     groups = [[node] for node in nodes] if everything else _group_alike(nodes)

@@ -62,7 +62,7 @@ class Hit(ResultStruct, frozen=True, kw_only=True):
 
 
 class BrokenFloor(ResultStruct, frozen=True, kw_only=True):
-    """A PodDisruptionBudget that wants ``desired`` healthy pods: it has so many before, and fewer right after."""
+    """A PodDisruptionBudget that wants ``desired`` healthy pods: the number of healthy pods before, and right after."""
 
     budget: str
     desired: int

@@ -111,10 +111,10 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
 class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
     """How the pods of a workload (``Kind/namespace/name``) come out when all that was asked about is placed.
 
-    Of its ``pods``, so many find a node ``alone``, each by itself in the cluster as it is, and ``together``, some of
-    them ``evicting`` others. ``nodes`` are how many of them go where. ``identical``: no plugin can tell them apart. The
-    pod that is ``explained`` is the first that finds no node, else the first that evicts others, else the first of all;
-    its ``number`` is that in the scheduler's order.
+    Of its ``pods``, ``alone`` counts those that find a node each by itself in the cluster as it is, ``together`` those
+    that find one together, and ``evicting`` those of them that evict others. ``nodes`` are how many of them go where.
+    ``identical``: no plugin can tell them apart. The pod that is ``explained`` is the first that finds no node, else
+    the first that evicts others, else the first of all; its ``number`` is that in the scheduler's order.
     """
 
     workload: str
@@ -129,7 +129,7 @@ class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
 
 
 class GroupFix(ResultStruct, frozen=True, kw_only=True):
-    """A change that was tried and lets a group run: so many of its members are ``bound``, in a ``domain``.
+    """A change that was tried and lets a group run: the number of its members ``bound``, and the ``domain``.
 
     The ``leaving`` pods have to make room for it, and say where they find another node.
     """

@@ -10,7 +10,8 @@ from kwhatif.results.base import ResultStruct
 
 
 class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
-    """A group tried in one domain (``name`` is empty for the whole cluster): of its members ``fit`` so many.
+    """A group tried in one domain (``name`` is empty for the whole cluster): ``fit`` counts the members that find a
+    node.
 
     ``lacks`` is what the whole group lacks there, ``reason`` what the first member without a node was told. ``scores``
     are those of the domain by plugin, times their weights, where more than one domain holds the group.
@@ -26,9 +27,8 @@ class DomainOutcome(ResultStruct, frozen=True, kw_only=True):
 
 
 class SiblingWait(ResultStruct, frozen=True, kw_only=True):
-    """A pod that is not bound before enough pods of its ``group`` have a node, and waits for them so many ``seconds``.
-
-    Of the ``needs`` pods so many are ``missing`` at best. ``node`` is the one that it waits on, or waited on last.
+    """A pod that is not bound before enough pods of its ``group`` have a node, and waits for them for ``seconds``. At
+    best ``missing`` of the ``needs`` pods lack a node. ``node`` is the one that it waits on, or waited on last.
     """
 
     group: str
@@ -88,7 +88,8 @@ class GroupOutcome(ResultStruct, frozen=True, kw_only=True):
 
 
 class GroupDisruption(ResultStruct, frozen=True, kw_only=True):
-    """A group of which members lose their nodes: so many ran ``before``, ``stay`` where they are, and run ``after``.
+    """A group of which members lose their nodes: the numbers of those that ran ``before``, ``stay`` on their nodes, and
+    run ``after``.
 
     ``needs`` is a gang's minCount, 0 for a group of the basic policy. Members that run after it, and do not stay, were
     made again and found a node.

@@ -17,8 +17,8 @@ HOURS_A_MONTH = 730
 
 
 class Chance(ResultStruct, frozen=True, kw_only=True):
-    """What depends on the order in which nodes and pods are listed: so many other ``orders`` lead to other ``plans``,
-    and some ``pods`` are helped in one order and not in another.
+    """What depends on the order in which nodes and pods are listed: ``orders`` is the number of other orders tried,
+    ``plans`` the other plans they lead to, and ``pods`` are helped in one order and not in another.
     """
 
     orders: int
@@ -45,7 +45,7 @@ class AddedNode(ResultStruct, frozen=True, kw_only=True):
 
 
 class GrownGroup(ResultStruct, frozen=True, kw_only=True):
-    """A node group or NodePool that grows: from ``size`` nodes ``to`` so many, of at most ``max``, where that is known.
+    """A node group or NodePool that grows: from ``size`` nodes to ``to``, of at most ``max``, where that is known.
 
     ``limits`` say how much of a NodePool's are in use then (``cpu 60 of 64``). ``full``: it has no room for another
     node. ``cost`` is what the new nodes cost a month.
@@ -296,7 +296,7 @@ class FailedCreate(ResultStruct, frozen=True, kw_only=True):
 
 
 def failures_left(failed: Iterable[FailedCreate], created: Mapping[FailedCreate, int]) -> tuple[FailedCreate, ...]:
-    """What is left of failures once so many pods of each were ``created`` later."""
+    """The failures that remain, less the pods of each that were ``created`` later."""
     done, found = Counter(created), []
     for each in failed:
         less = min(each.pods, done[each])
@@ -330,7 +330,9 @@ class RolloutPlan(ResultStruct, frozen=True, kw_only=True):
 
 
 class Cause(ResultStruct, frozen=True, kw_only=True):
-    """Why so many pods have no node: what plugins say of nodes, whatever their number, or another reason."""
+    """A cause for which pods have no node, with their number: what plugins say of nodes, regardless of how many, or
+    another reason.
+    """
 
     reason: str
     pods: int
@@ -354,9 +356,9 @@ class Pool(ResultStruct, frozen=True, kw_only=True):
 
 
 class Totals(ResultStruct, frozen=True, kw_only=True):
-    """Placements in numbers: of so many ``pods``, some ``placed``, some ``autoscaled``, some ``skipped`` as there is
-    nothing to do, others ``unplaced`` for ``causes``, the most frequent first. ``pools`` say what is allocated
-    afterwards, in which victims that are made again have a part.
+    """Placements in numbers: all ``pods``, and of these the ``placed``, the ``autoscaled``, the ``skipped`` (nothing to
+    do) and the ``unplaced`` with their ``causes``, the most frequent first. ``pools`` say what is allocated afterwards,
+    in which victims that are made again have a part.
     """
 
     pods: int = 0

@@ -136,8 +136,9 @@ def rejectors_of(attempt: Attempt) -> frozenset[str]:
 
 
 MAX_FAILURES = 10
-"""A pod that had a node, or had pods evicted for it, so many times and lost it every time, is given up; so is one
-that met so many errors."""
+"""A pod that got a node, or evicted pods for one, this many times and lost it every time is given up; so is one with
+that many errors.
+"""
 
 
 class RetryLimit:

@@ -139,7 +139,7 @@ def node_reports(
 
 
 def feasible_rows(evaluation: Evaluation, verdicts: Verdicts) -> IntpArray:
-    """Rows that come into question and pass."""
+    """Candidate rows that pass."""
     considered = np.arange(len(verdicts.first)) if evaluation.narrowed is None else evaluation.narrowed
     return considered[verdicts.feasible[considered]]
 

@@ -71,7 +71,7 @@ def chunk_size(nodes: int, workers: int) -> int:
 
 
 class ParallelSearch:
-    """A search with so many ``workers``, whose race ``random`` decides; all but one begin ``late``, by so many visits
+    """A search with ``workers`` goroutines, whose race ``random`` decides; all but one begin late, by ``late`` visits
     on average.
     """
 

@@ -54,7 +54,7 @@ class NodeScoreHeap:
         return len(self._found[0])
 
     def node(self, place: int) -> str:
-        """The name of the node that is taken from the top after so many others."""
+        """The name of the node that is popped after a number of others."""
         if self._heap is None:
             rows, totals = self._found
             self._heap = BinaryHeap(_has_greater_total, zip(totals.tolist(), rows.tolist(), strict=True))

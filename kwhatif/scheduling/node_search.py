@@ -100,7 +100,7 @@ class NodeSearch:
         return verdicts.status(int(rows[places[0]]))
 
     def visited_rows(self, looked: int, evaluation: Evaluation) -> IntpArray:
-        """The rows of the visited nodes, so many of them."""
+        """The rows of the visited nodes."""
         if evaluation.narrowed is not None:
             rows = evaluation.narrowed
             turns: IntpArray = (self._shared.next_start + np.arange(looked)) % max(len(rows), 1)

@@ -46,7 +46,7 @@ def attempt_pod_group(driver: Driver, key: GroupKey, members: Sequence[PodInfo])
 
 
 def pod_group_at_once(driver: Driver, key: GroupKey, members: Sequence[PodInfo], attempts: int) -> list[PodGroupCycle]:
-    """Try a group until it has its nodes, or nothing is left that would help: at most so many times.
+    """Try a group until it has its nodes or no further attempt would help, up to a limit.
 
     Members that failed are tried again together once the victims have left.
     """

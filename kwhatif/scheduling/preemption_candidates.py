@@ -191,8 +191,8 @@ class Victims:
 def by_importance(pods: Sequence[PodInfo]) -> list[PodInfo]:
     """Higher priority first, then the one that started earlier.
 
-    Upstream takes the present moment for a pod that has not started, anew in every comparison, which makes the
-    later of two such pods the more important one.
+    Upstream takes the present moment for a pod that has not started, again in every comparison, which makes the later
+    of two such pods the more important one.
     """
     order = sorted(
         range(len(pods)),

@@ -28,7 +28,7 @@ _MOST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The outcome in a domain at a moment, and the hints that batching had then, stored so many cycles before."""
+    """The outcome in a domain at a moment, and the hints that batching had then, with their age in cycles."""
 
     moment: int
     attempt: PlacementAttempt

@@ -21,7 +21,9 @@ from kwhatif.snapshot.format.model import Snapshot
 
 @dataclass(frozen=True)
 class ReplayedPods:
-    """Pods that wait for a node now, in the order in which to schedule them; so many others ``stay`` where they are."""
+    """Pods that wait for a node now, in the order in which to schedule them; ``stay`` counts those that keep their
+    nodes.
+    """
 
     pods: Sequence[PodToSchedule] = ()
     stay: int = 0

@@ -60,9 +60,9 @@ class CreatedLater:
 
 
 class Creations(Protocol):
-    """What controllers were refused and try again, as ``expansion/pending_creations.py`` has it.
+    """The refused creations that controllers retry (``expansion/pending_creations.py``).
 
-    ``pods`` came to be later; ``created`` counts them by the failure that was told of them.
+    ``pods`` were created since; ``created`` counts them by the reported failure.
     """
 
     created: Counter[FailedCreate]
@@ -139,7 +139,7 @@ class Session:
 
     @property
     def created_later(self) -> Mapping[FailedCreate, int]:
-        """How many pods controllers could create after all, by the failure that was told of them."""
+        """The number of pods that controllers could create after all, by the reported failure."""
         return {} if self.creations is None else dict(self.creations.created)
 
     @cached_property

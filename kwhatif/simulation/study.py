@@ -31,7 +31,7 @@ class StudyBase:
 
     case: PreparedScenario
     manifests: tuple[Any, ...] = ()
-    """As they were given: updates are made of them anew, and stand in no snapshot."""
+    """As given: updates are prepared from them for each run, and are in no snapshot."""
 
     @classmethod
     def from_scenario(cls, case: PreparedScenario) -> StudyBase:

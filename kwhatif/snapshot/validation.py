@@ -45,7 +45,7 @@ _MOST_PROBLEMS = 10_000
 """After this many problems, the rest of a file's documents is skipped."""
 
 _MOST_EXPLAINED = 1000
-"""The schema takes its time: once there are so many problems, the first misfit of each object has to do."""
+"""Validation by schema is slow: beyond this number of problems only the first of each object is reported."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ MINUTE, HOUR = 60.0, 3600.0
 
 
 def plan_of(strategy: str, size: int, zones: int) -> ReplacementPlan:
-    """The plan of a strategy for a pool of ``size`` nodes in so many ``zones``. Raises UsageError."""
+    """The plan of a strategy for a pool of ``size`` nodes in a number of ``zones``. Raises UsageError."""
     make = STRATEGIES.get(strategy)
     if make is None:
         raise UsageError(f"--strategy {strategy}: expected one of {', '.join(STRATEGIES)}")

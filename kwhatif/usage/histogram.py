@@ -59,7 +59,9 @@ class Histogram:
         return exact
 
     def percentile(self, percent: float) -> int:
-        """The least amount that so many percent of the samples do not exceed (the nearest rank); 0 without samples."""
+        """The percentile: the least amount that a percentage of the samples does not exceed (nearest rank); 0 without
+        samples.
+        """
         if not self.number:
             return 0
         rank = max(1, math.ceil(self.number * percent / 100 - 1e-9))

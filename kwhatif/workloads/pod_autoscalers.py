@@ -65,7 +65,7 @@ class PodAutoscaler:
         return self.kind == HPA and not replicas
 
     def replicas(self, running: int) -> int:
-        """The replicas that a workload of so many replicas is scaled to under an unchanged load."""
+        """The replicas that a workload is scaled to under an unchanged load, from its current number."""
         if self.paused_replicas is not None:
             return self.paused_replicas
         if self.is_off(running) or running == self.idle_replicas:
@@ -73,7 +73,7 @@ class PodAutoscaler:
         return max(self.min_replicas, min(running, self.max_replicas))
 
     def replicas_at(self, percent: int, running: int) -> int:
-        """The replicas at so many ``percent`` of the way from the lower bound to the upper one, rounded up."""
+        """The replicas at ``percent`` of the way from the lower bound to the upper one, rounded up."""
         if self.paused_replicas is not None or self.is_off(running):
             return self.replicas(running)
         return self.min_replicas + -(-percent * max(self.max_replicas - self.min_replicas, 0) // 100)

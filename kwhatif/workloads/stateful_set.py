@@ -214,7 +214,7 @@ class StatefulSetRollout(Rollout):
         return self._replace([there[ordinal] for ordinal in self.ordinals if ordinal in there])
 
     def _replace(self, replicas: list[RolloutPod]) -> bool:
-        """Delete pods of another revision, highest ordinal first; the next pass makes them anew."""
+        """Delete pods of another revision, highest ordinal first; the next pass recreates them."""
         targets = list(reversed(replicas[self.partition :]))
         if self.most_unavailable is None:
             for target in targets:

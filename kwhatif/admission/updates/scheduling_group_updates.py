@@ -61,7 +61,7 @@ def _changed_value(problems: Problems, new: Object, old: Object, field: str, *, 
 
 
 _SPARED = ("metadata.name", "spec")
-"""Of a spec nothing is judged anew: it is as it was, or the change is refused."""
+"""A spec is not validated again: it is unchanged, or the update is refused."""
 
 RULES = {
     "PodGroup": UpdateRules(prepare=_keep_status, check=_check_group, spared=_SPARED),

@@ -153,7 +153,7 @@ def check_labels(problems: Problems, labels: Mapping[str, Any] | None, path: str
 
 
 def _check_text(value: str, most: int, pattern: str, what: str, *examples: str, unit: str = "characters") -> list[str]:
-    """A text that has to have a pattern, and no more than so many bytes."""
+    """A text that has to have a pattern, and a maximum length in bytes."""
     unlike = [] if re.fullmatch(pattern, value) else [_unlike(what, pattern, *examples)]
     return _too_long(value, most, unit) + unlike
 

@@ -110,7 +110,7 @@ _FIRST_ROWS = 16
 
 
 def node_limit(flags: Flags, group: NodeGroup, similar: Sequence[NodeGroup], nodes: int) -> int:
-    """The most nodes that one scale-up of a group may add to a cluster of so many nodes."""
+    """The most nodes that one scale-up of a group may add to a cluster, by its number of nodes."""
     limit = group.room + sum(other.room for other in similar)
     if flags.max_nodes_per_scaleup:
         limit = min(limit, flags.max_nodes_per_scaleup)

@@ -27,7 +27,8 @@ class GroupState(ResultStruct, frozen=True, kw_only=True):
 
 
 class GrowthOption(ResultStruct, frozen=True, kw_only=True):
-    """What a group could do: so many nodes more for these pods, maybe shared with ``similar`` groups.
+    """An expansion option: a group, the nodes it would add for these pods, and the ``similar`` groups that may share
+    them.
 
     ``waste`` is the share of cpu and that of memory that would stay idle, together (0 to 2).
     """
@@ -101,7 +102,7 @@ class NodeOutlook(ResultStruct, frozen=True, kw_only=True):
 
 
 class QuietStep(ResultStruct, frozen=True, kw_only=True):
-    """What has happened after ``time`` simulated seconds: so many ``nodes`` are there, so many pods ``waiting``."""
+    """The state after ``time`` simulated seconds: the number of ``nodes``, and of pods ``waiting``."""
 
     time: int
     what: str

@@ -207,7 +207,7 @@ class Day:
 
 _STEPS = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
 _MOMENTS = 240
-"""At so many moments, or fewer, is looked at the cluster."""
+"""The most moments at which the cluster is sampled."""
 _FOLLOWED = "each ends as the pod did that was made in its place"
 
 

@@ -11,7 +11,8 @@ from kwhatif.results.diff import ClusterUse
 class PendingTime(ResultStruct, frozen=True, kw_only=True):
     """How long pods waited for a node, in seconds; all of them, or those of one ``priority``.
 
-    Of so many ``pods``, those that were not ``bound`` count with the time until they were deleted or the day ended.
+    ``pods`` is their number; those that were not ``bound`` count with the time until they were deleted or the day
+    ended.
     """
 
     priority: int | None
@@ -47,8 +48,8 @@ class DaySide(ResultStruct, frozen=True, kw_only=True):
 
 
 class Reality(ResultStruct, frozen=True, kw_only=True):
-    """What was recorded, and how far side A is from it: of ``both`` pods bound there and here, so many got the ``same``
-    node.
+    """What was recorded, and how far side A is from it: of the pods bound in ``both``, ``same`` counts those that got
+    the same node.
     """
 
     bound: int
@@ -78,7 +79,7 @@ class DayChange(ResultStruct, frozen=True, kw_only=True):
 
 
 class WorkloadChange(ResultStruct, frozen=True, kw_only=True):
-    """The changes of one workload's pods, of which there were so many over the day."""
+    """The changes of one workload's pods, and the number of its pods over the day."""
 
     workload: str
     pods: int
@@ -101,7 +102,7 @@ class DayMoment(ResultStruct, frozen=True, kw_only=True):
 
 
 class BacktestDiff(Result, frozen=True, kw_only=True):
-    """A recorded day that began at ``start`` and lasted so many ``seconds``, lived twice: by the recorded scheduler's
+    """A recorded day that began at ``start`` and lasted ``seconds``, simulated twice: by the recorded scheduler's
     configuration (A), and by another (B). ``changes`` are those of ``pods`` that had to be scheduled.
     """
 

@@ -99,7 +99,7 @@ _LENGTHS: tuple[tuple[str, Callable[[PendingTime], float]], ...] = (
 
 
 def _over_time(moments: Sequence[DayMoment], everything: bool) -> list[Block]:
-    """A row for each moment, or for the last of so many that there are not too many rows."""
+    """A row for each moment, or for the last of several where there would be too many rows."""
     step = 1 if everything else -(-len(moments) // MOST_MOMENTS)
     shown = list(moments[::-1][:: max(step, 1)])[::-1]
     resources = [name for name in ("cpu", "memory") if shown and _has(shown[0].a, name)]

@@ -30,7 +30,9 @@ class Agreement(ResultStruct, frozen=True, kw_only=True):
 
 
 class AgreementMoment(ResultStruct, frozen=True, kw_only=True):
-    """The decisions of one of equally long spans of time, which begins ``at``: of so many, ``agreeing`` ones agree."""
+    """The decisions of one of equally long spans of time, which begins ``at``: their number, and how many are
+    ``agreeing``.
+    """
 
     at: str
     decisions: int

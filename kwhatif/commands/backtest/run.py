@@ -149,8 +149,8 @@ class Backtest(Question[BacktestResult]):
 
 @dataclass(frozen=True)
 class LastBound(Question[BacktestResult]):
-    """Would the ``last`` pods that were bound, so many of them, get their nodes again? The newest are asked about
-    first, and then stay off the cluster. When a pod was bound, its condition PodScheduled tells, by the second.
+    """Would the pods that were bound last (``last`` of them) get their nodes again? The newest are asked about first,
+    and then stay off the cluster. When a pod was bound, its condition PodScheduled tells, by the second.
     """
 
     last: int

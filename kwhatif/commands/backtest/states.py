@@ -101,7 +101,7 @@ class Replay:
         return bisect_right(self._versions, version)
 
     def seek(self, place: int) -> None:
-        """Apply changes, or revert them, until so many are applied."""
+        """Apply changes, or revert them, until the given number is applied."""
         while self.place < place:
             change, obj = self._steps[self.place]
             before = self.cluster.apply(change.kind.name, change.key, obj)
@@ -203,7 +203,7 @@ class Replay:
 SEARCHES = 8
 """How many searches that visit a node are tried."""
 MEASURED = 50
-"""For so many decisions is found out which nodes all searches together may lead to."""
+"""The most decisions for which the nodes that all searches together may lead to are worked out."""
 
 
 @dataclass
@@ -240,7 +240,7 @@ class SearchTracker:
 
 
 def _beginnings(row: int, looked: int, size: int) -> Iterator[int]:
-    """Rows where a search may begin that looks at so many nodes, one row among them, from near to far."""
+    """Rows where a search of a given length may begin that visits one row, from near to far."""
     for part in range(SEARCHES):
         yield (row - looked * part // SEARCHES) % size
 

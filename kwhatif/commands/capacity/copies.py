@@ -71,7 +71,7 @@ class Copier:
 
 
 def copier_of(asked: PodToSchedule, objects: Iterable[object], *, in_group: bool = False) -> Copier:
-    """Only a stateful set's claims, of which each pod has its own, are made anew for a copy; others are shared."""
+    """Only a stateful set's claims, of which each pod has its own, are created for each copy; others are shared."""
     pod, made = asked.pod, []
     if asked.owner.startswith("StatefulSet "):
         mine = {name for name, _ in claim_names(pod)}

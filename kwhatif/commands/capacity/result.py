@@ -27,7 +27,9 @@ class LeftOver(ResultStruct, frozen=True, kw_only=True):
 
 
 class ReasonCount(ResultStruct, frozen=True, kw_only=True):
-    """On so many nodes this is why the next pod does not fit; a node may have several reasons."""
+    """A reason why the next pod does not fit, and the number of nodes that it holds for; a node may have several
+    reasons.
+    """
 
     reason: str
     nodes: int

@@ -54,14 +54,14 @@ class PlaceChances(ResultStruct, frozen=True, kw_only=True):
 
 
 class PendingChances(ResultStruct, frozen=True, kw_only=True):
-    """How likely it is that exactly so many ``pods`` of a workload find no node."""
+    """The probability that exactly ``pods`` pods of a workload find no node."""
 
     pods: int
     probability: Probability
 
 
 class WorkloadChances(ResultStruct, frozen=True, kw_only=True):
-    """A workload of so many new ``pods`` (in the trial with the most of them).
+    """A workload and its number of new ``pods`` (in the trial with the most of them).
 
     ``pending``: at least one of them finds no node; ``pending_pods`` tells by how many. ``evicting``: others have to
     leave for one of them. ``skewed``: its fullest place exceeds its emptiest by more than was asked about.
@@ -101,7 +101,7 @@ class PodChances(ResultStruct, frozen=True, kw_only=True):
 
 
 class ChancesResult(Concluded, frozen=True, kw_only=True):
-    """Workloads and pods with their chances, from so many ``trials`` by one ``seed``.
+    """Workloads and pods with their chances, from a number of ``trials`` with one ``seed``.
 
     ``wanted`` trials were asked for; fewer were made if all intervals were narrow enough (``precision``) before.
     ``max_skew`` over ``topology_key`` is what counts as skewed above. ``chance`` says in sentences what was left to

@@ -35,7 +35,7 @@ from kwhatif.simulation.session import Session
 from kwhatif.simulation.study import StudyBase
 
 _LOOK_EVERY = 50
-"""After so many trials the intervals are looked at."""
+"""The number of trials after which the intervals are checked."""
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
 
 
 def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[Outcome]:
-    """The outcomes of so many trials, made by as many processes as are worth it. Raises KwhatifError for one that
+    """The outcomes of a number of trials, on as many processes as are worthwhile. Raises KwhatifError for one that
     comes to none.
     """
     found = []
@@ -249,7 +249,7 @@ class _Group:
 
 
 class Counts:
-    """What trials came to so far; in so many a pod is ``pending``.
+    """What trials came to so far; ``pending`` counts those with a pending pod.
 
     ``zones`` says which zone each node is in; more than ``max_skew`` is skewed.
     """

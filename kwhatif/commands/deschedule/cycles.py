@@ -81,7 +81,7 @@ class Cycles:
         )
 
     def run(self, cycles: int) -> Cycle:
-        """Follow so many cycles, or fewer if one evicts no pod or a state comes back; what the next one would do."""
+        """Simulate a number of cycles, fewer if one evicts no pod or a state recurs, and what the next one would do."""
         seen: dict[frozenset[tuple[tuple[str, str, str], int]], int] = {self._state(): 0}
         found = self.look(with_protected=True)
         while found.evictions and len(self.followed) < cycles:

@@ -166,7 +166,7 @@ class Context:
         return snapshot
 
     def outcomes(self, topology_key: str, trials: int) -> Sequence[Outcome]:
-        """What so many trials of the change come to, with the skew over places that a label tells apart."""
+        """The results of a number of trials of the change, with the skew over the domains of a label."""
         key = topology_key, trials
         if key not in self._outcomes:
             self._outcomes[key] = self.throw(topology_key, trials)

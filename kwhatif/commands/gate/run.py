@@ -180,7 +180,7 @@ class Gate(GateOptions, Question[GateResult]):
 
 
 def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> Iterator[Gap]:
-    """Objects of which the change makes, or leaves changed, more than one: nobody knows which the cluster gets."""
+    """Objects that the change defines more than once: it is not known which version the cluster gets."""
     before = {each.key: each for each in base}
     for manifest in manifests:
         text = describe_alternatives(manifest)

@@ -85,7 +85,9 @@ class Baseline:
         }
 
     def loses_quorum(self, workload: str, left: int) -> bool:
-        """Whether so many of a StatefulSet's replicas are no more than half of them, and were more."""
+        """Whether a StatefulSet has lost its majority: at most half of its replicas remain, and there were
+        more before.
+        """
         if not workload.startswith(STATEFUL_SET):
             return False
         wanted = max(self._desired_replicas.get(workload, 0), self.replicas[workload])

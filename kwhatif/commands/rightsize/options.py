@@ -54,7 +54,7 @@ class UsageOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RightsizeOptions(UsageOptions):
-    """How requests follow from usage, and what is told and written of that."""
+    """How requests are derived from usage, and what is reported and written."""
 
     sizing: Annotated[
         str,

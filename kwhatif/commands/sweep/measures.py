@@ -198,7 +198,7 @@ def _range(values: Collection[float]) -> tuple[float, float]:
 
 
 MOST_LEVELS = 6
-"""Numbers of more levels are shown in so many ranges."""
+"""Numbers with more levels are shown in this many ranges."""
 
 
 def influences_of(axes: Sequence[Axis], points: Sequence[tuple[Mapping[str, Level], Values]]) -> Iterator[Influence]:

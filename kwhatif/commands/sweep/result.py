@@ -110,7 +110,7 @@ class Objective(ResultStruct, frozen=True, kw_only=True):
 
 class SweepResult(Concluded, frozen=True, kw_only=True):
     """Policies compared, of which the ``outcome`` names the best. ``points`` begin with today's. ``sample`` says how
-    they were chosen; ``searched`` so many were added around the front. ``repeated`` were the same as others and not
+    they were chosen; ``searched`` is the number added around the front. ``repeated`` were the same as others and not
     asked again. ``pods`` were placed in all, of which ``replayed`` were taken off their nodes before. ``fidelity`` is
     of today's policy, one for each snapshot.
     """

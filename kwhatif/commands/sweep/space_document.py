@@ -61,7 +61,7 @@ Values = Range | Annotated[list[Number | Measure | str | bool], Meta(min_length=
 
 
 class Sample(_Part, frozen=True, kw_only=True):
-    """How points are chosen: all there are, or so many of them."""
+    """How points are chosen: all of them, or a sample."""
 
     method: Literal["grid", "random", "sobol", "latinHypercube"] = "grid"
     points: Annotated[int, Meta(ge=1, le=MOST_POINTS)] = 64

@@ -15,7 +15,7 @@ class Clock:
         self._count = 0
 
     def after(self, seconds: float, happen: Callable[[], None]) -> None:
-        """Something happens so many seconds from now."""
+        """An event a number of seconds from now."""
         self._count += 1
         heapq.heappush(self._planned, (self.now + seconds, self._count, happen))
 

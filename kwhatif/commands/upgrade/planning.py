@@ -13,7 +13,7 @@ from kwhatif.upgrading.strategies import plan_of
 
 
 def replacement_plan(options: UpgradeOptions, size: int, zones: int) -> ReplacementPlan:
-    """The plan for a pool of ``size`` nodes in so many ``zones``. Raises UsageError."""
+    """The plan for a pool of ``size`` nodes in a number of ``zones``. Raises UsageError."""
     strategy, surge, unavailable = options.strategy, options.surge, options.unavailable
     plan = plan_of(strategy, size, zones).with_values(
         surge=None if surge is None else nodes_of(str(surge), size, up=True, option="--surge"),

@@ -66,7 +66,7 @@ class Handle:
 
 
 class Plugin(Generic[A]):
-    """A plugin with its arguments, created anew for each cycle. Expected failures are ``PluginFailure``."""
+    """A plugin with its arguments, a new instance for each cycle. Expected failures are ``PluginFailure``."""
 
     name: ClassVar[str]
     args_type: ClassVar[type[PluginArgs]]

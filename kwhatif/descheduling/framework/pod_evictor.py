@@ -27,7 +27,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """At most so many evictions in a cycle; None is no limit."""
+    """The most evictions in a cycle; None is no limit."""
 
     total: int | None = None
     node: int | None = None

@@ -21,7 +21,7 @@ from kwhatif.plugins.shared.pod_qos import effective_requests
 class CellsLeft:
     """Follows a cluster: a pod's requests are subtracted from every cell of its node, down to zero.
 
-    As the result depends on the order in which pods came, a node that a pod has left is computed anew.
+    As the result depends on the order in which pods came, a node that a pod has left is recomputed.
     """
 
     def __init__(self, cluster: Cluster) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type
 
 _INTERFACES = ((1, 6), (2, 12), (4, 22), (8, 42), (24, 62), (36, 62), (48, 62), (1 << 31, 122))
-"""Up to so many cores, and the total of interfaces."""
+"""(most cores, total of interfaces), in ascending order."""
 _OF_SIXTH_GENERATION = {36: 92, 48: 122}
 """The same for x86 processors since the sixth generation."""
 _MACS = 14

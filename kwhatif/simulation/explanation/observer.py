@@ -30,8 +30,8 @@ MOST_RECORDED = 64
 
 @dataclass
 class PodAttempt:
-    """A pod and a copy of the cluster in which it is tried, ``after`` so many others found their nodes, and so many
-    were ``evicted``; ``row`` is the node it gets, if any.
+    """A pod and a copy of the cluster in which it is tried, ``after`` counts the pods that found their nodes before,
+    ``evicted`` those evicted before; ``row`` is the node it gets, if any.
     """
 
     session: Session

@@ -126,7 +126,7 @@ def _choose(placements: Sequence[Placement], recorder: WorkloadRecorder, owner: 
 
 
 def _count(owner: str, placements: Sequence[Placement], chosen: int, alone: int, shapes: int) -> WorkloadReport:
-    """A workload in numbers; so many of its pods find a node ``alone``."""
+    """A workload in numbers; ``alone`` counts the pods that find a node each on its own."""
     good = [each for each in placements if each.good]
     return WorkloadReport(
         workload=owner,

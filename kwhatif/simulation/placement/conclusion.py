@@ -99,8 +99,8 @@ NOTHING_ASKED = "No pods to place."
 
 
 def words_of(run_outcome: RunOutcome, never_made: NeverMade, told: Sequence[str], stuck: int = 0) -> str:
-    """A verdict: the words ``told`` about the pods of the question, and before and after them those about all
-    others.
+    """A verdict: the words about the pods of the question (``told``), and before and after them those about
+    all others.
     """
     pushed_out = sum(each.cause == "evicted" for each in run_outcome.pending)
     parts = [f"{format_count(pushed_out, 'victim stays', 'victims stay')} pending"] if pushed_out else []

@@ -329,7 +329,7 @@ class AppendOnlyFile:
             yield rest
 
     def cut(self, size: int) -> None:
-        """Truncate to so many bytes. Raises OSError."""
+        """Truncate to a size in bytes. Raises OSError."""
         os.ftruncate(self._fd, size)
         self.size = size
 

@@ -15,7 +15,7 @@ from kwhatif.autoscaling.cluster_autoscaler.node_readiness import gpu_resource
 
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _PREFERRED = ((2, 1000), (6, 2000), (20, 4000), (60, 8000), (200, 16_000))
-"""Up to so many nodes, a node of so many millicores is preferred."""
+"""(most nodes of the cluster, millicores of the preferred node), in ascending order."""
 _LARGE = 32_000
 _STABILIZING = (500, 500 * 1024 * 1024)
 """Millicores and bytes of an imagined pod, so that small differences weigh little."""

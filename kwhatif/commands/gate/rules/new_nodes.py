@@ -1,4 +1,4 @@
-"""The change needs no new nodes, or only so many."""
+"""The change needs no new nodes, or no more than a maximum."""
 
 from __future__ import annotations
 

@@ -62,10 +62,12 @@ MOST_WORK = 3_000_000
 """The most objects, summed over all steps, of the decisions that are repeated: about half a minute's."""
 
 WORK_OF_A_POD = 60
-"""To decide on a pod once takes about as long as to load so many objects."""
+"""Scheduling one pod takes about as long as loading this many objects."""
 
 MANY_NODES, NODE_PARTS = 64, 32
-"""More spare nodes than these are tried in about so many parts: where nodes are sampled they stay or go together."""
+"""Above this number spare nodes are tried in about that many parts: where nodes are sampled they stay or go
+together.
+"""
 
 
 @dataclass(frozen=True, slots=True)
