@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import kwhatif
@@ -219,3 +221,25 @@ def test_trials_leave_no_members_behind(tmp_path: Path) -> None:
     result = chances(tmp_path, racks(a=2), pods=2, least=3)
     assert isinstance(result.groups, tuple)
     assert [(each.scheduled.times, each.domains) for each in result.groups] == [(0, ())]
+
+
+# --- schemas
+
+
+def test_recorded_scenarios_with_groups_are_what_their_schema_says() -> None:
+    schema = json.loads((SAMPLES.parents[1] / "schemas" / "group-scenario.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    recorded = SAMPLES.parents[1] / "tests" / "conformance" / "groups" / "1.36-gang-topology.jsonl.gz"
+    with gzip.open(recorded, "rt") as lines:
+        for line in list(lines)[:3]:
+            validator.validate(json.loads(line))
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({"name": "x", "objects": [], "steps": [{"create": "pods"}]})
+
+
+def test_a_gap_says_that_autoscalers_see_members_one_by_one() -> None:
+    groups = SAMPLES.parents[0] / "autoscaled" / "groups.yaml"
+    found = kwhatif.place(
+        [SAMPLES / "pretrain.yaml"], snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS, autoscale=groups
+    )
+    assert any("autoscalers see the members of groups" in gap.what for gap in found.fidelity.gaps)
