@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
-from kwhatif.api.pod_groups import PodGroup
+from kwhatif.api.meta import Resource
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.chances.result import ChancesResult
 from kwhatif.errors import UsageError
@@ -27,7 +28,7 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "training"
 JOB = ("batch/v1", "Job", "train")
 
 
-def snapshot_of(nodes: list[Node], *objects: Pod | PodGroup) -> Snapshot:
+def snapshot_of(nodes: list[Node], *objects: Resource) -> Snapshot:
     held = Objects()
     for each in (*nodes, *objects):
         held.add(each)
@@ -48,11 +49,11 @@ def workers(*homes: str) -> list[Pod]:
     return [member(f"g-{i}", "g", cpu="1", on=home, owner=JOB, status=status) for i, home in enumerate(homes)]
 
 
-def drain(nodes: list[Node], *objects: Pod | PodGroup, name: str = "a-0") -> DrainResult:
+def drain(nodes: list[Node], *objects: Resource, name: str = "a-0") -> DrainResult:
     return kwhatif.drain(name, snapshot=snapshot_of(nodes, *objects), feature_gates=RACKS)
 
 
-def outage(nodes: list[Node], *objects: Pod | PodGroup, **options: tuple[str, ...]) -> OutageResult:
+def outage(nodes: list[Node], *objects: Resource, **options: Any) -> OutageResult:
     return kwhatif.outage(nodes=("a-0",), snapshot=snapshot_of(nodes, *objects), feature_gates=RACKS, **options)
 
 
@@ -141,7 +142,7 @@ def test_without_the_gates_nothing_is_said_of_groups() -> None:
 # --- how many more fit
 
 
-def capacity(name: str, **options: bool) -> CapacityResult:
+def capacity(name: str, **options: Any) -> CapacityResult:
     return kwhatif.capacity(
         [SAMPLES / f"{name}.yaml"], snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS, **options
     )
@@ -165,6 +166,7 @@ def test_what_capacity_counts_place_places() -> None:
     """One of the gang of eight fits, so a second one does not once the first is there."""
     gangs = [SAMPLES / f"{name}.yaml" for name in ("train", "finetune")]
     result = kwhatif.place(gangs, snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS)
+    assert isinstance(result.groups, tuple)
     assert sorted((each.group, each.bound) for each in result.groups) == [("ml/finetune", 0), ("ml/train", 8)]
 
 
