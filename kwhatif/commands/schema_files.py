@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from kwhatif.api.json_schema import components, document_schema
+from kwhatif.commands.conformance.group_answers import GroupScenario
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
 from kwhatif.commands.rightsize import policy_document
@@ -142,6 +143,23 @@ def scenario_schema() -> Schema:
     )
 
 
+def group_scenario_schema() -> Schema:
+    """Objects are held to their kinds when they are read."""
+    _, definitions = components(GroupScenario)
+    scenario = definitions.pop("GroupScenario")
+    return document_schema(
+        "group-scenario",
+        "",
+        "GroupScenario",
+        "A cluster, steps in which pods and groups of pods come and go, and what a scheduler did then: a line of a "
+        "file of recorded decisions.",
+        scenario["properties"],
+        required=tuple(scenario["required"]),
+        definitions=definitions,
+        closed=False,
+    )
+
+
 def translation_schema() -> Schema:
     _, definitions = components(translation_file.File)
     return document_schema(
@@ -162,6 +180,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "cluster-edits": cluster_edits_schema,
     "cluster-snapshot": cluster_snapshot_schema,
     "gate-policy": gate_policy_schema,
+    "group-scenario": group_scenario_schema,
     "instance-types": partial(
         _file_schema,
         "instance-types",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
 import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
-from kwhatif.api.pod_groups import PodGroup
+from kwhatif.api.meta import Resource
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.chances.result import ChancesResult
 from kwhatif.errors import UsageError
@@ -25,7 +28,7 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "training"
 JOB = ("batch/v1", "Job", "train")
 
 
-def snapshot_of(nodes: list[Node], *objects: Pod | PodGroup) -> Snapshot:
+def snapshot_of(nodes: list[Node], *objects: Resource) -> Snapshot:
     held = Objects()
     for each in (*nodes, *objects):
         held.add(each)
@@ -46,11 +49,11 @@ def workers(*homes: str) -> list[Pod]:
     return [member(f"g-{i}", "g", cpu="1", on=home, owner=JOB, status=status) for i, home in enumerate(homes)]
 
 
-def drain(nodes: list[Node], *objects: Pod | PodGroup, name: str = "a-0") -> DrainResult:
+def drain(nodes: list[Node], *objects: Resource, name: str = "a-0") -> DrainResult:
     return kwhatif.drain(name, snapshot=snapshot_of(nodes, *objects), feature_gates=RACKS)
 
 
-def outage(nodes: list[Node], *objects: Pod | PodGroup, **options: tuple[str, ...]) -> OutageResult:
+def outage(nodes: list[Node], *objects: Resource, **options: Any) -> OutageResult:
     return kwhatif.outage(nodes=("a-0",), snapshot=snapshot_of(nodes, *objects), feature_gates=RACKS, **options)
 
 
@@ -139,7 +142,7 @@ def test_without_the_gates_nothing_is_said_of_groups() -> None:
 # --- how many more fit
 
 
-def capacity(name: str, **options: bool) -> CapacityResult:
+def capacity(name: str, **options: Any) -> CapacityResult:
     return kwhatif.capacity(
         [SAMPLES / f"{name}.yaml"], snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS, **options
     )
@@ -163,6 +166,7 @@ def test_what_capacity_counts_place_places() -> None:
     """One of the gang of eight fits, so a second one does not once the first is there."""
     gangs = [SAMPLES / f"{name}.yaml" for name in ("train", "finetune")]
     result = kwhatif.place(gangs, snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS)
+    assert isinstance(result.groups, tuple)
     assert sorted((each.group, each.bound) for each in result.groups) == [("ml/finetune", 0), ("ml/train", 8)]
 
 
@@ -219,3 +223,25 @@ def test_trials_leave_no_members_behind(tmp_path: Path) -> None:
     result = chances(tmp_path, racks(a=2), pods=2, least=3)
     assert isinstance(result.groups, tuple)
     assert [(each.scheduled.times, each.domains) for each in result.groups] == [(0, ())]
+
+
+# --- schemas
+
+
+def test_recorded_scenarios_with_groups_are_what_their_schema_says() -> None:
+    schema = json.loads((SAMPLES.parents[1] / "schemas" / "group-scenario.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    recorded = SAMPLES.parents[1] / "tests" / "conformance" / "groups" / "1.36-gang-topology.jsonl.gz"
+    with gzip.open(recorded, "rt") as lines:
+        for line in list(lines)[:3]:
+            validator.validate(json.loads(line))
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({"name": "x", "objects": [], "steps": [{"create": "pods"}]})
+
+
+def test_a_gap_says_that_autoscalers_see_members_one_by_one() -> None:
+    groups = SAMPLES.parents[0] / "autoscaled" / "groups.yaml"
+    found = kwhatif.place(
+        [SAMPLES / "pretrain.yaml"], snapshot=SAMPLES / "cluster.yaml", feature_gates=RACKS, autoscale=groups
+    )
+    assert any("autoscalers see the members of groups" in gap.what for gap in found.fidelity.gaps)

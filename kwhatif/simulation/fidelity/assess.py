@@ -30,7 +30,7 @@ from kwhatif.simulation.fidelity.gaps import (
     unattempted_gaps,
     update_gaps,
 )
-from kwhatif.simulation.fidelity.ungrouped import ungrouped_gaps
+from kwhatif.simulation.fidelity.ungrouped import autoscaled_gaps, ungrouped_gaps
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.versions import minor_of
 
@@ -103,6 +103,7 @@ class RunRecord:
     ``others`` names unknown kinds of the input, ``evicted`` pods that were evicted on purpose, besides the victims of
     ``placements``. ``more``: the pods come on top of those that their workloads have. If the question is not ``about``
     all pods, gaps that touch others do not count. ``by_group``: members of groups were scheduled together.
+    ``autoscaled``: autoscalers were asked for nodes.
     """
 
     session: Session
@@ -114,6 +115,7 @@ class RunRecord:
     more: bool = False
     about: Collection[str] | None = None
     by_group: bool = False
+    autoscaled: bool = False
 
 
 def assess(basis: RunRecord) -> Fidelity:
@@ -125,6 +127,7 @@ def assess(basis: RunRecord) -> Fidelity:
         *_pod_gaps(session, asked),
         *unattempted_gaps(session, asked),
         *ungrouped_gaps(session, asked, by_group=basis.by_group),
+        *(autoscaled_gaps(session, asked, by_group=basis.by_group) if basis.autoscaled else ()),
         *_budget_gap(session, basis.placements, basis.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),

@@ -110,6 +110,7 @@ def _step_by_step(
             others,
             rollouts,
             by_group=bool(run.groups),
+            autoscaled=scaler is not None,
         ),
         end=FinalState(after.session, after.left, run.removed),
         groups=(*run.groups, *gang_outcomes(after.session, asked, placements)),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kwhatif
-from kwhatif.api.core import Node, Pod
-from kwhatif.api.pod_groups import PodGroup
+from kwhatif.api.core import Node
+from kwhatif.api.meta import Resource
 from kwhatif.results.gate import GateResult
 from tests.builders import Json
 from tests.commands.test_groups import RACKS, racks, snapshot_of, workers
@@ -20,7 +20,7 @@ from tests.scheduling.test_pod_groups import group
 def judge(
     tmp_path: Path,
     nodes: list[Node],
-    *running: Pod | PodGroup,
+    *running: Resource,
     least: int = 2,
     pods: int = 2,
     priority: int = 0,
