@@ -9,7 +9,7 @@ Upstream: newSortedNodeScores and nodeScoreHeap in pkg/scheduler/schedule_one.go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -27,14 +27,22 @@ def top_of(totals: Int64Array) -> int:
     return walk.item(totals.take(walk).argmax())
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _walk(size: int) -> IntpArray:
     """intp[size]: the places of a heap, a parent before its children and the left subtree before the right one."""
-    numbers = np.arange(1, size + 1, dtype=np.int64)
+    whole = _whole_walk(size.bit_length())
+    order: IntpArray = whole[whole < size]
+    order.flags.writeable = False
+    return order
+
+
+@cache
+def _whole_walk(depth: int) -> IntpArray:
+    """The walk through a heap of which every level down to this depth is full."""
+    numbers = np.arange(1, 2**depth, dtype=np.int64)
     depths = np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
     # Moved to one depth, a parent has the number of the leftmost places below it, before which it stands.
-    order: IntpArray = np.argsort(numbers << (int(depths.max(initial=0)) - depths), kind="stable")
-    order.flags.writeable = False
+    order: IntpArray = np.argsort(numbers << (depth - depths), kind="stable")
     return order
 
 
