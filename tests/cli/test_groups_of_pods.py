@@ -103,5 +103,5 @@ def test_the_page_of_an_explanation_has_the_groups_and_their_domains(tmp_path: P
 
 def test_a_job_of_the_samples_becomes_a_gang_where_the_gate_is_on() -> None:
     lines = place("job", f"{GANGS},WorkloadWithJob=true")
-    assert any("gang ml/index-" in line and "5 of 10 find a node, needs 10: nobody runs" in line for line in lines)
+    assert any("gang ml/index-" in line and "8 of 10 find a node, needs 10: nobody runs" in line for line in lines)
     assert not any("gang ml/" in line for line in place("job", GANGS))

@@ -14,7 +14,6 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.results.group_outcome import GroupDisruption, GroupOutcome
 from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
-from kwhatif.simulation.session import PodToSchedule
 
 KIND = "PodGroup"
 
@@ -37,7 +36,8 @@ class PodGroups(Rule[PodGroupsParameters]):
         failed = 0
         for group in context.groups:
             unit = self._unit_of(context, group.group)
-            if unit is not None:
+            # Groups that ran, and come back for those of their members that were evicted, are judged below.
+            if unit is not None and any(_members_of(context, group.group)):
                 self.checked += 1
                 if not group.good:
                     failed += 1
@@ -60,13 +60,9 @@ class PodGroups(Rule[PodGroupsParameters]):
 
     def _unit_of(self, context: Context, name: str) -> Unit | None:
         """The group as the rule looks at it, beside the first of its members in the change; None if it is left out."""
-        namespace, _, name = name.partition("/")
-        located = (
-            unit.location
-            for unit in context.units
-            if any(_names(item, namespace, name) for item in unit.pods_to_schedule)
-        )
-        unit = Unit(Subject(kind=KIND, namespace=namespace, name=name), next(located, None))
+        namespace, _, own = name.partition("/")
+        first = next(_members_of(context, name), None)
+        unit = Unit(Subject(kind=KIND, namespace=namespace, name=own), None if first is None else first.location)
         return unit if self.given.selects(unit) else None
 
     def _not_scheduled(self, unit: Unit, group: GroupOutcome) -> Finding:
@@ -92,6 +88,10 @@ class PodGroups(Rule[PodGroupsParameters]):
         )
 
 
-def _names(item: PodToSchedule, namespace: str, name: str) -> bool:
-    group = item.pod.spec.scheduling_group
-    return group is not None and (item.pod.namespace, group.pod_group_name) == (namespace, name)
+def _members_of(context: Context, name: str) -> Iterator[Unit]:
+    """The workloads of the change of which pods name a group (``namespace/name``)."""
+    key = tuple(name.split("/"))
+    for unit in context.units:
+        groups = ((item.pod.namespace, item.pod.spec.scheduling_group) for item in unit.pods_to_schedule)
+        if any(group is not None and (namespace, group.pod_group_name) == key for namespace, group in groups):
+            yield unit
