@@ -42,7 +42,7 @@ def plan(
     from kwhatif.commands.autoscale.text import autoscale_blocks
     from kwhatif.simulation.pipeline import ask
 
-    case = scenario.scenario(
+    case = scenario.build_scenario(
         files or (), options.groups, options.catalogue, *options.node_pools, with_map=answer.is_mapped
     )
     by_groups = Autoscale(**values_of(ClusterAutoscalerOptions, options))

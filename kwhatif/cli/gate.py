@@ -109,7 +109,7 @@ def gate(
     question = Gate(**vars(options))
     source = scenario.cluster.find_source(question.named_cluster)
     inputs = scenario.inputs(files, *(options.base or ()), options.config, source=source, with_map=answer.is_mapped)
-    case = question.case(inputs, scenario.scheduler)
+    case = question.build_scenario(inputs, scenario.scheduler)
     if explain:
         explain_run(question, case, explain, answer)
     result = ask(question, case).with_context(command=command())

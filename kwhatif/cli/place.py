@@ -105,7 +105,7 @@ def place(
     from kwhatif.commands.place.text import place_blocks
     from kwhatif.simulation.pipeline import ask
 
-    case = scenario.scenario([*(files or ()), *(filename or ())], with_map=answer.is_mapped)
+    case = scenario.build_scenario([*(files or ()), *(filename or ())], with_map=answer.is_mapped)
     question = Place(**vars(options), detailed=answer.is_detailed)
     if explain:
         explain_run(question, case, explain, answer)

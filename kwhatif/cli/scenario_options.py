@@ -52,7 +52,7 @@ class ScenarioFlags:
         manifest_options = self.manifest_options.with_rules_file() if self.reads_rules_file else self.manifest_options
         return Inputs(source, files, self.namespace, self.edits or None, manifest_options, with_map=with_map)
 
-    def scenario(self, files: Files = (), *others: object, with_map: bool = False) -> Scenario:
+    def build_scenario(self, files: Files = (), *others: object, with_map: bool = False) -> Scenario:
         """The same, with the scheduler that decides."""
         from kwhatif.simulation.scenario import Scenario
 
@@ -62,7 +62,7 @@ class ScenarioFlags:
         """The answer to a question about these files."""
         from kwhatif.simulation.pipeline import ask
 
-        return ask(question, self.scenario(files, *others, with_map=with_map))
+        return ask(question, self.build_scenario(files, *others, with_map=with_map))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,18 +31,22 @@ ORDERS = 2
 _POOLS = ("karpenter.sh/v1", "NodePool")
 
 
-def scalers(case: PreparedScenario, notes: Notes) -> Callable[[], Scaler]:
+def scalers(scenario: PreparedScenario, notes: Notes) -> Callable[[], Scaler]:
     """A factory of autoscalers in their initial state, by the documents of a scenario.
 
     Raises InputError for invalid documents, and for those of no autoscaler.
     """
-    made = _build_factories(case.inputs.autoscale, case.snapshot, notes, moment_of(case.snapshot, case.inputs.now))
+    made = _build_factories(
+        scenario.inputs.autoscale, scenario.snapshot, notes, moment_of(scenario.snapshot, scenario.inputs.now)
+    )
 
     def later(session: Session, waiting: Sequence[Pod]) -> Snapshot:
-        return snapshot_after_run(session.snapshot, case.edited.covered, case.expanded, FinalState(session, waiting))
+        return snapshot_after_run(
+            session.snapshot, scenario.edited.covered, scenario.expanded, FinalState(session, waiting)
+        )
 
-    now = observation_time_of(case.snapshot, case.inputs.now)
-    return lambda: Scaler([make() for make in made], later, now, case.inputs.provision)
+    now = observation_time_of(scenario.snapshot, scenario.inputs.now)
+    return lambda: Scaler([make() for make in made], later, now, scenario.inputs.provision)
 
 
 def _build_factories(

@@ -125,12 +125,12 @@ def _name_of(obj: Resource) -> str:
     return f"{obj.kind} {obj.namespace}/{name}" if obj.namespace else f"{obj.kind} {name}"
 
 
-def unknown_kinds(case: PreparedScenario, notes: Notes) -> list[str]:
+def unknown_kinds(scenario: PreparedScenario, notes: Notes) -> list[str]:
     """The unknown kinds whose objects may make pods. Notes those that have none."""
-    unknown = case.expanded.unknown
+    unknown = scenario.expanded.unknown
     unread = Counter({kind: n for kind, n in unknown.items() if kind in IDLE})
     if unread:
         notes.note(f"not read by the scheduler: {format_counts(unread)}")
-    if case.inputs.manifest_options.ignore_unknown:
+    if scenario.inputs.manifest_options.ignore_unknown:
         return []
     return [f"{number} {kind}" for kind, number in sorted((unknown - unread).items())]

@@ -53,24 +53,24 @@ def _warn_of_alternatives(manifests: Sequence[Manifest], notes: Notes) -> None:
         notes.warn(f"{len(texts) - _MOST_ALTERNATIVES} more objects appear twice")
 
 
-def reading_options(case: Scenario) -> ReadingOptions:
+def reading_options(scenario: Scenario) -> ReadingOptions:
     """How a question's manifests are read. Raises UsageError."""
-    told = case.inputs.manifest_options
+    told = scenario.inputs.manifest_options
     return ReadingOptions(
         exclude=tuple(told.exclude or ()),
         variables=variables_of(told.variables or ()),
         render=told.render or Rendering.auto,
-        kubernetes_version=case.scheduler_options.kubernetes_version or DEFAULT_MINOR,
+        kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
     )
 
 
-def read_manifests(case: Scenario, files: Files, notes: Notes, *, namespace: str = "") -> ReadManifests:
+def read_manifests(scenario: Scenario, files: Files, notes: Notes, *, namespace: str = "") -> ReadManifests:
     """The objects of ``files``, with what is missing in them; what is worth knowing of them is noted.
 
     What names no namespace gets ``namespace``, unsaid that of the inputs. Raises InputError.
     """
     report = ReadingReport()
-    manifests = load_manifests(files, namespace or case.inputs.namespace, reading_options(case), report)
+    manifests = load_manifests(files, namespace or scenario.inputs.namespace, reading_options(scenario), report)
     gaps = note_report(report, notes)
     _warn_of_alternatives(manifests, notes)
     return ReadManifests(manifests, gaps=gaps)

@@ -37,7 +37,7 @@ class PipelineState:
     """
 
     question: Question[Any]
-    cases: Sequence[Scenario]
+    scenarios: Sequence[Scenario]
     notes: Notes
     loaded: Sequence[LoadedScenario] = ()
     prepared: Sequence[PreparedScenario] = ()
@@ -48,12 +48,12 @@ class PipelineState:
     beginning: ClusterObservation | None = None
 
 
-def ask(question: Question[R], *cases: Scenario) -> R:
+def ask(question: Question[R], *scenarios: Scenario) -> R:
     """The answer to a question, with its exit code and notes. Raises KwhatifError."""
-    state = PipelineState(question, cases, Notes())
-    for case in cases:
-        question.check(case)
-    with pods_to_make(cases[0].inputs.manifest_options.max_pods), work_to_do():
+    state = PipelineState(question, scenarios, Notes())
+    for scenario in scenarios:
+        question.check(scenario)
+    with pods_to_make(scenarios[0].inputs.manifest_options.max_pods), work_to_do():
         for stage in STAGES:
             state = stage(state)
     assert state.result is not None
@@ -64,20 +64,20 @@ def load(state: PipelineState) -> PipelineState:
     """Files become objects: the manifests, and the cluster, which may be large."""
     from kwhatif.simulation.cluster_files import load_cluster
 
-    first = state.cases[0]
+    first = state.scenarios[0]
     manifests: list[ReadManifests] = []
-    for case in state.cases:
-        if case is not first and case.inputs.manifests is first.inputs.manifests:
+    for scenario in state.scenarios:
+        if scenario is not first and scenario.inputs.manifests is first.inputs.manifests:
             manifests.append(manifests[0])
         else:
-            manifests.append(state.question.load(case, state.notes))
+            manifests.append(state.question.load(scenario, state.notes))
     clusters: list[EditedSnapshot] = []
-    for case in state.cases:
-        shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
-        clusters.append(clusters[0] if shared else load_cluster(case.inputs, state.notes))
+    for scenario in state.scenarios:
+        shared = scenario is not first and scenario.inputs.snapshot is first.inputs.snapshot
+        clusters.append(clusters[0] if shared else load_cluster(scenario.inputs, state.notes))
     loaded = [
-        LoadedScenario(case.inputs, case.scheduler_options, read=read, edited=edited)
-        for case, read, edited in zip(state.cases, manifests, clusters, strict=True)
+        LoadedScenario(scenario.inputs, scenario.scheduler_options, read=read, edited=edited)
+        for scenario, read, edited in zip(state.scenarios, manifests, clusters, strict=True)
     ]
     return replace(state, loaded=loaded)
 
@@ -87,17 +87,19 @@ def edit(state: PipelineState) -> PipelineState:
     from kwhatif.simulation.cluster_files import with_edits
 
     first = state.loaded[0]
-    manifests = [manifest for case in state.loaded for manifest in case.manifests]
+    manifests = [manifest for scenario in state.loaded for manifest in scenario.manifests]
     loaded: list[LoadedScenario] = []
-    for case in state.loaded:
-        shared = case is not first and case.inputs.snapshot is first.inputs.snapshot
-        edited = loaded[0].edited if shared else with_edits(case.snapshot, case.inputs.edits, state.notes, manifests)
-        read = case.read
+    for scenario in state.loaded:
+        shared = scenario is not first and scenario.inputs.snapshot is first.inputs.snapshot
+        edited = (
+            loaded[0].edited if shared else with_edits(scenario.snapshot, scenario.inputs.edits, state.notes, manifests)
+        )
+        read = scenario.read
         if edited.replicas:
             from kwhatif.simulation.edits.scaling import resize_manifests
 
-            read = replace(read, manifests=resize_manifests(case.manifests, edited.replicas))
-        loaded.append(replace(case, edited=edited, read=read))
+            read = replace(read, manifests=resize_manifests(scenario.manifests, edited.replicas))
+        loaded.append(replace(scenario, edited=edited, read=read))
         state.question.check_edited(loaded[-1])
     return replace(state, loaded=loaded)
 
@@ -110,11 +112,11 @@ def rules(state: PipelineState) -> PipelineState:
     from kwhatif.simulation.scheduler_setup import setup_of
 
     loaded = []
-    for case in state.loaded:
-        setup, edited = setup_of(case.scheduler_options, case.snapshot, state.notes), case.edited
-        if case.scheduler_options.load:
-            edited = with_load(edited, case.scheduler_options.load, setup, state.notes)
-        loaded.append(replace(case, scheduler=setup, edited=edited))
+    for scenario in state.loaded:
+        setup, edited = setup_of(scenario.scheduler_options, scenario.snapshot, state.notes), scenario.edited
+        if scenario.scheduler_options.load:
+            edited = with_load(edited, scenario.scheduler_options.load, setup, state.notes)
+        loaded.append(replace(scenario, scheduler=setup, edited=edited))
     return replace(state, loaded=loaded)
 
 
@@ -122,12 +124,12 @@ def expand(state: PipelineState) -> PipelineState:
     """Manifests become pods, as the API server and the controllers make them."""
     prepared: list[PreparedScenario] = []
     for loaded in state.loaded:
-        case = state.question.expand(loaded, state.loaded)
-        case.expanded.doubts += case.edited.doubts
-        prepared.append(case)
-        for warning in case.expanded.warnings:
+        scenario = state.question.expand(loaded, state.loaded)
+        scenario.expanded.doubts += scenario.edited.doubts
+        prepared.append(scenario)
+        for warning in scenario.expanded.warnings:
             state.notes.warn(f"{warning.object}: {warning.text}")
-        for scaled in case.expanded.scaled:
+        for scaled in scenario.expanded.scaled:
             if scaled.note:
                 state.notes.note(scaled.note)
     return replace(state, prepared=prepared)
@@ -141,12 +143,12 @@ def merge(state: PipelineState) -> PipelineState:
     from kwhatif.simulation.cluster_files import unknown_kinds
 
     prepared: list[PreparedScenario] = []
-    for case in state.prepared:
+    for scenario in state.prepared:
         # What the second side of a comparison adds is not noted again.
         notes = state.notes if state.question.tells_merged and not prepared else Notes()
-        put(case.snapshot, case.expanded.objects, notes)
-        case = replace(case, unknown_kinds=unknown_kinds(case, notes))
-        prepared.append(replace(case, pods_to_schedule=state.question.pods(case)))
+        put(scenario.snapshot, scenario.expanded.objects, notes)
+        scenario = replace(scenario, unknown_kinds=unknown_kinds(scenario, notes))
+        prepared.append(replace(scenario, pods_to_schedule=state.question.pods(scenario)))
     return replace(state, prepared=prepared)
 
 
@@ -158,23 +160,23 @@ def session(state: PipelineState) -> PipelineState:
     if not state.question.schedules:
         return state
     prepared: list[PreparedScenario] = []
-    for case in state.prepared:
+    for scenario in state.prepared:
         if not state.question.several_runs:
-            options = state.question.options(case)
-            if case.inputs.with_map:
+            options = state.question.options(scenario)
+            if scenario.inputs.with_map:
                 from kwhatif.simulation.explanation.observer import PendingRecorder
 
                 options["observer"] = recorder = PendingRecorder(options.get("observer"))
-                recorder.session = opened = case.new_session(**options)
+                recorder.session = opened = scenario.new_session(**options)
                 state = replace(state, pending_recorder=recorder)
             else:
-                opened = case.new_session(**options)
-            case = replace(case, only_session=opened)
-        if case.inputs.autoscale:
+                opened = scenario.new_session(**options)
+            scenario = replace(scenario, only_session=opened)
+        if scenario.inputs.autoscale:
             from kwhatif.simulation.autoscaler_selection import scalers
 
-            case = replace(case, make_scaler=scalers(case, state.notes))
-        prepared.append(case)
+            scenario = replace(scenario, make_scaler=scalers(scenario, state.notes))
+        prepared.append(scenario)
     first = prepared[0]
     if first.inputs.with_map and len(prepared) == 1:
         from kwhatif.simulation.cluster_map import observe_cluster
@@ -198,13 +200,15 @@ def fidelity(state: PipelineState) -> PipelineState:
     from kwhatif.simulation.fidelity.assess import assess, require_no_gaps
 
     assert state.answer is not None
-    outside = {name for case in state.prepared if case.scheduler_options.plugins for name in case.setup.outside}
-    for name in sorted(outside.difference(*(case.setup.used for case in state.prepared))):
+    outside = {
+        name for scenario in state.prepared if scenario.scheduler_options.plugins for name in scenario.setup.outside
+    }
+    for name in sorted(outside.difference(*(scenario.setup.used for scenario in state.prepared))):
         state.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
-    of_manifests = tuple(dict.fromkeys(gap for case in state.prepared for gap in case.read.gaps))
+    of_manifests = tuple(dict.fromkeys(gap for scenario in state.prepared for gap in scenario.read.gaps))
     found = [assess(record) for record in state.answer.runs]
     found = [structs.replace(each, gaps=(*each.gaps, *of_manifests)) for each in found]
-    if state.cases[0].scheduler_options.strict:
+    if state.scenarios[0].scheduler_options.strict:
         for each in found:
             require_no_gaps(each.touching)
     return replace(state, fidelities=found)
@@ -231,17 +235,17 @@ def mapping(state: PipelineState) -> PipelineState:
     """Attach maps of the cluster before and after, or of either side, for pages, and explanations of pods without a
     node.
     """
-    if not (state.question.schedules and state.cases[0].inputs.with_map):
+    if not (state.question.schedules and state.scenarios[0].inputs.with_map):
         return state
     from kwhatif.simulation.cluster_map import build_map, observe_cluster, topology_key_of_groups
 
     assert state.result is not None
     assert state.answer is not None
     report_start("Mapping the cluster")
-    ends = state.answer.ends or [RunEnd(case.session) for case in state.prepared]
+    ends = state.answer.ends or [RunEnd(scenario.session) for scenario in state.prepared]
     looks = [
-        observe_cluster(end.session.cluster, end.snapshot or case.snapshot)
-        for end, case in zip(ends, state.prepared, strict=True)
+        observe_cluster(end.session.cluster, end.snapshot or scenario.snapshot)
+        for end, scenario in zip(ends, state.prepared, strict=True)
     ]
     if len(looks) > 1:
         states = {"A": looks[0], "B": looks[1]}

@@ -147,52 +147,54 @@ class PodQuestion(Question[R_co]):
     offered: Files = ()
     namespace: str | None = None
 
-    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
+    def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         namespace = self.namespace or "default"
-        own = read_manifests(case, self._files, notes, namespace=namespace)
-        more = read_manifests(case, self._only_offered, notes, namespace=namespace)
+        own = read_manifests(scenario, self._files, notes, namespace=namespace)
+        more = read_manifests(scenario, self._only_offered, notes, namespace=namespace)
         return ReadManifests(own.manifests, more.manifests, gaps=[*own.gaps, *more.gaps])
 
-    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
-        expanded = self._expand(case, self._files, case.manifests)
-        more = self._expand(case, self._only_offered, case.read.supporting)
-        prepared = PreparedScenario.from_loaded(case, expanded)
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> PreparedScenario:
+        expanded = self._expand(scenario, self._files, scenario.manifests)
+        more = self._expand(scenario, self._only_offered, scenario.read.supporting)
+        prepared = PreparedScenario.from_loaded(scenario, expanded)
         prepared = self.select(prepared, split_words(self.words)[1], list(more.all_pods()))
         expanded.add(more)
-        if not (self.words or self.offered or case.edited.waiting_pods):
+        if not (self.words or self.offered or scenario.edited.waiting_pods):
             raise self.nothing
         return prepared
 
     @abstractmethod
-    def select(self, case: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> PreparedScenario:
+    def select(
+        self, scenario: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
+    ) -> PreparedScenario:
         """Set the pods of a scenario: those of its manifests, and those that are named, of manifests or of the
         snapshot.
         """
 
     def find_named(
-        self, case: LoadedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
+        self, scenario: LoadedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
     ) -> list[PodToSchedule]:
         """The pods that are named, each once. Raises UsageError or InputError for a name that selects none."""
         if not names:
             return []
-        there = [PodToSchedule(pod, case.snapshot.source) for pod in case.snapshot.objects.list_all(Pod)]
-        owners, once = Owners(case.snapshot), dict[str, PodToSchedule]()
+        there = [PodToSchedule(pod, scenario.snapshot.source) for pod in scenario.snapshot.objects.list_all(Pod)]
+        owners, once = Owners(scenario.snapshot), dict[str, PodToSchedule]()
         for name in names:
             for item in find_pods(PodReference(name, self.namespace or ""), (choice, there), owners):
                 once.setdefault(item.pod.key, item)
         return list(once.values())
 
-    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
-        return case.pods_to_schedule
+    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        return scenario.pods_to_schedule
 
-    def _expand(self, case: LoadedScenario, files: Files, manifests: Sequence[Manifest]) -> ExpandedManifests:
-        require_pods(files, manifests, case.inputs.manifest_options)
+    def _expand(self, scenario: LoadedScenario, files: Files, manifests: Sequence[Manifest]) -> ExpandedManifests:
+        require_pods(files, manifests, scenario.inputs.manifest_options)
         return expand_manifests(
-            case.snapshot,
+            scenario.snapshot,
             manifests,
-            case.inputs.manifest_options,
-            case.scheduler_options.kubernetes_version,
-            gates=case.gates,
+            scenario.inputs.manifest_options,
+            scenario.scheduler_options.kubernetes_version,
+            gates=scenario.gates,
         )
 
     @property

@@ -70,7 +70,7 @@ class Question(ABC, Generic[R_co]):
     with_pending: bool = False
     """Whether pods that wait in the snapshot are asked about, too."""
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         """Whether manifests without any pod are an error, since there is nothing else to ask about."""
         return True
 
@@ -78,54 +78,54 @@ class Question(ABC, Generic[R_co]):
         """Whether what became of manifests is an answer, even if no pod did."""
         return bool(expanded.refusals)
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         """Raise UsageError for options that make no sense, before anything is read."""
 
-    def check_edited(self, case: LoadedScenario) -> None:
+    def check_edited(self, scenario: LoadedScenario) -> None:
         """Raise UsageError for edits that this question does not allow."""
 
-    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
+    def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests."""
         from kwhatif.simulation.manifest_loading import read_manifests
 
-        return read_manifests(case, case.inputs.manifests, notes)
+        return read_manifests(scenario, scenario.inputs.manifests, notes)
 
-    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> PreparedScenario:
         """Expand the manifests."""
         from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 
-        reading, version = case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+        reading, version = scenario.inputs.manifest_options, scenario.scheduler_options.kubernetes_version
         as_asked = partial(
             expand_manifests,
-            manifests=case.manifests,
+            manifests=scenario.manifests,
             reading=reading,
             version=version,
             as_new=self.as_new,
-            gates=case.gates,
+            gates=scenario.gates,
         )
-        expanded = as_asked(case.snapshot)
-        again = partial(as_asked, case.snapshot.copy()) if expanded.rollouts else None
-        if self.needs_pods(case) and not self.is_answered_by(expanded):
-            require_pods(case.inputs.manifests, case.manifests, reading)
-        return PreparedScenario.from_loaded(case, expanded, expand_again=again)
+        expanded = as_asked(scenario.snapshot)
+        again = partial(as_asked, scenario.snapshot.copy()) if expanded.rollouts else None
+        if self.needs_pods(scenario) and not self.is_answered_by(expanded):
+            require_pods(scenario.inputs.manifests, scenario.manifests, reading)
+        return PreparedScenario.from_loaded(scenario, expanded, expand_again=again)
 
-    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
+    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
         """The pods of the question, in the order in which they came."""
-        asked = [*case.edited.waiting_pods, *case.expanded.pods]
+        asked = [*scenario.edited.waiting_pods, *scenario.expanded.pods]
         if self.with_pending:
             from kwhatif.simulation.session import is_unattempted, pending_pods
 
             given = {item.pod.key for item in asked}
-            waiting = [item for item in pending_pods(case.snapshot) if item.pod.key not in given]
+            waiting = [item for item in pending_pods(scenario.snapshot) if item.pod.key not in given]
             # Who was tried in vain waits for something to happen.
             came_first = [item for item in waiting if is_unattempted(item.pod)]
             asked = [*came_first, *asked, *(item for item in waiting if not is_unattempted(item.pod))]
         return asked
 
-    def options(self, case: PreparedScenario) -> DriverOptions:
+    def options(self, scenario: PreparedScenario) -> DriverOptions:
         """Options of the scheduler process."""
         return {}
 
     @abstractmethod
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[R_co]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[R_co]:
         """Answer the question with the scheduler."""

@@ -92,34 +92,34 @@ class ReplayQuestion(Question[R_co]):
 
     replay: Sequence[str]
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         for word in self.replay:
             if word not in ("pending", "all") and (word == _NAMESPACE or not word.startswith(_NAMESPACE)):
                 raise UsageError(f"--replay {word}: expected pending, namespace=NAME or all")
 
-    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> ReplayScenario:
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> ReplayScenario:
         """Take the replayed pods off their nodes, and expand the manifests.
 
         Raises UsageError for a namespace that has no pods: an empty answer must not pass for a good one.
         """
-        there = {pod.namespace for each in cases for pod in each.snapshot.objects.list_all(Pod)}
+        there = {pod.namespace for each in scenarios for pod in each.snapshot.objects.list_all(Pod)}
         for name in sorted(self._namespaces - there):
             raise UsageError(f"--replay namespace={name}: the snapshot has no pods in it")
-        names = [{profile.scheduler_name for profile in each.setup.configuration.profiles} for each in cases]
+        names = [{profile.scheduler_name for profile in each.setup.configuration.profiles} for each in scenarios]
         known = set.intersection(*names)
-        snapshot, replayed = replay(case.snapshot, self._runs_again, known.__contains__)
-        # A copy of its own for each case, which adds objects of its manifests to it.
-        case = case.with_snapshot(snapshot)
-        prepared = super().expand(case, cases)
+        snapshot, replayed = replay(scenario.snapshot, self._runs_again, known.__contains__)
+        # A copy of its own for each scenario, which adds objects of its manifests to it.
+        scenario = scenario.with_snapshot(snapshot)
+        prepared = super().expand(scenario, scenarios)
         return ReplayScenario.from_loaded(
-            case, prepared.expanded, expand_again=prepared.expand_again, replayed=replayed
+            scenario, prepared.expanded, expand_again=prepared.expand_again, replayed=replayed
         )
 
-    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
-        replayed = {item.pod.key for item in cast("ReplayScenario", case).replayed.pods}
-        asked = [item for item in super().pods(case) if item.pod.key not in replayed]
+    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        replayed = {item.pod.key for item in cast("ReplayScenario", scenario).replayed.pods}
+        asked = [item for item in super().pods(scenario) if item.pod.key not in replayed]
         given = {*replayed, *(item.pod.key for item in asked)}
-        waiting = filter(self._is_pending, pending_pods(case.snapshot))
+        waiting = filter(self._is_pending, pending_pods(scenario.snapshot))
         return [*asked, *(item for item in waiting if item.pod.key not in given)]
 
     @property

@@ -29,31 +29,31 @@ class StudyBase:
     from outside are loaded by each worker.
     """
 
-    case: PreparedScenario
+    scenario: PreparedScenario
     manifests: tuple[Any, ...] = ()
     """As given: updates are prepared from them for each run, and are in no snapshot."""
 
     @classmethod
-    def from_scenario(cls, case: PreparedScenario) -> StudyBase:
+    def from_scenario(cls, scenario: PreparedScenario) -> StudyBase:
         """The base of a scenario. Raises UsageError where extenders are to be called, which a study would flood."""
-        if case.scheduler_options.call_extenders:
+        if scenario.scheduler_options.call_extenders:
             raise UsageError("--call-extenders: extenders are not called for many worlds")
         bare = PreparedScenario(
             Inputs(),
-            SchedulerOptions(plugins=case.scheduler_options.plugins),
+            SchedulerOptions(plugins=scenario.scheduler_options.plugins),
             read=ReadManifests(),
-            edited=case.edited,
-            scheduler=case.setup,
-            expanded=ExpandedManifests(doubts=case.expanded.doubts),
-            pods_to_schedule=case.pods_to_schedule,
-            unknown_kinds=case.unknown_kinds,
+            edited=scenario.edited,
+            scheduler=scenario.setup,
+            expanded=ExpandedManifests(doubts=scenario.expanded.doubts),
+            pods_to_schedule=scenario.pods_to_schedule,
+            unknown_kinds=scenario.unknown_kinds,
         )
-        return cls(bare, tuple(manifest.raw for manifest in case.manifests))
+        return cls(bare, tuple(manifest.raw for manifest in scenario.manifests))
 
     @cached_property
     def session(self) -> Session:
         """The cluster as columns, made once a process. It must not be changed. Raises InputError."""
-        return self.case.new_session()
+        return self.scenario.new_session()
 
     def fork(self, setup: Setup | None = None, **options: Unpack[DriverOptions]) -> Session:
         """A world of its own: the cluster as it is, with a scheduler process that has done nothing yet."""
@@ -64,11 +64,11 @@ class StudyBase:
         """The same for the same cluster, scheduler and pods."""
         encode = msgspec.json.Encoder(enc_hook=plain_quantity, order="deterministic").encode
         digest = hashlib.sha256()
-        for kind, objects in self.case.snapshot.by_kind().items():
+        for kind, objects in self.scenario.snapshot.by_kind().items():
             digest.update(kind.encode() + encode(objects))
-        digest.update(encode([[asked.pod for asked in self.case.pods_to_schedule], self.manifests]))
-        setup = self.case.setup
-        options = (setup.all_nodes, setup.skip_unknown, sorted(self.case.unknown_kinds))
+        digest.update(encode([[asked.pod for asked in self.scenario.pods_to_schedule], self.manifests]))
+        setup = self.scenario.setup
+        options = (setup.all_nodes, setup.skip_unknown, sorted(self.scenario.unknown_kinds))
         digest.update(repr((setup.configuration, str(setup.features), *options)).encode())
         for name, plugin in sorted(setup.outside.items()):
             digest.update(f"{name} {plugin.__module__}.{plugin.__qualname__} {_source_of(plugin)}".encode())
@@ -76,16 +76,21 @@ class StudyBase:
 
     def __reduce__(self) -> tuple[Callable[[PreparedScenario, bool], StudyBase], tuple[PreparedScenario, bool]]:
         # Classes from files have no name that another process could import them by.
-        setup = self.case.setup
-        return _with_outside_plugins, (replace(self.case, scheduler=replace(setup, outside={})), bool(setup.outside))
+        setup = self.scenario.setup
+        return _with_outside_plugins, (
+            replace(self.scenario, scheduler=replace(setup, outside={})),
+            bool(setup.outside),
+        )
 
 
-def _with_outside_plugins(case: PreparedScenario, outside: bool) -> StudyBase:
+def _with_outside_plugins(scenario: PreparedScenario, outside: bool) -> StudyBase:
     if outside:
         from kwhatif.framework.outside import load_outside
 
-        case = replace(case, scheduler=replace(case.setup, outside=load_outside(case.scheduler_options.plugins or ())))
-    return StudyBase(case)
+        scenario = replace(
+            scenario, scheduler=replace(scenario.setup, outside=load_outside(scenario.scheduler_options.plugins or ()))
+        )
+    return StudyBase(scenario)
 
 
 def _source_of(plugin: type) -> str:

@@ -28,7 +28,7 @@ def ground(engine: SchedulerOptions | None = None) -> StudyBase:
 def places(of: StudyBase) -> dict[str, str]:
     """Where the pods go in a world of this."""
     run = PlacementRun(of.fork())
-    run.schedule_all(of.case.pods_to_schedule)
+    run.schedule_all(of.scenario.pods_to_schedule)
     return run.homes()
 
 

@@ -49,21 +49,21 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
     their pods wait, and all machines are bought anew.
     """
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if not self.catalogue:
             raise UsageError("--node-pools and --rebuild are about Karpenter: they take --catalogue FILE")
         if max(len(self.catalogue), len(self._pools)) != 2:
             raise UsageError("nothing to compare: expected --node-pools once or twice, or --catalogue twice")
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PoolsDiff]:
-        (case,) = cases
-        return answer_after_placing(case, partial(self._after, case))
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PoolsDiff]:
+        (scenario,) = scenarios
+        return answer_after_placing(scenario, partial(self._after, scenario))
 
-    def _after(self, case: PreparedScenario, run: Placed, fidelity: Fidelity) -> PoolsDiff:
-        world, placements = snapshot_after(case, run), run.placements
+    def _after(self, scenario: PreparedScenario, run: Placed, fidelity: Fidelity) -> PoolsDiff:
+        world, placements = snapshot_after(scenario, run), run.placements
         if self.rebuild:
             world, placements = _without_nodes(world, placements)
-        a, b = (self._side(side, case, world, placements, fidelity) for side in (0, 1))
+        a, b = (self._side(side, scenario, world, placements, fidelity) for side in (0, 1))
         known = all(each.price is not None for side in (a, b) for each in side.machines)
         difference = (b.price or 0.0) - (a.price or 0.0)
         return PoolsDiff(
@@ -78,16 +78,23 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         )
 
     def _side(
-        self, side: int, case: PreparedScenario, world: Snapshot, placements: Sequence[Placement], fidelity: Fidelity
+        self,
+        side: int,
+        scenario: PreparedScenario,
+        world: Snapshot,
+        placements: Sequence[Placement],
+        fidelity: Fidelity,
     ) -> KarpenterResult:
         files = list(filter(None, [_value_of_side(self._pools, side)])) if self._pools else []
         known = read_catalogue(_value_of_side(self.catalogue, side))
-        pools = pools_of(case.snapshot, files)
-        session, asked = case.session.with_snapshot(world), pending_pods(world)
-        scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, case.inputs.now))
+        pools = pools_of(scenario.snapshot, files)
+        session, asked = scenario.session.with_snapshot(world), pending_pods(world)
+        scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, scenario.inputs.now))
         grown = place_pods(session, asked, scaler=scaler)
-        after = partial(grown.outcome, fidelity, NeverMade(**case.refusal_fields))
-        return karpenter(world, placements, known, pools, outcome_after=after, now=case.inputs.now, fidelity=fidelity)
+        after = partial(grown.outcome, fidelity, NeverMade(**scenario.refusal_fields))
+        return karpenter(
+            world, placements, known, pools, outcome_after=after, now=scenario.inputs.now, fidelity=fidelity
+        )
 
     @staticmethod
     def _later(session: Session, waiting: Sequence[Pod]) -> Snapshot:

@@ -49,35 +49,39 @@ class AfterPlacing(Question[R_co]):
 
     with_pending = True
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
-        return bool(case.inputs.manifests)
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return bool(scenario.inputs.manifests)
 
-    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
-        return [item for item in super().pods(case) if not item.pod.metadata.deletion_timestamp]
+    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        return [item for item in super().pods(scenario) if not item.pod.metadata.deletion_timestamp]
 
 
-def answer_after_placing(case: PreparedScenario, after: Callable[[Placed, Fidelity], R_co]) -> PendingResult[R_co]:
+def answer_after_placing(scenario: PreparedScenario, after: Callable[[Placed, Fidelity], R_co]) -> PendingResult[R_co]:
     """Run the scheduler; ``after`` makes the result."""
-    run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
+    run = place_pods(
+        scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
+    )
     return PendingResult([run.basis], partial(after, run))
 
 
 def after_growing(
-    case: PreparedScenario,
+    scenario: PreparedScenario,
     autoscalers: Sequence[Autoscaler],
     after: Callable[[Placed, Placed, Fidelity], R_co],
     provision: float = PROVISION_SECONDS,
 ) -> PendingResult[R_co]:
     """The same with a second run, in which autoscalers add nodes for pods that wait after the first."""
-    growing = Growing(case, autoscalers, provision)
-    run = place_pods(case.session, case.pods_to_schedule, rollouts=case.expanded.rollouts, others=case.unknown_kinds)
+    growing = Growing(scenario, autoscalers, provision)
+    run = place_pods(
+        scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
+    )
     grown = growing.after(run)
     return PendingResult([run.basis], partial(after, run, grown), ends=[RunEnd(grown.end.session)])
 
 
-def snapshot_after(case: PreparedScenario, run: Placed) -> Snapshot:
+def snapshot_after(scenario: PreparedScenario, run: Placed) -> Snapshot:
     """The cluster as a run leaves it."""
-    return snapshot_after_run(case.snapshot, case.edited.covered, case.expanded, run.end)
+    return snapshot_after_run(scenario.snapshot, scenario.edited.covered, scenario.expanded, run.end)
 
 
 @dataclass(frozen=True)
@@ -89,16 +93,16 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
     autoscaler, whose nodes take ``provision_seconds`` to come up, go on in turns until nothing more happens.
     """
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscaleResult]:
-        (case,) = cases
-        known = groups_of(self.groups, case.snapshot, notes, case.inputs.now)
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscaleResult]:
+        (scenario,) = scenarios
+        known = groups_of(self.groups, scenario.snapshot, notes, scenario.inputs.now)
         grower = GroupAutoscaler(known)
         provision = self.provision_seconds if self.until_quiet else PROVISION_SECONDS
-        return after_growing(case, [grower], partial(self.after, case, known, grower), provision)
+        return after_growing(scenario, [grower], partial(self.after, scenario, known, grower), provision)
 
     def after(
         self,
-        case: PreparedScenario,
+        scenario: PreparedScenario,
         known: ConfiguredGroups,
         grower: GroupAutoscaler,
         run: Placed,
@@ -108,16 +112,16 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
         """The result once the scheduler has run, and the ``grower`` has added nodes."""
         quiet = None
         if self.until_quiet:
-            quiet = run_until_stable(grown, grower.known, observation_time_of(case.snapshot, case.inputs.now))
+            quiet = run_until_stable(grown, grower.known, observation_time_of(scenario.snapshot, scenario.inputs.now))
         return plan_node_groups(
             run,
             grown,
             known,
-            never_made=NeverMade(**case.refusal_fields),
+            never_made=NeverMade(**scenario.refusal_fields),
             scale_down=self.scale_down,
             orders=self.orders,
             quiet=quiet,
-            now=case.inputs.now,
+            now=scenario.inputs.now,
             fidelity=fidelity,
         )
 
@@ -131,37 +135,37 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
     is looked, to tell what is left to chance.
     """
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[KarpenterResult]:
-        (case,) = cases
-        return after_growing(case, [self.grower(case)], partial(self.after, case))
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[KarpenterResult]:
+        (scenario,) = scenarios
+        return after_growing(scenario, [self.grower(scenario)], partial(self.after, scenario))
 
-    def grower(self, case: PreparedScenario) -> Autoscaler:
+    def grower(self, scenario: PreparedScenario) -> Autoscaler:
         """Karpenter in its initial state."""
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
         from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
-        known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
-        return PoolAutoscaler(known, pools_of(case.snapshot, self.node_pools))
+        known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
+        return PoolAutoscaler(known, pools_of(scenario.snapshot, self.node_pools))
 
-    def after(self, case: PreparedScenario, run: Placed, grown: Placed, fidelity: Fidelity) -> KarpenterResult:
+    def after(self, scenario: PreparedScenario, run: Placed, grown: Placed, fidelity: Fidelity) -> KarpenterResult:
         """The result once the scheduler has run, and Karpenter has added nodes."""
         from kwhatif.commands.autoscale.karpenter_plan import karpenter
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import pools_of
         from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
-        pools = pools_of(case.snapshot, self.node_pools)
-        known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
+        pools = pools_of(scenario.snapshot, self.node_pools)
+        known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
         return karpenter(
-            snapshot_after(case, run),
+            snapshot_after(scenario, run),
             [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"],
             known,
             pools,
-            outcome_after=partial(grown.outcome, fidelity, NeverMade(**case.refusal_fields)),
+            outcome_after=partial(grown.outcome, fidelity, NeverMade(**scenario.refusal_fields)),
             consolidation=self.consolidate,
             orders=self.orders,
-            now=case.inputs.now,
+            now=scenario.inputs.now,
             fidelity=fidelity,
         )
 
@@ -172,18 +176,18 @@ class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
 
     names: Sequence[str]
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[NodesExplained]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[NodesExplained]:
         from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, pools_of
         from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
-        (case,) = cases
-        pools = pools_of(case.snapshot, self.node_pools)
-        known = noting_unread(read_catalogue(self.catalogue), case.snapshot)
+        (scenario,) = scenarios
+        pools = pools_of(scenario.snapshot, self.node_pools)
+        known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
 
         def after(run: Placed, fidelity: Fidelity) -> NodesExplained:
-            world = build_karpenter_snapshot(snapshot_after(case, run), known, pools, case.inputs.now)
+            world = build_karpenter_snapshot(snapshot_after(scenario, run), known, pools, scenario.inputs.now)
             return NodesExplained(
                 catalogue=known.source,
                 incomplete=known.incomplete,
@@ -191,7 +195,7 @@ class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
                 fidelity=fidelity,
             )
 
-        return answer_after_placing(case, after)
+        return answer_after_placing(scenario, after)
 
 
 @dataclass(frozen=True)
@@ -201,18 +205,18 @@ class Autoscalers(AfterPlacing[AutoscalersResult]):
     cluster_autoscaler: Autoscale
     karpenter: Karpenter
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscalersResult]:
-        (case,) = cases
-        known = groups_of(self.cluster_autoscaler.groups, case.snapshot, notes, case.inputs.now)
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscalersResult]:
+        (scenario,) = scenarios
+        known = groups_of(self.cluster_autoscaler.groups, scenario.snapshot, notes, scenario.inputs.now)
 
         grower = GroupAutoscaler(known)
 
         def after(run: Placed, grown: Placed, fidelity: Fidelity) -> AutoscalersResult:
-            bought = self.karpenter.after(case, run, grown, fidelity)
-            more = self.cluster_autoscaler.after(case, known, grower, run, grown, fidelity)
+            bought = self.karpenter.after(scenario, run, grown, fidelity)
+            more = self.cluster_autoscaler.after(scenario, known, grower, run, grown, fidelity)
             return AutoscalersResult(outcome=more.outcome, cluster_autoscaler=more, karpenter=bought)
 
-        return after_growing(case, [grower, self.karpenter.grower(case)], after)
+        return after_growing(scenario, [grower, self.karpenter.grower(scenario)], after)
 
 
 def autoscale(

@@ -215,7 +215,7 @@ _FOLLOWED = "each ends as the pod did that was made in its place"
 class DayDiff(Question[BacktestDiff]):
     """What would another configuration have done with the day of a ``recording``?
 
-    The snapshot of both cases is what it begins with. ``label`` is what the other configuration is called.
+    The snapshot of both scenarios is what it begins with. ``label`` is what the other configuration is called.
     """
 
     several_runs: ClassVar[bool] = True
@@ -223,23 +223,23 @@ class DayDiff(Question[BacktestDiff]):
     recording: Recording
     label: str
 
-    def cases(self, inputs: Inputs, engine: SchedulerOptions, policy: Any) -> list[Scenario]:
+    def build_scenarios(self, inputs: Inputs, engine: SchedulerOptions, policy: Any) -> list[Scenario]:
         """The recorded scheduler's ``engine``, and the same with another ``policy``."""
         return [Scenario(inputs, engine), Scenario(inputs, at_version(engine, policy))]
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestDiff]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestDiff]:
         note_missing(self.recording, notes)
-        day = recorded_world(self.recording, cases[0].snapshot)
+        day = recorded_world(self.recording, scenarios[0].snapshot)
         moments = list(_moments(day.lasts))
         report_start("Living the day as recorded")
         recorded = {life.uid: life.node for life in day.lives.lives if life.node}
-        a = Day(cases[0].new_session(prefers=recorded), day).live(moments)
+        a = Day(scenarios[0].new_session(prefers=recorded), day).live(moments)
         report_start("Living the day with the other configuration")
-        b = Day(cases[1].new_session(prefers=a.homes), day).live(moments)
-        result = partial(_compare_runs, day, a, b, self.label, Owners(cases[0].snapshot))
+        b = Day(scenarios[1].new_session(prefers=a.homes), day).live(moments)
+        result = partial(_compare_runs, day, a, b, self.label, Owners(scenarios[0].snapshot))
         sessions = (a.session, b.session)
         return PendingResult([RunRecord(each) for each in sessions], result, ends=[RunEnd(each) for each in sessions])
 

@@ -125,17 +125,17 @@ def _agreement_by_time(times: Sequence[tuple[float, bool]]) -> Iterator[Agreemen
 
 @dataclass(frozen=True)
 class Backtest(Question[BacktestResult]):
-    """Does what was recorded come out again? The snapshot of the case is what the ``recording`` begins with."""
+    """Does what was recorded come out again? The snapshot of the scenario is what the ``recording`` begins with."""
 
     recording: Recording
     need: float = 0
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
-        (case,) = cases
-        recording, session = self.recording, case.session
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
+        (scenario,) = scenarios
+        recording, session = self.recording, scenario.session
         note_missing(recording, notes)
         later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
         replay = Replay(RecordedCluster(session), later)
@@ -156,12 +156,12 @@ class LastBound(Question[BacktestResult]):
     last: int
     need: float = 0
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
-        (case,) = cases
-        session = case.session
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
+        (scenario,) = scenarios
+        session = scenario.session
         bound = [pod for pod in session.snapshot.objects.list_all(Pod) if pod.spec.node_name and not _is_over(pod)]
         dated = sorted(((at, pod) for pod in bound if (at := _bound_at(pod))), key=lambda each: each[0], reverse=True)
         account, cluster = AgreementCounts(), RecordedCluster(session)
@@ -272,5 +272,5 @@ def backtest_diff(
     recorded, start = load_recording(os.fspath(recording))
     policy = policy_of(other)
     question = DayDiff(recorded, f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
-    case = build_scenario((), start, options)
-    return ask(question, *question.cases(case.inputs, case.scheduler_options, policy))
+    scenario = build_scenario((), start, options)
+    return ask(question, *question.build_scenarios(scenario.inputs, scenario.scheduler_options, policy))

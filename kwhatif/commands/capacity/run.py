@@ -25,22 +25,22 @@ class Capacity(CapacityOptions, Question[CapacityResult]):
 
     as_new = True
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if self.limit is not None and self.limit < self.at_least:
             raise UsageError(f"--limit {self.limit} ends the count before --at-least {self.at_least} can be reached")
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[CapacityResult]:
-        (case,) = cases
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[CapacityResult]:
+        (scenario,) = scenarios
         return measure_capacity(
-            case.session,
-            case.expanded,
+            scenario.session,
+            scenario.expanded,
             single=self.pod,
             at_least=self.at_least,
             limit=self.limit,
-            others=case.unknown_kinds,
-            first=case.edited.waiting_pods,
-            scaler=case.scaler,
-            never_made=NeverMade(**case.refusal_fields),
+            others=scenario.unknown_kinds,
+            first=scenario.edited.waiting_pods,
+            scaler=scenario.scaler,
+            never_made=NeverMade(**scenario.refusal_fields),
         )
 
 

@@ -52,20 +52,20 @@ class Chances(ChancesOptions, Question[ChancesResult]):
     executor: Executor = field(default_factory=LocalExecutor)
     rows: RowsFile | None = None
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if self.trials < 1:
             raise UsageError(f"--trials {self.trials}: expected a number of at least 1")
         if self.precision is not None and not 0 < self.precision < 1:
             raise UsageError(f"--precision {self.precision}: expected a number between 0 and 1, such as 0.02")
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ChancesResult]:
-        (case,) = cases
-        ground = StudyBase.from_scenario(case)
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ChancesResult]:
+        (scenario,) = scenarios
+        ground = StudyBase.from_scenario(scenario)
         session = ground.session
         shown = place_pods(
-            ground.fork(), case.pods_to_schedule, rollouts=case.new_rollouts(), others=case.unknown_kinds
+            ground.fork(), scenario.pods_to_schedule, rollouts=scenario.new_rollouts(), others=scenario.unknown_kinds
         )
-        common = ChancesBase(ground, case.new_rollouts, self.topology_key, updates=bool(case.expanded.rollouts))
+        common = ChancesBase(ground, scenario.new_rollouts, self.topology_key, updates=bool(scenario.expanded.rollouts))
         trials = [Trial(number, self.seed) for number in range(self.trials)]
         of = f"{ground.digest} {self.topology_key}" if self.rows is not None else ""
         study = Study("Trying", common, trials, run_trial, TrialOutcome, of)
@@ -79,14 +79,14 @@ class Chances(ChancesOptions, Question[ChancesResult]):
                     counts.add(outcome)
                 if self.precision and number % _LOOK_EVERY == 0 and counts.is_precise(self.precision):
                     break
-        for name in {item.pod.spec.scheduler_name for item in case.pods_to_schedule} or {None}:
+        for name in {item.pod.spec.scheduler_name for item in scenario.pods_to_schedule} or {None}:
             # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(name)
 
         def result(fidelity: Fidelity) -> ChancesResult:
             workloads = tuple(counts.workloads())
             return ChancesResult(
-                outcome=self._outcome(case, shown, counts, workloads, errors, fidelity),
+                outcome=self._outcome(scenario, shown, counts, workloads, errors, fidelity),
                 trials=counts.trials,
                 wanted=self.trials,
                 seed=self.seed,
@@ -103,17 +103,17 @@ class Chances(ChancesOptions, Question[ChancesResult]):
 
         basis = RunRecord(
             session,
-            case.pods_to_schedule,
+            scenario.pods_to_schedule,
             (),
-            case.unknown_kinds,
-            case.expanded.rollouts,
+            scenario.unknown_kinds,
+            scenario.expanded.rollouts,
             by_group=bool(shown.groups),
         )
         return PendingResult([basis], result, ends=[RunEnd(session)])
 
     def _outcome(
         self,
-        case: PreparedScenario,
+        scenario: PreparedScenario,
         shown: Placed,
         counts: Counts,
         workloads: Sequence[WorkloadChances],
@@ -123,7 +123,7 @@ class Chances(ChancesOptions, Question[ChancesResult]):
         """The outcome of the run that ``place`` shows, which is one more trial beside the others."""
         pending = counts.pending + bool(shown.run_outcome.pending)
         stopped = self.precision if counts.trials < self.trials else None
-        never_made = NeverMade(**case.refusal_fields)
+        never_made = NeverMade(**scenario.refusal_fields)
         told = [words_of_chances(workloads, counts, stopped)]
         if shown.run_outcome.pending and not counts.pending:
             waiting = format_count(len(shown.run_outcome.pending), "pod stays", "pods stay")

@@ -125,7 +125,7 @@ def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
     """What becomes of the pods in one trial; the same for the same trial."""
     random = Random(f"{trial.seed}/{trial.number}")
     with ground.trial() as session:
-        asked = shuffle_arrivals(ground.base.case.pods_to_schedule, random)
+        asked = shuffle_arrivals(ground.base.scenario.pods_to_schedule, random)
         dice = random.getstate()
 
         def take_chances() -> None:

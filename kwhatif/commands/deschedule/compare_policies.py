@@ -27,16 +27,16 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
 
     several_runs: ClassVar[bool] = True
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if len(self.deschedule) != 2:
             raise UsageError(f"--deschedule is given {len(self.deschedule)} times: there are two sides")
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleDiff]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleDiff]:
         sides = [
-            Deschedule(policy, metrics=self.metrics, until_quiet=True).answer(cases, notes)
+            Deschedule(policy, metrics=self.metrics, until_quiet=True).answer(scenarios, notes)
             for policy in self.deschedule
         ]
         a, b = sides

@@ -34,18 +34,18 @@ class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplain
 
     words: Sequence[str] = ()
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if not self.words:
             raise UsageError("name the pods to explain: pods of the snapshot")
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleExplained]:
-        (case,) = cases
-        snapshot = case.snapshot
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleExplained]:
+        (scenario,) = scenarios
+        snapshot = scenario.snapshot
         policy, source = require_descheduler_policy(self.deschedule, snapshot)
-        session = case.new_session()
+        session = scenario.new_session()
         moves = Moves(session, EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget)))
         world = Cycles(policy, moves, moment_of(snapshot, notes), 0.0, read_usage(self.metrics)).world()
         descheduler = Descheduler(policy, world)

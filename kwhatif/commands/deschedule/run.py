@@ -41,38 +41,38 @@ class Deschedule(DescheduleOptions, Question[DescheduleResult]):
 
     several_runs: ClassVar[bool] = True
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def check(self, case: Scenario) -> None:
-        if case.inputs.manifests:
+    def check(self, scenario: Scenario) -> None:
+        if scenario.inputs.manifests:
             raise UsageError("deschedule asks about pods that run: it takes no manifests")
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleResult]:
-        (case,) = cases
-        scaler = case.scaler
-        case, before = place_scenario(case, scaler)
-        snapshot = case.snapshot
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleResult]:
+        (scenario,) = scenarios
+        scaler = scenario.scaler
+        scenario, before = place_scenario(scenario, scaler)
+        snapshot = scenario.snapshot
         policy, source = require_descheduler_policy(self.descheduler_policy, snapshot)
-        session = case.new_session()
+        session = scenario.new_session()
         now = moment_of(snapshot, notes)
         budgets = EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget))
         moves = Moves(session, budgets, scaler)
         usage = read_usage(self.metrics)
         found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
-        removals = self._removals(case)
+        removals = self._removals(scenario)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
-        never_made = NeverMade(**case.refusal_fields)
+        never_made = NeverMade(**scenario.refusal_fields)
         answer, after = follow_cycles(found, source, cycles, removals, before, never_made)
         return add_placement_before(before, replace(answer, ends=[RunEnd(after, snapshot)]))
 
     @staticmethod
-    def _removals(case: PreparedScenario) -> Removals | None:
+    def _removals(scenario: PreparedScenario) -> Removals | None:
         """What autoscalers, if there are any, would take away without the descheduler."""
-        scaler = case.scaler
+        scaler = scenario.scaler
         if scaler is None:
             return None
-        return Removals(case.new_session(), scaler, [asked.pod for asked in pending_pods(case.snapshot)])
+        return Removals(scenario.new_session(), scaler, [asked.pod for asked in pending_pods(scenario.snapshot)])
 
 
 def moment_of(snapshot: Snapshot, notes: Notes) -> datetime:

@@ -53,7 +53,7 @@ class Diff(DiffOptions, ReplayQuestion[DecisionDiff]):
         """One or two."""
         return [self.snapshot, self.snapshot_b] if self.snapshot_b else [self.snapshot]
 
-    def cases(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
+    def build_scenarios(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
         """The two sides, of what else is the same for both. Raises UsageError for what makes no two sides."""
         if len(self.policies) > 2:
             raise UsageError(f"--policy is given {len(self.policies)} times: there are two sides")
@@ -76,31 +76,31 @@ class Diff(DiffOptions, ReplayQuestion[DecisionDiff]):
         """Those of both sides, or those of each."""
         return [[*self.files, *side] for side in (self.old, self.new)] if self.old else [self.files]
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DecisionDiff]:
-        a, b = (self._side(number, cast("ReplayScenario", case)) for number, case in enumerate(cases))
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DecisionDiff]:
+        a, b = (self._side(number, cast("ReplayScenario", scenario)) for number, scenario in enumerate(scenarios))
         answer, sessions = compare_sides(a, b)
         return replace(answer, ends=[RunEnd(session) for session in sessions])
 
-    def _side(self, number: int, case: ReplayScenario) -> Side:
-        label, replayed = self._label(number, case), case.replayed
+    def _side(self, number: int, scenario: ReplayScenario) -> Side:
+        label, replayed = self._label(number, scenario), scenario.replayed
         return Side(
             label,
-            case.new_session,
-            case.pods_to_schedule,
-            case.expand_again or (lambda: case.expanded),
+            scenario.new_session,
+            scenario.pods_to_schedule,
+            scenario.expand_again or (lambda: scenario.expanded),
             replayed,
-            case.unknown_kinds,
-            case.make_scaler,
+            scenario.unknown_kinds,
+            scenario.make_scaler,
         )
 
-    def _label(self, side: int, case: PreparedScenario) -> str:
+    def _label(self, side: int, scenario: PreparedScenario) -> str:
         """What only this side has."""
         parts: list[str] = []
         if len(self.policies) > 1:
             policy = self.policies[side]
             parts.append(f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
         if len(self.snapshots) > 1:
-            parts.append(f"snapshot {case.snapshot.source}")
+            parts.append(f"snapshot {scenario.snapshot.source}")
         if self.old:
             names = [each if isinstance(each, str) else f"a {each.get('kind')}" for each in self._manifests[side]]
             parts.append(f"manifests {', '.join(names)}")
@@ -152,4 +152,4 @@ def diff(
         replay=[replay] if isinstance(replay, str) else replay,
     )
     common = build_scenario((), (), options)
-    return ask(question, *question.cases(common.inputs, common.scheduler_options))
+    return ask(question, *question.build_scenarios(common.inputs, common.scheduler_options))

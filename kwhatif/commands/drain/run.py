@@ -33,31 +33,31 @@ class Drain(DrainOptions, Question[DrainResult]):
 
     nodes: Sequence[str] = ()
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def _cordon(self, case: PreparedScenario) -> PreparedScenario:
-        draft = Draft(case.snapshot)
-        draft.put_nodes(map(cordon_node, self._select_nodes(case)))
-        return case.with_snapshot(draft.snapshot)
+    def _cordon(self, scenario: PreparedScenario) -> PreparedScenario:
+        draft = Draft(scenario.snapshot)
+        draft.put_nodes(map(cordon_node, self._select_nodes(scenario)))
+        return scenario.with_snapshot(draft.snapshot)
 
-    def _select_nodes(self, case: PreparedScenario) -> list[Node]:
-        return [node for text in self.nodes for node in chosen_nodes(text, case.snapshot.objects.list_all(Node))]
+    def _select_nodes(self, scenario: PreparedScenario) -> list[Node]:
+        return [node for text in self.nodes for node in chosen_nodes(text, scenario.snapshot.objects.list_all(Node))]
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DrainResult]:
-        (case,) = cases
-        scaler = case.scaler
-        case, before = place_scenario(case, scaler)
-        case = self._cordon(case)
-        known = case.snapshot.whole.get("DaemonSet")
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DrainResult]:
+        (scenario,) = scenarios
+        scaler = scenario.scaler
+        scenario, before = place_scenario(scenario, scaler)
+        scenario = self._cordon(scenario)
+        known = scenario.snapshot.whole.get("DaemonSet")
         daemon_sets = None
         if known is not None:
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
-        names = dict.fromkeys(node.name for node in self._select_nodes(case))
-        never_made = NeverMade(**case.refusal_fields)
-        answer, after = drain_nodes(case.new_session(), list(names), filters, scaler, before, never_made)
-        return merge_placed(before, replace(answer, ends=[RunEnd(after, case.snapshot)]))
+        names = dict.fromkeys(node.name for node in self._select_nodes(scenario))
+        never_made = NeverMade(**scenario.refusal_fields)
+        answer, after = drain_nodes(scenario.new_session(), list(names), filters, scaler, before, never_made)
+        return merge_placed(before, replace(answer, ends=[RunEnd(after, scenario.snapshot)]))
 
 
 def drain(

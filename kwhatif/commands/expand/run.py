@@ -32,29 +32,29 @@ class Expand(Question[ExpandResult]):
         """Warnings of the API server are an answer, too."""
         return bool(expanded.refusals or expanded.warnings)
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExpandResult]:
-        (case,) = cases
-        result = summarize_expansion(case.expanded)
-        pods = case.expanded.pods
-        gaps = list(missing_owner_gaps(case.snapshot, pods))
-        if others := unknown_kinds(case, notes):
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExpandResult]:
+        (scenario,) = scenarios
+        result = summarize_expansion(scenario.expanded)
+        pods = scenario.expanded.pods
+        gaps = list(missing_owner_gaps(scenario.snapshot, pods))
+        if others := unknown_kinds(scenario, notes):
             gaps.append(unknown_gap(others, pods))
-        if assumed := [rollout.name for rollout in case.expanded.rollouts if rollout.assumed]:
-            gaps.append(template_gap(case.snapshot.dropped, assumed))
-        snapshot, covered = case.snapshot, case.edited.covered
+        if assumed := [rollout.name for rollout in scenario.expanded.rollouts if rollout.assumed]:
+            gaps.append(template_gap(scenario.snapshot.dropped, assumed))
+        snapshot, covered = scenario.snapshot, scenario.edited.covered
         found = [*server_gaps(snapshot, covered, pods), *priority_gaps(snapshot, covered, pods)]
-        found += update_gaps(snapshot, covered, case.expanded.rollouts)
+        found += update_gaps(snapshot, covered, scenario.expanded.rollouts)
         told = {gap.what for gap in gaps}
-        found += doubt_gaps(case.expanded.doubts, {item.pod.key for item in pods})
+        found += doubt_gaps(scenario.expanded.doubts, {item.pod.key for item in pods})
         of_server = [gap for gap in found if gap.pods and gap.what not in told]
         # Without a cluster it goes without saying that nothing is known of it.
-        for gap in [*gaps, *(of_server if case.inputs.snapshot else ())]:
+        for gap in [*gaps, *(of_server if scenario.inputs.snapshot else ())]:
             notes.warn(f"{gap} [{format_some(gap.pods)}]")
-        gaps += [*of_server, *case.read.gaps]
-        if case.scheduler_options.strict:
+        gaps += [*of_server, *scenario.read.gaps]
+        if scenario.scheduler_options.strict:
             # The stage has nothing to assess: no scheduler ran, only the API server.
             require_no_gaps(gaps)
-        result = replace(result, edits=tuple(case.snapshot.edits), gaps=tuple(gaps))
+        result = replace(result, edits=tuple(scenario.snapshot.edits), gaps=tuple(gaps))
         return PendingResult((), lambda: result)
 
 

@@ -59,46 +59,52 @@ class Explain(PodQuestion[ExplainResult]):
 
     explain_options: ExplainOptions = DEFAULT_OPTIONS
 
-    def check(self, case: Scenario) -> None:
-        if not self.words and not self.offered and case.inputs.edits is None:
+    def check(self, scenario: Scenario) -> None:
+        if not self.words and not self.offered and scenario.inputs.edits is None:
             raise self.nothing
 
     @property
     def nothing(self) -> UsageError:
         return UsageError("name the pods to explain: manifests, or pods of the snapshot")
 
-    def options(self, case: PreparedScenario) -> DriverOptions:
+    def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"detailed": True}
 
-    def select(self, case: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> PreparedScenario:
+    def select(
+        self, scenario: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
+    ) -> PreparedScenario:
         workloads = [name for name in names if PodReference(name).several]
-        of_workloads = self.find_named(case, workloads, choice)
+        of_workloads = self.find_named(scenario, workloads, choice)
         waiting = [item for item in of_workloads if is_waiting(item.pod)]
         given = {item.pod.key for item in waiting}
         others = [item for item in of_workloads if item.pod.key not in given]
-        single = self.find_named(case, [name for name in names if name not in workloads], choice)
+        single = self.find_named(scenario, [name for name in names if name not in workloads], choice)
         named = [item for item in (*single, *others) if item.pod.key not in given]
-        moved = case.edited.waiting_pods if case.manifests or not names else ()
-        asked = [*moved, *case.expanded.pods, *waiting]
-        return dataclasses.replace(case, named_pods=named, pods_to_schedule=asked)
+        moved = scenario.edited.waiting_pods if scenario.manifests or not names else ()
+        asked = [*moved, *scenario.expanded.pods, *waiting]
+        return dataclasses.replace(scenario, named_pods=named, pods_to_schedule=asked)
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
-        (case,) = cases
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
+        (scenario,) = scenarios
         parts = []
-        if case.manifests or case.pods_to_schedule:
-            moved = {item.pod.key for item in case.edited.waiting_pods} if case.manifests else set()
+        if scenario.manifests or scenario.pods_to_schedule:
+            moved = {item.pod.key for item in scenario.edited.waiting_pods} if scenario.manifests else set()
             found = explain_workloads(
-                case.session,
-                case.pods_to_schedule,
+                scenario.session,
+                scenario.pods_to_schedule,
                 self.explain_options,
-                rollouts=case.expanded.rollouts,
-                others=case.unknown_kinds,
+                rollouts=scenario.expanded.rollouts,
+                others=scenario.unknown_kinds,
                 is_meant=lambda item: item.pod.key not in moved,
             )
-            pending = found.pending(NeverMade(**case.refusal_fields))
+            pending = found.pending(NeverMade(**scenario.refusal_fields))
             parts.append(dataclasses.replace(pending, ends=[RunEnd(found.run.end.session)]))
-        parts += _explain_named(case, case.session, case.named_pods, self.explain_options, but=case.pods_to_schedule)
-        return _in_one(parts or [explain_pods(case.session, (), self.explain_options, others=case.unknown_kinds)])
+        parts += _explain_named(
+            scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule
+        )
+        return _in_one(
+            parts or [explain_pods(scenario.session, (), self.explain_options, others=scenario.unknown_kinds)]
+        )
 
 
 @dataclass(eq=False)
@@ -125,57 +131,57 @@ class ExplainRun(Question[ExplainResult]):
         self._meant = [PodReference(name, self.namespace or "") for name in names]
         self._later = [_LaterManifests(files), _LaterManifests(self.offered)]
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
-        return self.run.needs_pods(case)
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return self.run.needs_pods(scenario)
 
-    def check(self, case: Scenario) -> None:
-        self.run.check(case)
+    def check(self, scenario: Scenario) -> None:
+        self.run.check(scenario)
 
-    def check_edited(self, case: LoadedScenario) -> None:
-        self.run.check_edited(case)
+    def check_edited(self, scenario: LoadedScenario) -> None:
+        self.run.check_edited(scenario)
 
-    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
+    def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         for later in self._later:
             later.manifests = load_manifests(later.files, self.namespace or "default")
-        return self.run.load(case, notes)
+        return self.run.load(scenario, notes)
 
-    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> PreparedScenario:
-        prepared = self.run.expand(case, cases)
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> PreparedScenario:
+        prepared = self.run.expand(scenario, scenarios)
         for later in self._later:
-            require_pods(later.files, later.manifests, case.inputs.manifest_options)
+            require_pods(later.files, later.manifests, scenario.inputs.manifest_options)
             more = expand_manifests(
                 prepared.snapshot,
                 later.manifests,
-                case.inputs.manifest_options,
-                case.scheduler_options.kubernetes_version,
-                gates=case.gates,
+                scenario.inputs.manifest_options,
+                scenario.scheduler_options.kubernetes_version,
+                gates=scenario.gates,
             )
             later.expanded = more
             for name in ("objects", "claims", "refusals", "failed", "doubts"):
                 getattr(prepared.expanded, name).extend(getattr(more, name))
         return prepared
 
-    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
-        return self.run.pods(case)
+    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        return self.run.pods(scenario)
 
-    def options(self, case: PreparedScenario) -> DriverOptions:
-        options = self.run.options(case)
-        owners = Owners(case.snapshot)
+    def options(self, scenario: PreparedScenario) -> DriverOptions:
+        options = self.run.options(scenario)
+        owners = Owners(scenario.snapshot)
         self._watch = AttemptRecorder(
             lambda pod: any(word.means(pod, owners) for word in self._meant), options.get("observer", Observer())
         )
         return {**options, "detailed": True, "observer": self._watch}
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
-        (case,) = cases
-        self._watch.session = case.session
-        self.explain_options.check(case.session)
-        run = self.run.answer(cases, notes)
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
+        (scenario,) = scenarios
+        self._watch.session = scenario.session
+        self.explain_options.check(scenario.session)
+        run = self.run.answer(scenarios, notes)
         (end,) = run.ends
         placements = {each.pod: each for each in run.placements}
         own, offered = self._later
-        tried, others = self._select_pods(case, placements, list(offered.expanded.all_pods()))
-        book = Bookkeeper.of(case.session.snapshot)
+        tried, others = self._select_pods(scenario, placements, list(offered.expanded.all_pods()))
+        book = Bookkeeper.of(scenario.session.snapshot)
         owners = {book.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
         tried_in = TrialCluster(end.session.sandbox(), book, owners)
         named, _ = split_groups(end.session, [item for item in tried if item.owner])
@@ -187,7 +193,7 @@ class ExplainRun(Question[ExplainResult]):
         reports = reports_of(single, placements, self._watch.try_of, self.explain_options, tried_in)
         about = {item.pod.key for item in tried}
         bases = [dataclasses.replace(basis, about=about) for basis in run.runs]
-        nodes, warnings = len(case.session.cluster), case.session.setup.configuration.warnings
+        nodes, warnings = len(scenario.session.cluster), scenario.session.setup.configuration.warnings
         parts = [
             PendingResult(
                 bases,
@@ -206,20 +212,20 @@ class ExplainRun(Question[ExplainResult]):
                 own.expanded.pods,
                 self.explain_options,
                 rollouts=own.expanded.rollouts,
-                others=case.unknown_kinds,
+                others=scenario.unknown_kinds,
             )
             parts.append(after.pending(NeverMade(own.expanded.refusals, own.expanded.failed)))
         if others:
             placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
             state = f"after {placed} found a node"
-            parts += _explain_named(case, end.session, others, self.explain_options, state=state)
+            parts += _explain_named(scenario, end.session, others, self.explain_options, state=state)
         return dataclasses.replace(_in_one(parts), ends=run.ends)
 
     def _select_pods(
-        self, case: PreparedScenario, of_run: Mapping[str, Placement], offered: Sequence[PodToSchedule]
+        self, scenario: PreparedScenario, of_run: Mapping[str, Placement], offered: Sequence[PodToSchedule]
     ) -> tuple[list[PodToSchedule], list[PodToSchedule]]:
         """The pods that are meant: those that were tried, and others."""
-        owners = Owners(case.snapshot)
+        owners = Owners(scenario.snapshot)
         # A pod that had to leave again is explained by why it finds no other node.
         there = [
             PodToSchedule(each.info.pod, of_run[key].origin, of_run[key].defaults)
@@ -227,8 +233,8 @@ class ExplainRun(Question[ExplainResult]):
             if key in of_run and of_run[key].outcome != "preempted"
         ]
         known = {item.pod.key for item in there}
-        there += [item for item in case.pods_to_schedule if item.pod.key not in known]
-        waiting = [PodToSchedule(pod, case.snapshot.source) for pod in case.snapshot.objects.list_all(Pod)]
+        there += [item for item in scenario.pods_to_schedule if item.pod.key not in known]
+        waiting = [PodToSchedule(pod, scenario.snapshot.source) for pod in scenario.snapshot.objects.list_all(Pod)]
         meant: list[PodToSchedule] = []
         for word in self._meant:
             meant += find_pods(word, (there, offered, waiting), owners)
@@ -243,7 +249,7 @@ def _key_of(group: GroupOutcome) -> GroupKey:
 
 
 def _explain_named(
-    case: PreparedScenario,
+    scenario: PreparedScenario,
     session: Session,
     named: Sequence[PodToSchedule],
     looking: ExplainOptions,
@@ -260,10 +266,10 @@ def _explain_named(
     members = {item.pod.key for items in groups.values() for item in items}
     running = {key: items for key, items in groups.items() if key not in placed_elsewhere}
     if running:
-        yield explain_running_groups(session, running, with_fixes=looking.fixes, others=case.unknown_kinds)
+        yield explain_running_groups(session, running, with_fixes=looking.fixes, others=scenario.unknown_kinds)
     alone = [item for item in named if item.pod.key not in members]
     if alone:
-        yield explain_pods(session, alone, looking, state=state, others=case.unknown_kinds)
+        yield explain_pods(session, alone, looking, state=state, others=scenario.unknown_kinds)
 
 
 @dataclass

@@ -79,12 +79,14 @@ class GateScenario(PreparedScenario):
     cycles: CycleRecorder = field(default_factory=lambda: CycleRecorder())
 
 
-def apply_change(case: LoadedScenario) -> tuple[ChangeSet, LoadedScenario]:
-    """What changes, and the case without what is removed. Raises InputError for what cannot be understood."""
-    changes = compare_manifests(case.read.base, case.manifests, template_paths(case.inputs.manifest_options))
-    draft = Draft(case.snapshot)
-    remove(draft, {subject_of(manifest) for manifest in changes.removed}, Owners(case.snapshot))
-    return changes, case.with_snapshot(draft.snapshot)
+def apply_change(scenario: LoadedScenario) -> tuple[ChangeSet, LoadedScenario]:
+    """What changes, and the scenario without what is removed. Raises InputError for what cannot be understood."""
+    changes = compare_manifests(
+        scenario.read.base, scenario.manifests, template_paths(scenario.inputs.manifest_options)
+    )
+    draft = Draft(scenario.snapshot)
+    remove(draft, {subject_of(manifest) for manifest in changes.removed}, Owners(scenario.snapshot))
+    return changes, scenario.with_snapshot(draft.snapshot)
 
 
 def judge_change(

@@ -51,7 +51,7 @@ class Gate(GateOptions, Question[GateResult]):
 
     tells_merged = False
 
-    def case(self, inputs: Inputs, engine: SchedulerOptions) -> Scenario:
+    def build_scenario(self, inputs: Inputs, engine: SchedulerOptions) -> Scenario:
         """The scenario, with defaults from the rules file."""
         # Rules that make no sense are refused before anything else is looked at.
         tuple(self.terms.rules)
@@ -98,15 +98,15 @@ class Gate(GateOptions, Question[GateResult]):
             policy=f"{self._read.description}{', --rule ' + ' '.join(self.levels) if self.levels else ''}",
         )
 
-    def load(self, case: Scenario, notes: Notes) -> ReadManifests:
+    def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests of head and base."""
-        base, head = sides_of(self.base, case.inputs.manifests)
+        base, head = sides_of(self.base, scenario.inputs.manifests)
         # With a base, a head without manifests is a change, too: all of them go.
-        manifests, report = self._read_side(case, head, is_compared=base is not None)
+        manifests, report = self._read_side(scenario, head, is_compared=base is not None)
         known: set[bytes] = set()
         before: list[Manifest] | None = None
         if base is not None:
-            before, of_base = self._read_side(case, base, is_compared=True)
+            before, of_base = self._read_side(scenario, base, is_compared=True)
             known = {file.data for file in of_base.unreadable}
             report.leave_out_known(of_base)
         for file in report.unreadable:
@@ -117,33 +117,35 @@ class Gate(GateOptions, Question[GateResult]):
         gaps = [*note_report(report, notes), *_alternatives(manifests, before or ())]
         return ReadManifests(manifests, base=before, gaps=gaps)
 
-    def _read_side(self, case: Scenario, files: Files, *, is_compared: bool) -> tuple[list[Manifest], ReadingReport]:
+    def _read_side(
+        self, scenario: Scenario, files: Files, *, is_compared: bool
+    ) -> tuple[list[Manifest], ReadingReport]:
         paths = gather_directories(
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=is_compared
         )
         given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
         options = replace(
-            reading_options(case), may_be_empty=is_compared, with_unreadable=is_compared, recursive=self.recursive
+            reading_options(scenario), may_be_empty=is_compared, with_unreadable=is_compared, recursive=self.recursive
         )
         report = ReadingReport()
-        return load_manifests(given, case.inputs.namespace, options, report), report
+        return load_manifests(given, scenario.inputs.namespace, options, report), report
 
-    def expand(self, case: LoadedScenario, cases: Sequence[LoadedScenario]) -> GateScenario:
-        before = case.snapshot
-        changes, case = apply_change(case)
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> GateScenario:
+        before = scenario.snapshot
+        changes, scenario = apply_change(scenario)
         as_asked = partial(
             expand_manifests,
             manifests=changes.apply,
-            reading=case.inputs.manifest_options,
-            version=case.scheduler_options.kubernetes_version,
-            gates=case.gates,
+            reading=scenario.inputs.manifest_options,
+            version=scenario.scheduler_options.kubernetes_version,
+            gates=scenario.gates,
         )
-        expanded = as_asked(case.snapshot)
-        more_than_once = case.snapshot.copy() if expanded.rollouts or expanded.scaled else None
-        if case.read.base is None and not expanded.refusals:
-            require_pods(case.inputs.manifests, case.manifests, case.inputs.manifest_options)
+        expanded = as_asked(scenario.snapshot)
+        more_than_once = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
+        if scenario.read.base is None and not expanded.refusals:
+            require_pods(scenario.inputs.manifests, scenario.manifests, scenario.inputs.manifest_options)
         return GateScenario.from_loaded(
-            case,
+            scenario,
             expanded,
             expand_again=None if more_than_once is None else partial(as_asked, more_than_once),
             changes=changes,
@@ -151,28 +153,28 @@ class Gate(GateOptions, Question[GateResult]):
             before_change=more_than_once,
         )
 
-    def options(self, case: PreparedScenario) -> DriverOptions:
+    def options(self, scenario: PreparedScenario) -> DriverOptions:
         detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
-        return {"seed": self.seed, "detailed": detailed, "observer": cast("GateScenario", case).cycles}
+        return {"seed": self.seed, "detailed": detailed, "observer": cast("GateScenario", scenario).cycles}
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
-        (case,) = cases
-        assert case.inputs.now is not None
-        proposal = cast("GateScenario", case)
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
+        (scenario,) = scenarios
+        assert scenario.inputs.now is not None
+        proposal = cast("GateScenario", scenario)
 
         def scale_out() -> ScaledOutChange:
             before = proposal.before_change
             if before is None:
                 return ScaledOutChange()
-            return place_scaled_out(case, before, proposal.changes.apply, self.pods)
+            return place_scaled_out(scenario, before, proposal.changes.apply, self.pods)
 
-        answer = judge_change(proposal, self.terms, case.inputs.now, scale_out)
+        answer = judge_change(proposal, self.terms, scenario.inputs.now, scale_out)
 
         def result(fidelity: Fidelity) -> GateResult:
             result = answer.result(fidelity)
             for text in result.warnings:
                 notes.warn(text)
-            if case.inputs.with_map:
+            if scenario.inputs.with_map:
                 return with_excerpts(result)
             return result
 
@@ -225,5 +227,5 @@ def gate(
         now=now,
         seed=seed,
     )
-    case = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at})
-    return ask(question, question.case(case.inputs, case.scheduler_options))
+    scenario = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at})
+    return ask(question, question.build_scenario(scenario.inputs, scenario.scheduler_options))

@@ -29,7 +29,7 @@ class ScaledOutChange:
 
 
 def place_scaled_out(
-    case: PreparedScenario,
+    scenario: PreparedScenario,
     before: Snapshot,
     manifests: Sequence[Manifest],
     pods_of: Callable[[PreparedScenario], Sequence[PodToSchedule]],
@@ -37,13 +37,13 @@ def place_scaled_out(
 ) -> ScaledOutChange:
     """Roll manifests out on the snapshot as it was ``before``, with workloads scaled to where ``at`` says.
 
-    The case, and the snapshot given, stay as they are; autoscalers of nodes help as they do in the case.
+    The scenario and the snapshot stay as they are; autoscalers of nodes help as they do in the scenario.
     """
-    reading = dataclasses.replace(case.inputs.manifest_options, at=at)
-    snapshot, version = before.copy(), case.scheduler_options.kubernetes_version
-    expanded = expand_manifests(snapshot, manifests, reading, version, gates=case.gates)
-    expanded.doubts += case.edited.doubts
-    other = dataclasses.replace(case.with_snapshot(snapshot), expanded=expanded)
+    reading = dataclasses.replace(scenario.inputs.manifest_options, at=at)
+    snapshot, version = before.copy(), scenario.scheduler_options.kubernetes_version
+    expanded = expand_manifests(snapshot, manifests, reading, version, gates=scenario.gates)
+    expanded.doubts += scenario.edited.doubts
+    other = dataclasses.replace(scenario.with_snapshot(snapshot), expanded=expanded)
     merge(other.snapshot, expanded.objects, Notes())
-    run = place_pods(other.new_session(), pods_of(other), rollouts=expanded.rollouts, scaler=case.scaler)
+    run = place_pods(other.new_session(), pods_of(other), rollouts=expanded.rollouts, scaler=scenario.scaler)
     return ScaledOutChange(expanded.scaled, run.run_outcome.pending, expanded.failed)

@@ -72,10 +72,10 @@ class Outage(OutageOptions, Question[OutageResult]):
     executor: Executor = field(default_factory=LocalExecutor)
     rows: RowsFile | None = None
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         for each in self.failures:
             if each not in EACH:
                 raise UsageError(f"--each {each}: expected nodes, zones or pools")
@@ -102,11 +102,11 @@ class Outage(OutageOptions, Question[OutageResult]):
             return self
         return replace(self, failures=tuple(KINDS[kind] for kind in self.survive if kind in KINDS) or EACH)
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[OutageResult]:
-        (case,) = cases
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[OutageResult]:
+        (scenario,) = scenarios
         wanted = self._select_failures()
-        case, before = place_scenario(case)
-        ground = StudyBase.from_scenario(case)
+        scenario, before = place_scenario(scenario)
+        ground = StudyBase.from_scenario(scenario)
         session = ground.session
         gone, there = find_failures(wanted, session.snapshot.objects.list_all(Node))
         of = f"{ground.digest} {self.unreachable}" if self.rows is not None else ""
@@ -131,7 +131,7 @@ class Outage(OutageOptions, Question[OutageResult]):
                 errors=tuple(errors),
                 assumed=tuple(self._list_assumptions(wanted, there)),
                 fidelity=fidelity,
-                **case.refusal_fields,
+                **scenario.refusal_fields,
             )
             return msgspec.structs.replace(found, outcome=outcome_of_outage(found))
 
@@ -140,7 +140,7 @@ class Outage(OutageOptions, Question[OutageResult]):
             # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
         by_group = not any(each.evicted for each in failures)
-        record, end = RunRecord(session, examples, by_group=by_group), RunEnd(session, case.snapshot)
+        record, end = RunRecord(session, examples, by_group=by_group), RunEnd(session, scenario.snapshot)
         return merge_placed(before, PendingResult([record], result, ends=[end]))
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:

@@ -41,65 +41,65 @@ class Place(PlaceOptions, Question[PlaceResult]):
 
     detailed: bool = True
 
-    def check(self, case: Scenario) -> None:
-        if not case.inputs.manifests and not self.with_pending and case.inputs.edits is None:
+    def check(self, scenario: Scenario) -> None:
+        if not scenario.inputs.manifests and not self.with_pending and scenario.inputs.edits is None:
             raise _nothing_to_place()
         if self.write_snapshot == "-":
             raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
         if not self.recreate and not self.timeline:
             raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
 
-    def check_edited(self, case: LoadedScenario) -> None:
-        if not case.inputs.manifests and self.needs_pods(case):
+    def check_edited(self, scenario: LoadedScenario) -> None:
+        if not scenario.inputs.manifests and self.needs_pods(scenario):
             raise _nothing_to_place()
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
-        return not (self.with_pending or case.edited.has_moved_pods)
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return not (self.with_pending or scenario.edited.has_moved_pods)
 
-    def pods(self, case: PreparedScenario) -> Sequence[PodToSchedule]:
-        if self.timeline and case.expanded.rollouts:
-            name = case.expanded.rollouts[0].name
+    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        if self.timeline and scenario.expanded.rollouts:
+            name = scenario.expanded.rollouts[0].name
             raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
-        return super().pods(case)
+        return super().pods(scenario)
 
-    def options(self, case: PreparedScenario) -> DriverOptions:
+    def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"seed": self.seed, "detailed": self.detailed}
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PlaceResult]:
-        (case,) = cases
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PlaceResult]:
+        (scenario,) = scenarios
         if self.timeline:
             run = simulate_timeline(
-                case.session,
-                case.pods_to_schedule,
+                scenario.session,
+                scenario.pods_to_schedule,
                 recreate=self.recreate,
-                others=case.unknown_kinds,
-                scaler=case.scaler,
+                others=scenario.unknown_kinds,
+                scaler=scenario.scaler,
             )
         else:
             run = place_pods(
-                case.session,
-                case.pods_to_schedule,
-                rollouts=case.expanded.rollouts,
-                others=case.unknown_kinds,
-                scaler=case.scaler,
+                scenario.session,
+                scenario.pods_to_schedule,
+                rollouts=scenario.expanded.rollouts,
+                others=scenario.unknown_kinds,
+                scaler=scenario.scaler,
             )
-        for text in hot_nodes(case.snapshot, case.session.cluster, run.placements):
+        for text in hot_nodes(scenario.snapshot, scenario.session.cluster, run.placements):
             notes.note(text)
 
         def result(fidelity: Fidelity) -> PlaceResult:
             if self.write_snapshot:
-                self._write(case, run, notes)
-            return run.result(fidelity, NeverMade(**case.refusal_fields))
+                self._write(scenario, run, notes)
+            return run.result(fidelity, NeverMade(**scenario.refusal_fields))
 
         placements = [*run.replacements, *run.placements]
         return PendingResult([run.basis], result, placements, run.groups, ends=[RunEnd(run.end.session)])
 
-    def _write(self, case: PreparedScenario, run: Placed, notes: Notes) -> None:
+    def _write(self, scenario: PreparedScenario, run: Placed, notes: Notes) -> None:
         """Write the cluster afterwards."""
-        files = [display_path(file) for file in case.inputs.manifests if isinstance(file, str)]
+        files = [display_path(file) for file in scenario.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in run.placements)
         text = f"place {format_count(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
-        after = snapshot_after_run(case.session.snapshot, case.edited.covered, case.expanded, run.end, text)
+        after = snapshot_after_run(scenario.session.snapshot, scenario.edited.covered, scenario.expanded, run.end, text)
         write_snapshot(after, self.write_snapshot)
         number = len(after.objects.list_all(Pod))
         notes.note(f"{self.write_snapshot}: the cluster afterwards, with {format_count(number, 'pod')}")

@@ -52,7 +52,7 @@ class Consequence:
 class SizingTrial:
     """Computes the consequences of requests, of one scenario; answers are kept, since steps repeat them."""
 
-    case: PreparedScenario
+    scenario: PreparedScenario
     price: Price
     _known: dict[tuple[frozenset[str], frozenset[str]], Consequence] = field(default_factory=dict)
 
@@ -67,7 +67,7 @@ class SizingTrial:
         self, new: NewResources, scalings: Sequence[Scaling], change: Callable[[Snapshot], Snapshot] = lambda same: same
     ) -> Consequence:
         """The same without the cache, in a cluster with another ``change``."""
-        draft = Draft(self.case.snapshot)
+        draft = Draft(self.scenario.snapshot)
         failed = []
         if new:
             set_resources(draft, new, ORIGIN)
@@ -78,16 +78,16 @@ class SizingTrial:
             except InputError as error:
                 failed.append(f"HorizontalPodAutoscaler {each.name}: {error.problem}; its replicas stay {each.now}")
         failed += [f"{each.owner}: {each.pods} pods are not created: {each.message}" for each in draft.failed]
-        state = reach_steady_state(self.case, change(draft.snapshot), asked_of(self.case, draft))
+        state = reach_steady_state(self.scenario, change(draft.snapshot), asked_of(self.scenario, draft))
         side, unpriced = _side(state, self.price)
-        today = self.case.snapshot.objects.list_all(Node)
+        today = self.scenario.snapshot.objects.list_all(Node)
         cost = _monthly([self.price(node, state.groups) for node in today])
         return Consequence(state, side, shares_of(state.session.cluster), failed, unpriced, len(today), cost)
 
 
-def asked_of(case: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
+def asked_of(scenario: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
     """The pods that wait: those of the snapshot, of edits, and those that changes have led to."""
-    known = {item.pod.key: item for item in (*case.pods_to_schedule, *draft.asked.values())}
+    known = {item.pod.key: item for item in (*scenario.pods_to_schedule, *draft.asked.values())}
     found = []
     for item in pending_pods(draft.snapshot):
         if item.pod.metadata.deletion_timestamp:

@@ -32,7 +32,7 @@ from kwhatif.simulation.scenario import PreparedScenario
 
 
 def rightsize_result(
-    case: PreparedScenario,
+    scenario: PreparedScenario,
     policy: RightsizingPolicy,
     findings: Findings,
     before: Consequence,
@@ -42,7 +42,7 @@ def rightsize_result(
     fidelity: Fidelity,
 ) -> RightsizeResult:
     """The answer."""
-    book, features = findings.read.book, case.setup.features
+    book, features = findings.read.book, scenario.setup.features
     advice = findings.advised.advice
     binds = tuple(_build_binding(each, before, after) for each in bounds)
     return RightsizeResult(

@@ -54,10 +54,10 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
     def known_prices(self) -> Prices | None:
         return read_prices(self.prices) if self.prices else None
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if self.prometheus_token_file and not self.prometheus:
             raise UsageError("--prometheus-token-file is about --prometheus URL")
         if self.write_as not in FORMS:
@@ -67,10 +67,10 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
         # What is wrong with these is said before anything else is read.
         _ = self.policy, self.known_prices
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[RightsizeResult]:
-        (case,) = cases
-        findings = self._findings(case, notes)
-        asking = SizingTrial(case, price_by(self.known_prices, case.scaler))
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[RightsizeResult]:
+        (scenario,) = scenarios
+        findings = self._findings(scenario, notes)
+        asking = SizingTrial(scenario, price_by(self.known_prices, scenario.scaler))
         before = asking.ask({})
         after = asking.ask(findings.new, findings.scalings)
         _warn(before, after, notes)
@@ -80,26 +80,28 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
             if self.steps
             else []
         )
-        basis = RunRecord(after.state.first, after.state.asked, after.state.placements, case.unknown_kinds)
+        basis = RunRecord(after.state.first, after.state.asked, after.state.placements, scenario.unknown_kinds)
 
         def result(fidelity: Fidelity) -> RightsizeResult:
             if self.write:
                 written = write_advice(self.write, self.write_as, findings.changes, findings.scalings)
                 notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
-            return rightsize_result(case, self.policy, findings, before, after, bounds, steps, fidelity)
+            return rightsize_result(scenario, self.policy, findings, before, after, bounds, steps, fidelity)
 
         return PendingResult(
             [basis],
             result,
             after.state.placements,
-            ends=[RunEnd(after.state.session, case.snapshot)],
+            ends=[RunEnd(after.state.session, scenario.snapshot)],
             beginning=before.state.session,
         )
 
-    def _findings(self, case: PreparedScenario, notes: Notes) -> Findings:
-        snapshot = case.snapshot
+    def _findings(self, scenario: PreparedScenario, notes: Notes) -> Findings:
+        snapshot = scenario.snapshot
         pods = WorkloadPods(snapshot)
-        read = gather_usage(self, snapshot, pods, self.policy.window, case.inputs.namespace, case.inputs.now, notes)
+        read = gather_usage(
+            self, snapshot, pods, self.policy.window, scenario.inputs.namespace, scenario.inputs.now, notes
+        )
         advised = advise(pods, read.book, read.recommendations, self.policy, LimitRanges(snapshot))
         changes = advised.by_workload()
         scaled = list(scalings(snapshot, pods, read.book, changes))

@@ -52,10 +52,10 @@ class SteadyState:
     groups: dict[str, str] = field(default_factory=dict)
 
 
-def reach_steady_state(case: PreparedScenario, snapshot: Snapshot, pods: Sequence[PodToSchedule]) -> SteadyState:
-    """The cluster of a case with other objects, once nothing moves; ``pods`` are its pods that wait."""
-    session = _open_session(case, snapshot)
-    scaler = case.scaler
+def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Sequence[PodToSchedule]) -> SteadyState:
+    """The cluster of a scenario with other objects, once nothing moves; ``pods`` are its pods that wait."""
+    session = _open_session(scenario, snapshot)
+    scaler = scenario.scaler
     before = set(session.cluster.columns.names)
     run = PlacementRun(session, scaler)
     run.schedule_all(pods)
@@ -71,9 +71,9 @@ def reach_steady_state(case: PreparedScenario, snapshot: Snapshot, pods: Sequenc
     return state
 
 
-def _open_session(case: PreparedScenario, snapshot: Snapshot) -> Session:
-    """A session of the case with other objects."""
-    return case.with_snapshot(snapshot).new_session()
+def _open_session(scenario: PreparedScenario, snapshot: Snapshot) -> Session:
+    """A session of the scenario with other objects."""
+    return scenario.with_snapshot(snapshot).new_session()
 
 
 def _unscheduled_pods(session: Session, run: PlacementRun, pods: Sequence[PodToSchedule]) -> list[Pod]:

@@ -244,15 +244,15 @@ def try_policy(sites: SweepClusters, world: PolicyTask) -> Measures:
 
 def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) -> PolicyRun:
     """Replayed pods first, in the order they started; then the new ones, in the scheduler's order; then updates."""
-    session = site.base.fork(apply_settings(site.base.case.setup, space, settings))
+    session = site.base.fork(apply_settings(site.base.scenario.setup, space, settings))
     with pods_to_make(site.most_pods):
         rollouts = site.again().rollouts if site.again is not None else []
-        run, asked = PlacementRun(session), [*site.replayed.pods, *site.base.case.pods_to_schedule]
+        run, asked = PlacementRun(session), [*site.replayed.pods, *site.base.scenario.pods_to_schedule]
         for item in site.replayed.pods:
             info = run.take_up(item)
             if info is not None:
                 run.schedule(item, info)
-        run.schedule_all(site.base.case.pods_to_schedule)
+        run.schedule_all(site.base.scenario.pods_to_schedule)
         updates = roll_out_all(rollouts, run, asked)
         run.wait()
         return PolicyRun(session, asked, rollouts, settle_cluster(session, run, asked, rollouts=updates))

@@ -109,8 +109,8 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
     def known_prices(self) -> Prices | None:
         return read_prices(self.prices) if self.prices else None
 
-    def cases(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
-        """A case for each cluster. Raises UsageError where there is nothing to place."""
+    def build_scenarios(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
+        """A scenario for each cluster. Raises UsageError where there is nothing to place."""
         if not (self.files or self.replay or inputs.edits):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         if not self.space:
@@ -123,30 +123,30 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
             Scenario(replace(inputs, snapshot=snapshot, manifests=self.files), engine) for snapshot in self.snapshots
         ]
 
-    def check(self, case: Scenario) -> None:
-        super().check(case)
+    def check(self, scenario: Scenario) -> None:
+        super().check(scenario)
         if self.search and self.seed is None:
             raise UsageError("--search draws at random: name a --seed")
-        if case.scheduler_options.all_nodes and any(axis.setting == PERCENTAGE for axis in self.known_space.axes):
+        if scenario.scheduler_options.all_nodes and any(axis.setting == PERCENTAGE for axis in self.known_space.axes):
             raise UsageError("--all-nodes scores all nodes, whatever percentageOfNodesToScore the space has")
         objectives_of(self.objectives, priced=self.known_prices is not None)
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return not self.replay
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[SweepResult]:
-        setup = cases[0].setup
-        if any(case.setup.configuration != setup.configuration for case in cases):
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[SweepResult]:
+        setup = scenarios[0].setup
+        if any(scenario.setup.configuration != setup.configuration for scenario in scenarios):
             raise UsageError("the clusters have policies of their own: name the one to begin with, with --policy")
         check(setup, self.known_space)
         objectives = objectives_of(self.objectives, priced=self.known_prices is not None)
         report_start("Asking today's policy")
         bases, sites = [], []
-        for case in cases:
-            site = self._site(cast("ReplayScenario", case), notes)
+        for scenario in scenarios:
+            site = self._site(cast("ReplayScenario", scenario), notes)
             end = run_policy(site, self.known_space, {})
             self._check_objectives(objectives, site, end)
-            bases.append(RunRecord(end.session, end.asked, end.placements, case.unknown_kinds, end.rollouts))
+            bases.append(RunRecord(end.session, end.asked, end.placements, scenario.unknown_kinds, end.rollouts))
             sites.append(replace(site, today={each.pod: each.node for each in end.placements if each.node}))
         points, repeated = points_of(self.known_space, self.seed)
         words = describe_differences(setup, self.known_space)
@@ -174,7 +174,7 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
                 seed=self.seed,
                 searched=len(policies) - sampled,
                 repeated=repeated,
-                snapshots=tuple(case.snapshot.source for case in cases),
+                snapshots=tuple(scenario.snapshot.source for scenario in scenarios),
                 pods=sum(len(basis.placements) for basis in bases),
                 replayed=sum(len(site.replayed.pods) for site in sites),
                 objectives=objectives,
@@ -186,23 +186,23 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
 
         return PendingResult(bases, result)
 
-    def _site(self, case: ReplayScenario, notes: Notes) -> SweepCluster:
-        reading, version = case.inputs.manifest_options, case.scheduler_options.kubernetes_version
+    def _site(self, scenario: ReplayScenario, notes: Notes) -> SweepCluster:
+        reading, version = scenario.inputs.manifest_options, scenario.scheduler_options.kubernetes_version
         probe = None
         if self.probe:
-            manifests = load_manifests(self.probe, case.inputs.namespace)
-            made = expand_manifests(case.snapshot, manifests, reading, version, as_new=True, gates=case.gates)
+            manifests = load_manifests(self.probe, scenario.inputs.namespace)
+            made = expand_manifests(scenario.snapshot, manifests, reading, version, as_new=True, gates=scenario.gates)
             owners = {item.owner or item.pod.key for item in made.pods}
             if len(owners) != 1:
                 raise UsageError(f"--probe: expected manifests with one pod or workload, found {len(owners)}")
             probe = Probe(made.pods[0], made.objects, MOST_PROBES)
         prices: Mapping[str, float] = {}
         if self.known_prices is not None:
-            prices, unknown = prices_of(case.snapshot.objects.list_all(Node), self.known_prices)
+            prices, unknown = prices_of(scenario.snapshot.objects.list_all(Node), self.known_prices)
             if unknown:
                 notes.warn(f"nodes without a price, which count as free: of instance type {', '.join(unknown)}")
-        base = StudyBase.from_scenario(case)
-        return SweepCluster(base, case.replayed, case.expand_again, probe, prices, reading.max_pods)
+        base = StudyBase.from_scenario(scenario)
+        return SweepCluster(base, scenario.replayed, scenario.expand_again, probe, prices, reading.max_pods)
 
     def _check_objectives(self, objectives: Sequence[Objective], site: SweepCluster, end: PolicyRun) -> None:
         known = {*scalars([measure_cluster(end.session.cluster, end.placements, 0, {}, site.prices)])}
@@ -363,4 +363,4 @@ def sweep(
         rows=fleet.rows,
     )
     common = build_scenario((), (), options)
-    return ask(question, *question.cases(common.inputs, common.scheduler_options))
+    return ask(question, *question.build_scenarios(common.inputs, common.scheduler_options))

@@ -54,10 +54,10 @@ class Upgrade(UpgradeOptions, Question[UpgradeResult]):
 
     provision_seconds: float = PROVISION
 
-    def needs_pods(self, case: LoadedScenario) -> bool:
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if not self.pool:
             raise UsageError("name the pool: with --pool SELECTOR")
         # What is wrong with these is said before anything else is read.
@@ -71,17 +71,17 @@ class Upgrade(UpgradeOptions, Question[UpgradeResult]):
     def known_prices(self) -> Prices | None:
         return read_prices(self.prices) if self.prices else None
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[UpgradeResult]:
-        (case,) = cases
-        scaler = case.scaler
-        case, before = place_scenario(case, scaler)
-        old = chosen_nodes(self.pool, case.snapshot.objects.list_all(Node))
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[UpgradeResult]:
+        (scenario,) = scenarios
+        scaler = scenario.scaler
+        scenario, before = place_scenario(scenario, scaler)
+        old = chosen_nodes(self.pool, scenario.snapshot.objects.list_all(Node))
         zones = len({(node.metadata.labels or {}).get(_ZONE) for node in old})
         plan = replacement_plan(self, len(old), zones)
-        draft = Draft(case.snapshot)
+        draft = Draft(scenario.snapshot)
         names = add_new_nodes(draft, in_delete_order(old, plan.delete_policy), self.changes)
-        case = case.with_snapshot(draft.snapshot)
-        session = case.new_session()
+        scenario = scenario.with_snapshot(draft.snapshot)
+        session = scenario.new_session()
         found = replace_pool(session, names, plan, eviction_times(self), self.provision_seconds, scaler)
         evictions = found.evictions
         budgets, workloads = evictions.budgets, evictions.workloads
@@ -123,13 +123,13 @@ class Upgrade(UpgradeOptions, Question[UpgradeResult]):
         if before is not None:
             run_outcome = join_outcomes(before.run_outcome, run_outcome)
         placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
-        never_made = NeverMade(**case.refusal_fields)
+        never_made = NeverMade(**scenario.refusal_fields)
 
         def make_result(fidelity: Fidelity) -> UpgradeResult:
             told: UpgradeResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
             return structs.replace(told, outcome=outcome_of_upgrade(told, run_outcome, never_made, placed))
 
-        end = RunEnd(session, case.snapshot)
+        end = RunEnd(session, scenario.snapshot)
         return add_placement_before(before, PendingResult([basis], make_result, placements, ends=[end]))
 
     @staticmethod

@@ -25,25 +25,28 @@ class Growing:
     """
 
     def __init__(
-        self, case: PreparedScenario, autoscalers: Sequence[Autoscaler], provision: float = PROVISION_SECONDS
+        self, scenario: PreparedScenario, autoscalers: Sequence[Autoscaler], provision: float = PROVISION_SECONDS
     ) -> None:
-        self._case, self._autoscalers, self._provision = case, autoscalers, provision
-        self._beginning = case.session.fork()
+        self._case, self._autoscalers, self._provision = scenario, autoscalers, provision
+        self._beginning = scenario.session.fork()
 
     def after(self, run: Placed) -> Placed:
         """The outcome once the autoscalers have helped, where the ``run`` without them leaves pods waiting."""
         if run.run_outcome.good and not run.run_outcome.victims:
             none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
             return dataclasses.replace(run, run_outcome=dataclasses.replace(run.run_outcome, scale_up=none))
-        case = self._case
+        scenario = self._case
         scaler = Scaler(
-            self._autoscalers, self._later, observation_time_of(case.snapshot, case.inputs.now), float(self._provision)
+            self._autoscalers,
+            self._later,
+            observation_time_of(scenario.snapshot, scenario.inputs.now),
+            float(self._provision),
         )
         return place_pods(
             self._beginning,
-            case.pods_to_schedule,
-            rollouts=case.new_rollouts(),
-            others=case.unknown_kinds,
+            scenario.pods_to_schedule,
+            rollouts=scenario.new_rollouts(),
+            others=scenario.unknown_kinds,
             scaler=scaler,
         )
 

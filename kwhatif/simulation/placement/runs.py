@@ -126,15 +126,17 @@ def _step_by_step(
 R = TypeVar("R", DrainResult, OutageResult)
 
 
-def place_scenario(case: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Placed | None]:
+def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Placed | None]:
     """Place the pods of a scenario, if there are any, and leave its cluster in the final state."""
-    if not case.pods_to_schedule and not case.expanded.rollouts:
-        return case, None
-    session, rollouts = case.new_session(), case.expanded.rollouts
-    before = place_pods(session, case.pods_to_schedule, rollouts=rollouts, others=case.unknown_kinds, scaler=scaler)
-    after = snapshot_after_run(session.snapshot, case.edited.covered, case.expanded, before.end)
-    case = replace(case, expanded=replace(case.expanded, creations=before.end.session.creations))
-    return case.with_snapshot(after), before
+    if not scenario.pods_to_schedule and not scenario.expanded.rollouts:
+        return scenario, None
+    session, rollouts = scenario.new_session(), scenario.expanded.rollouts
+    before = place_pods(
+        session, scenario.pods_to_schedule, rollouts=rollouts, others=scenario.unknown_kinds, scaler=scaler
+    )
+    after = snapshot_after_run(session.snapshot, scenario.edited.covered, scenario.expanded, before.end)
+    scenario = replace(scenario, expanded=replace(scenario.expanded, creations=before.end.session.creations))
+    return scenario.with_snapshot(after), before
 
 
 def merge_placed(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:

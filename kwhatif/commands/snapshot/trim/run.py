@@ -28,35 +28,37 @@ class Trim(PodQuestion[TrimResult]):
     nodes_too: bool = False
     most_steps: int | None = None
 
-    def check(self, case: Scenario) -> None:
+    def check(self, scenario: Scenario) -> None:
         if not self.words and not self.offered:
             raise self.nothing
         if self.out == "-":
             raise UsageError("'-' is no file to write to: standard output is for the report")
-        if case.scheduler_options.call_extenders:
+        if scenario.scheduler_options.call_extenders:
             raise UsageError("--call-extenders: trim decides again and again, too often to ask extenders each time")
 
     @property
     def nothing(self) -> UsageError:
         return UsageError("name the pods to trim for: manifests, or pods of the snapshot")
 
-    def select(self, case: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]) -> PreparedScenario:
+    def select(
+        self, scenario: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
+    ) -> PreparedScenario:
         # Updates are not rolled out: all new pods are there at once.
-        own = list(case.expanded.all_pods())
+        own = list(scenario.expanded.all_pods())
         given = {item.pod.key for item in own}
-        named = self.find_named(case, names, choice)
-        return replace(case, pods_to_schedule=[*own, *(item for item in named if item.pod.key not in given)])
+        named = self.find_named(scenario, names, choice)
+        return replace(scenario, pods_to_schedule=[*own, *(item for item in named if item.pod.key not in given)])
 
-    def answer(self, cases: Sequence[PreparedScenario], notes: Notes) -> PendingResult[TrimResult]:
-        (case,) = cases
-        for item in case.pods_to_schedule:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[TrimResult]:
+        (scenario,) = scenarios
+        for item in scenario.pods_to_schedule:
             name = item.pod.spec.scheduler_name
-            if case.setup.configuration.profile_for(name or "default-scheduler") is None:
+            if scenario.setup.configuration.profile_for(name or "default-scheduler") is None:
                 problem = f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles"
                 raise InputError(problem, source=item.origin, place="$.spec.schedulerName")
-        whole = case.snapshot
-        before, waiting = unbind_pods(whole, case.pods_to_schedule)
-        session = case.with_snapshot(before).new_session()
+        whole = scenario.snapshot
+        before, waiting = unbind_pods(whole, scenario.pods_to_schedule)
+        session = scenario.with_snapshot(before).new_session()
 
         def result(fidelity: Fidelity) -> TrimResult:
             for gap in fidelity.touching:
