@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kwhatif.api.core import Node
 from kwhatif.commands.rightsize.consequence import Price
-from kwhatif.commands.sweep.measures import Prices, catalogue_prices
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler
+from kwhatif.simulation.autoscalers.node_prices import Prices, catalogue_prices
 from kwhatif.simulation.autoscalers.scaler import Scaler
 
 

@@ -26,9 +26,9 @@ from kwhatif.commands.rightsize.steady_state import LARGE
 from kwhatif.commands.rightsize.steps import steps_of
 from kwhatif.commands.rightsize.usage_sources import gather_usage
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
-from kwhatif.commands.sweep.measures import Prices, read_prices
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
+from kwhatif.simulation.autoscalers.node_prices import Prices, read_prices
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import PendingResult, Question, RunEnd

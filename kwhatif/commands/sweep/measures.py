@@ -1,40 +1,27 @@
-"""The measures of a run, the influence of settings on them, the front and ranking of policies, and prices of nodes.
+"""The measures of a run, the influence of settings on them, and the front and ranking of policies.
 
 The influence of a setting is the range of its levels' means against the range of all points: none if all levels have
 the same mean, 100% if best and worst level are as far apart as best and worst point. Interactions of settings are not
-seen. Prices come from an InstanceTypes catalogue, or a plain table of instance types:
-
-    m5.large: 0.096
-    m5.xlarge: 0.192
+seen.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from kwhatif import bounds
-from kwhatif.api.core import Node
-from kwhatif.api.decode import describe_value, step
-from kwhatif.api.json_schema import convert_strictly
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import GPU_RESOURCES
-from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, ON_DEMAND
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.sweep.result import Influence, Level, LevelMean, Measures, Objective, PriorityCount
 from kwhatif.commands.sweep.space_document import Axis
-from kwhatif.errors import InputError, UsageError
+from kwhatif.errors import UsageError
 from kwhatif.results.place import Placement
-from kwhatif.simulation.autoscalers.instance_types_document import KIND, OfferedCatalogue, catalogue_in
 from kwhatif.simulation.cluster_use import in_use, skews_of, use_of
-from kwhatif.simulation.node_pools import type_of, zone_of
-from kwhatif.snapshot.read.files import read_paths
-from kwhatif.snapshot.read.objects import decode, head_of, read_documents
 
 MIN, MAX = "min", "max"
 
@@ -236,50 +223,3 @@ def _groups(axis: Axis, tried: Sequence[Level]) -> dict[str, Sequence[Level]]:
 
 def _word(level: Level) -> str:
     return {True: "on", False: "off"}[level] if isinstance(level, bool) else str(level)
-
-
-Prices = Callable[[Node], float | None]
-"""What a node costs by the hour, if that is known."""
-
-
-def read_prices(path: str) -> Prices:
-    """The prices of a file. Raises InputError with the place of a mistake."""
-    documents = [each for text in read_paths([path], max_bytes=bounds.SETTINGS_BYTES) for each in read_documents(text)]
-    if len(documents) != 1:
-        raise InputError(f"expected one document, found {len(documents)}", source=path)
-    (document,) = documents
-    if head_of(document)[1] == KIND:
-        return catalogue_prices(catalogue_in(document))
-    table = decode(document.value, dict[str, Any])
-    for name, price in table.items():
-        if isinstance(price, bool) or not isinstance(price, int | float) or price < 0:
-            problem = f"expected a price by the hour, found {describe_value(price)}"
-            raise InputError(problem, source=path, place=f"${step(name)}")
-    known = convert_strictly(table, dict[str, float])
-    return lambda node: known.get(type_of(node))
-
-
-def catalogue_prices(known: OfferedCatalogue) -> Prices:
-    """The prices of a catalogue's offerings, by type, zone and capacity type."""
-    offers = {
-        (each.name, offering.zone, offering.capacity_type): offering.price
-        for each in known.catalogue.types
-        for offering in each.offerings
-    }
-    return lambda node: offers.get((type_of(node), zone_of(node), _capacity_type(node)))
-
-
-def prices_of(nodes: Iterable[Node], prices: Prices) -> tuple[Mapping[str, float], tuple[str, ...]]:
-    """Node -> price, and the instance types of nodes whose price is not known."""
-    found, unknown = {}, dict[str, None]()
-    for node in nodes:
-        price = prices(node)
-        if price is None:
-            unknown.setdefault(type_of(node) or "none")
-        else:
-            found[node.name] = price
-    return found, tuple(unknown)
-
-
-def _capacity_type(node: Node) -> str:
-    return (node.metadata.labels or {}).get(CAPACITY_TYPE) or ON_DEMAND

@@ -27,17 +27,7 @@ from kwhatif.commands.api_options import (
     python_names,
 )
 from kwhatif.commands.common_options import FleetOptions
-from kwhatif.commands.sweep.measures import (
-    Prices,
-    front_of,
-    influences_of,
-    measure_cluster,
-    objectives_of,
-    prices_of,
-    ranks_of,
-    read_prices,
-    scalars,
-)
+from kwhatif.commands.sweep.measures import front_of, influences_of, measure_cluster, objectives_of, ranks_of, scalars
 from kwhatif.commands.sweep.options import SweepOptions
 from kwhatif.commands.sweep.points import BATCH, Refiner, points_of
 from kwhatif.commands.sweep.policy_variant import (
@@ -63,6 +53,7 @@ from kwhatif.policy.render import yaml_text
 from kwhatif.progress import report_start
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome as WholeOutcome
+from kwhatif.simulation.autoscalers.node_prices import Prices, prices_of, read_prices
 from kwhatif.simulation.expansion.pods import expand_manifests
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source

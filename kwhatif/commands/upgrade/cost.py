@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
 from kwhatif.api.core import Node
-from kwhatif.commands.sweep.measures import Prices, prices_of
 from kwhatif.commands.upgrade.result import UpgradeCost
+from kwhatif.simulation.autoscalers.node_prices import Prices, prices_of
 
 
 def cost_of(

@@ -13,7 +13,6 @@ from msgspec import structs
 from kwhatif.api.core import Node
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.placement_before import add_placement_before
-from kwhatif.commands.sweep.measures import Prices, read_prices
 from kwhatif.commands.upgrade.cost import cost_of
 from kwhatif.commands.upgrade.options import READY_AFTER, UpgradeOptions
 from kwhatif.commands.upgrade.planning import eviction_times, replacement_plan
@@ -26,6 +25,7 @@ from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import ScaleUp
+from kwhatif.simulation.autoscalers.node_prices import Prices, read_prices
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.selection import chosen_nodes

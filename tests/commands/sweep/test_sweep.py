@@ -13,15 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.commands.sweep.measures import (
-    front_of,
-    influences_of,
-    measure_cluster,
-    objectives_of,
-    ranks_of,
-    read_prices,
-    scalars,
-)
+from kwhatif.commands.sweep.measures import front_of, influences_of, measure_cluster, objectives_of, ranks_of, scalars
 from kwhatif.commands.sweep.points import points_of
 from kwhatif.commands.sweep.policy_variant import apply_settings, build_variant, describe_differences
 from kwhatif.commands.sweep.result import Objective, SweepResult
@@ -30,6 +22,7 @@ from kwhatif.errors import InputError, UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
+from kwhatif.simulation.autoscalers.node_prices import read_prices
 from tests.builders import FEATURES, node, pod
 from tests.cli.running import TESTS, run
 from tests.simulation.sessions import session_of
