@@ -586,7 +586,7 @@ BY_NAME_ONLY = pod("by-name-only", spec={"volumes": [{"name": "kube-api-access-x
 def test_some_plugins_concern_only_some_pods() -> None:
     names = {"DynamicResources", "GangScheduling", "NodeVolumeLimits", "SchedulingGates"}
     names |= {"VolumeBinding", "VolumeRestrictions", "VolumeZone"}
-    names |= {"Coscheduling", "NetworkOverhead"}
+    names |= {"Coscheduling", "NetworkOverhead", "OwnGangs"}
     assert {parameter.values[0].name for parameter in CHOOSY} == names
 
 
