@@ -63,7 +63,7 @@ def main() -> None:
     """Run the command line; every error of ours is one line on stderr and exit code 2."""
     # Modules and what is read from files are hardly ever garbage: to look for some as often as is usual, and once more
     # at the end, takes a tenth of a short command's time.
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(300_000, 20, 20)
     atexit.register(gc.freeze)
     code = _run()
     if code == INTERRUPTED:
