@@ -51,6 +51,7 @@ _RESOURCE = re.compile(r"(?<=Insufficient )[^\s,]+?(?=[.,]?(?:\s|$))")
 _TAINT = re.compile(r"(?<=taint )\{([^{}:\s]*): ([^{}\s]*)\}")
 _BOUND = re.compile(r"Successfully assigned ([^\s/]+)/(\S+) to (\S+)")
 _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+?)(?P<rest>( \(in kube-scheduler memory\)\.)?)")
+_LEADER = re.compile(r"(\S+) (became leader|stopped leading)")
 _COUNT = re.compile(rf"(?:(?<=\s)|(?<=/)|^)[0-9]{{1,6}}(?=/[0-9]+ nodes | (?:{_WORD}))")
 
 
@@ -62,6 +63,8 @@ def scheduler_text(value: Any, names: Pseudonyms) -> Any:
         return f"Successfully assigned {names.name(found[1])}/{names.name(found[2])} to {names.node(found[3])}"
     if found := _PREEMPTED.fullmatch(value):
         return f"Preempted by pod {names.uid(found[1])} on node {names.node(found[2])}{found['rest']}"
+    if found := _LEADER.fullmatch(value):
+        return f"{names.name(found[1])} {found[2]}"
     return _parts(value, names)
 
 

@@ -315,9 +315,14 @@ _EVENT = fields(
     # Names of Events are as many as they are themselves, and their order does not matter.
     metadata=fields(name=UID, namespace=NAME, creationTimestamp=time),
     involvedObject=fields(
-        kind=one_of("Pod"), apiVersion=one_of("v1"), namespace=NAME, name=NAME, uid=UID, resourceVersion=_digits
+        kind=one_of("Pod", "Lease"),
+        apiVersion=one_of("v1", "coordination.k8s.io/v1"),
+        namespace=NAME,
+        name=NAME,
+        uid=UID,
+        resourceVersion=_digits,
     ),
-    reason=one_of("FailedScheduling", "Preempted", "Scheduled"),
+    reason=one_of("FailedScheduling", "LeaderElection", "Preempted", "Scheduled"),
     message=scheduler_text,
     type=one_of("Normal", "Warning"),
     source=fields(component=_SCHEDULER),
@@ -327,5 +332,6 @@ _EVENT = fields(
     eventTime=time,
     series=fields(count=number, lastObservedTime=time),
     reportingComponent=_SCHEDULER,
+    reportingInstance=NAME,
 )
 _RULES: dict[str, Rule] = {**RULES, "Pod": _pod, "Event": _EVENT}

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import kwhatif
@@ -15,7 +16,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.meta import Resource
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, StorageClass
 from kwhatif.cluster.pod_requests import pod_requests
-from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS, prune_object, prune_template, prune_whole
+from kwhatif.snapshot.live.pruning import KEPT_ANNOTATIONS, prune_event, prune_object, prune_template, prune_whole
 from kwhatif.versions import features_of
 
 
@@ -281,3 +282,35 @@ def test_of_a_service_account_only_the_name_is_kept() -> None:
     obj: Any = {"kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "b", "labels": {}}, "secrets": [{}]}
     prune_whole(obj, "ServiceAccount", set())
     assert obj == {"kind": "ServiceAccount", "metadata": {"name": "a", "namespace": "b"}}
+
+
+# --- Events
+
+LEASE = {"kind": "Lease", "namespace": "kube-system", "name": "kube-scheduler"}
+
+
+@pytest.mark.parametrize(
+    ("about", "reason", "is_kept"),
+    [
+        pytest.param({"kind": "Pod", "name": "p"}, "Scheduled", True, id="a binding"),
+        pytest.param({"kind": "Pod", "name": "p"}, "Pulled", False, id="a kubelet's about a pod"),
+        pytest.param(LEASE, "LeaderElection", True, id="the leader among the schedulers"),
+        pytest.param(LEASE, "Scheduled", False, id="anything else about that Lease"),
+        pytest.param({**LEASE, "name": "cert-manager"}, "LeaderElection", False, id="the leader of others"),
+        pytest.param({**LEASE, "namespace": "apps"}, "LeaderElection", False, id="a Lease of that name elsewhere"),
+    ],
+)
+def test_events_about_scheduling_are_kept_with_who_wrote_them(
+    about: dict[str, str], reason: str, is_kept: bool
+) -> None:
+    event = {
+        "involvedObject": about,
+        "reason": reason,
+        "message": "m1_2 became leader",
+        "reportingComponent": "default-scheduler",
+        "reportingInstance": "default-scheduler-m1",
+    }
+    text = prune_event(msgspec.Raw(msgspec.json.encode({**event, "action": "Binding"})))
+    assert (None if text is None else msgspec.json.decode(text)) == (
+        {"metadata": {}, "source": {}, **event} if is_kept else None
+    )

@@ -14,17 +14,15 @@ from dataclasses import dataclass
 import msgspec
 
 from kwhatif.api.core import Pod
-from kwhatif.api.decode import decode_json
-from kwhatif.api.times import parse_time
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
-from kwhatif.errors import InputError
+from kwhatif.commands.backtest.scheduler_events import read_events
 from kwhatif.golang.parsing import int64
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.preemption import Preemption
 from kwhatif.scheduling.preemption_candidates import FIRST_BY_NAME
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.read.objects import inside, resource_of
+from kwhatif.snapshot.read.objects import resource_of
 from kwhatif.snapshot.recording import Change, Recording
 
 _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
@@ -63,63 +61,50 @@ class Decision:
         return namespace, name
 
 
-class _Reference(msgspec.Struct, rename="camel"):
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Event(msgspec.Struct, rename="camel"):
-    """An Event of a scheduler, which is v1 as the API server stores it and events.k8s.io/v1 as it was sent."""
-
-    involved_object: _Reference = msgspec.field(default_factory=_Reference)
-    reason: str = ""
-    message: str = ""
-    event_time: str | None = None
-    last_timestamp: str | None = None
-    series: dict[str, msgspec.Raw] | None = None
-
-    @property
-    def time(self) -> float | None:
-        """When it was, in seconds."""
-        text = self.event_time or self.last_timestamp
-        try:
-            return parse_time(text).timestamp() if text else None
-        except ValueError as error:
-            raise InputError(str(error)) from None
-
-
-class _Told(msgspec.Struct, frozen=True):
-    """What a change says about a pod: its identity, its node, and the text of its last refusal."""
+class PodVersion(msgspec.Struct, frozen=True):
+    """What a change says about a pod: its identity, its scheduler, its node, whether the condition PodScheduled has
+    that it was ``scheduled``, and the text of its last refusal.
+    """
 
     change: Change
     uid: str
     key: str
+    scheduler_name: str
+    is_mirror: bool
     node: str
+    is_scheduled: bool
     text: str
 
 
-def decisions(recording: Recording) -> list[Decision]:
-    """All decisions after the recording's lists, by ``around``. Raises InputError for an object that is none."""
-    pods = list(_pods(recording))
+def decisions(recording: Recording, pods: Sequence[PodVersion]) -> list[Decision]:
+    """All decisions after the recording's lists, by ``around``; ``pods`` are its `read_pod_versions`.
+
+    Raises InputError for an object that is none.
+    """
     found = [*_bindings(recording, pods), *_refusals(recording, pods)]
     return sorted(found, key=lambda decision: decision.around)
 
 
-def _pods(recording: Recording) -> Iterator[_Told]:
+def read_pod_versions(recording: Recording) -> Iterator[PodVersion]:
+    """All versions of pods after the recording's lists. Raises InputError for an object that is none."""
     for change in recording.changes:
         if change.kind.struct is Pod:
             pod = resource_of(change.item, Pod)
-            refused = (
-                one for one in pod.status.conditions or () if one.type == "PodScheduled" and one.status == "False"
+            scheduled = [one for one in pod.status.conditions or () if one.type == "PodScheduled"]
+            refused = (one for one in scheduled if one.status == "False" and one.reason == "Unschedulable")
+            yield PodVersion(
+                change,
+                pod.metadata.uid or pod.key,
+                pod.key,
+                pod.spec.scheduler_name or "default-scheduler",
+                pod.is_mirror,
+                pod.spec.node_name or "",
+                any(one.status == "True" for one in scheduled),
+                next((one.message or "" for one in refused), ""),
             )
-            text = next((one.message or "" for one in refused if one.reason == "Unschedulable"), "")
-            yield _Told(change, pod.metadata.uid or pod.key, pod.key, pod.spec.node_name or "", text)
 
 
-def _bindings(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
+def _bindings(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Decision]:
     """The pods that got a node. A pod that has one when it is first seen was bound by another scheduler, or unseen."""
     waiting: dict[str, int] = {}
     for pod in pods:
@@ -131,19 +116,13 @@ def _bindings(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]
             yield Decision(pod.uid, pod.key, change.at, seen, before, before - 1, node=pod.node)
 
 
-def _refusals(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
+def _refusals(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Decision]:
     """The refusals, by Events and, since an Event that is counted up keeps its first text, by the pods' conditions."""
     refusals: dict[str, list[Decision]] = {}
     evictions: list[tuple[float, str, str, str]] = []
     again: set[str] = set()
-    for change in recording.changes:
-        if change.kind.name != "Event" or change.deleted:
-            continue
-        try:
-            event = decode_json(change.raw, _Event)
-            time, about = event.time, event.involved_object
-        except InputError as error:
-            raise inside(error, str(change.origin), change.place) from None
+    for change, event, time in read_events(recording):
+        about = event.involved_object
         if about.kind != "Pod" or time is None:
             continue
         key = f"{about.namespace}/{about.name}"
@@ -179,7 +158,7 @@ def _may_be_one(first: Decision, second: Decision) -> bool:
     return first.text == second.text and first.after <= second.before and second.after <= first.before
 
 
-def _by_conditions(recording: Recording, pods: Sequence[_Told]) -> Iterator[Decision]:
+def _by_conditions(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Decision]:
     """A refusal whenever the text of a pod's PodScheduled condition becomes another."""
     last: dict[str, tuple[int, str]] = {}
     for pod in pods:

@@ -55,6 +55,29 @@ class Disagreement(ResultStruct, frozen=True, kw_only=True):
     states: int
 
 
+class RecordedBindings(ResultStruct, frozen=True, kw_only=True):
+    """Who gave pods their nodes during a recording; those that had one when it began do not count.
+
+    Of ``total``, ``by_other_schedulers`` were bound by schedulers that no profile of the recorded one is, by
+    schedulerName; ``created_with_node`` have a node since they were created, and ``static`` are mirrors of static pods.
+    The others are the recorded scheduler's: for ``confirmed`` its Event says so, for the rest only the pod's
+    schedulerName. ``instances`` is how many hosts the recorded scheduler wrote Events from, 0 if no Event tells;
+    ``elections`` how often one became the leader.
+    """
+
+    total: int
+    by_other_schedulers: dict[str, int]
+    created_with_node: int
+    static: int
+    confirmed: int
+    instances: int
+    elections: int
+
+    @property
+    def by_others(self) -> int:
+        return sum(self.by_other_schedulers.values()) + self.created_with_node + self.static
+
+
 class BacktestResult(Result, frozen=True, kw_only=True):
     """How far the decisions of a recording come out again.
 
@@ -62,7 +85,8 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     whenever they were recorded. ``left_out`` counts decisions that were not asked about, by reason. ``states`` is how
     many states were asked in all. ``reach`` is how little ``searched`` says: of the nodes that pass, the share which
     comes out of one search or another; None if no decision is such. Less than ``need`` percent of any sort is a "no".
-    ``over_time`` has the agreement span by span, from the first decision to the last one.
+    ``over_time`` has the agreement span by span, from the first decision to the last one. ``bindings`` says whether
+    the recorded scheduler alone bound pods; None of a snapshot alone, which does not tell.
     """
 
     rows: ClassVar[str] = "disagreements"
@@ -77,6 +101,7 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     reach: float | None
     need: float
     over_time: tuple[AgreementMoment, ...] = ()
+    bindings: RecordedBindings | None = None
     fidelity: Fidelity
 
     @property

@@ -19,11 +19,12 @@ from kwhatif.api.times import format_time, parse_time
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.api_options import Path, SchedulerKeywords, ask, build_scenario, policy_of
 from kwhatif.commands.backtest import decisions as judge
-from kwhatif.commands.backtest.decisions import Decision, decisions
+from kwhatif.commands.backtest.bindings import count_bindings
+from kwhatif.commands.backtest.decisions import Decision, decisions, read_pod_versions
 from kwhatif.commands.backtest.diff_result import BacktestDiff
 from kwhatif.commands.backtest.pod_lives import note_missing
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
-from kwhatif.commands.backtest.result import Agreement, AgreementMoment, BacktestResult, Disagreement
+from kwhatif.commands.backtest.result import Agreement, AgreementMoment, BacktestResult, Disagreement, RecordedBindings
 from kwhatif.commands.backtest.states import NEAR, SEARCH, RepeatedDecision, Replay, SearchTracker, ask_again
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
@@ -79,7 +80,9 @@ class AgreementCounts:
             )
         )
 
-    def result(self, searches: SearchTracker, need: float, fidelity: Fidelity) -> BacktestResult:
+    def result(
+        self, searches: SearchTracker, need: float, bindings: RecordedBindings | None, fidelity: Fidelity
+    ) -> BacktestResult:
         return BacktestResult(
             agreement=tuple(
                 Agreement(
@@ -101,6 +104,7 @@ class AgreementCounts:
             reach=sum(searches.reach) / len(searches.reach) if searches.reach else None,
             need=need,
             over_time=tuple(_agreement_by_time(self.times)),
+            bindings=bindings,
             fidelity=fidelity,
         )
 
@@ -137,14 +141,17 @@ class Backtest(Question[BacktestResult]):
         (scenario,) = scenarios
         recording, session = self.recording, scenario.session
         note_missing(recording, notes)
+        there = {pod.identity: bool(pod.spec.node_name) for pod in session.snapshot.objects.list_all(Pod)}
+        pods = list(read_pod_versions(recording))
         later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
         replay = Replay(RecordedCluster(session), later)
         searches, account = SearchTracker(replay.cluster), AgreementCounts()
         judged = partial(judge.verdict, nodes=len(session.cluster), strangers=judge.find_unmodelled(session.setup))
-        for decision in track(decisions(recording), "Asking again for", "decisions"):
+        for decision in track(decisions(recording, pods), "Asking again for", "decisions"):
             asked = ask_again(replay, searches, decision)
             account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
-        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need))
+        bindings = count_bindings(recording, pods, there, session.setup.configuration)
+        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need, bindings))
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ class LastBound(Question[BacktestResult]):
             f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are asked about; what else has changed "
             "since they were bound (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
         )
-        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need))
+        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need, None))
 
 
 def _replay_decision(

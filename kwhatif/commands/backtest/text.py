@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.commands.backtest.result import Agreement, BacktestResult
+from kwhatif.commands.backtest.result import Agreement, BacktestResult, RecordedBindings
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Table, Verdict, build_table, format_part
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import describe_fidelity
@@ -18,6 +19,7 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
         *((_texts(result),) if result.texts else ()),
         *(f"Left out: {format_count(number, 'decision')}: {why}." for why, number in result.left_out.items()),
         *(() if result.reach is None else (_reach(result.reach),)),
+        *(() if result.bindings is None or not result.bindings.total else _describe_bindings(result.bindings)),
         describe_fidelity(result.fidelity),
     ]
     rows = [
@@ -47,6 +49,27 @@ def _reach(share: float) -> str:
         f"Where a search began is not recorded: {100 * share:.0f}% of the nodes that pass come out of one search or "
         "another, so much agrees by chance."
     )
+
+
+def _describe_bindings(found: RecordedBindings) -> Iterator[str]:
+    """Who bound pods, and whether it was one process."""
+    total, own = format_count(found.total, "pod"), found.total - found.by_others
+    who = [
+        *(f"{number} from {name}" for name, number in found.by_other_schedulers.items()),
+        *([f"{found.created_with_node} created with one"] if found.created_with_node else ()),
+        *([format_count(found.static, "static pod")] if found.static else ()),
+    ]
+    if who:
+        yield f"{found.by_others} of {total} got a node from others than the recorded scheduler: {', '.join(who)}."
+    else:
+        yield f"The recorded scheduler alone gave nodes to pods: {total}."
+    if own > found.confirmed:
+        yield f"For {own - found.confirmed} of {own} that it bound, only the schedulerName says so, and no Event."
+    if found.instances > 1:
+        yield f"Its Events come from {found.instances} hosts: each process begins its searches on its own."
+    if found.elections:
+        times = format_count(found.elections, "time")
+        yield f"A leader was elected {times}: each begins its searches at the first node."
 
 
 def _texts(result: BacktestResult) -> str:

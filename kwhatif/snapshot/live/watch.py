@@ -1,12 +1,9 @@
-"""Follows one kind: its list, then every change by watches, relisting only when a version has expired; and a filter of
-Events.
+"""Follows one kind: its list, then every change by watches, relisting only when a version has expired.
 
 A watch that ends is continued from its last version. If that has expired (410) the kind is listed again, and
-differences are recorded as if a watch had sent them: changes in between are lost. Of Events only those of schedulers
-about pods are kept: bindings, refusals and preemptions, with the fields that are compared.
+differences are recorded as if a watch had sent them: changes in between are lost.
 
-Upstream: Reflector in k8s.io/client-go/tools/cache/reflector.go; pkg/scheduler/schedule_one.go and
-framework/preemption/executor.go emit the Events.
+Upstream: Reflector in k8s.io/client-go/tools/cache/reflector.go.
 """
 
 from __future__ import annotations
@@ -28,61 +25,9 @@ from kwhatif.errors import ClusterError, InputError
 from kwhatif.golang.parsing import int64
 from kwhatif.snapshot.live import requests as asker
 from kwhatif.snapshot.live.listing import Listing, ListReader
-from kwhatif.snapshot.live.pruning import prune_object
+from kwhatif.snapshot.live.pruning import prune_event, prune_object
 from kwhatif.snapshot.live.requests import Cancelled, Discovery, ListExpired, RequestRefused, RetryingClient
 from kwhatif.snapshot.read.objects import check_name
-
-REASONS = frozenset({"FailedScheduling", "Preempted", "Scheduled"})
-
-
-class _Meta(msgspec.Struct, rename="camel", omit_defaults=True):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    creation_timestamp: str | None = None
-
-
-class _Reference(msgspec.Struct, rename="camel", omit_defaults=True):
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    api_version: str = ""
-    resource_version: str = ""
-
-
-class _Source(msgspec.Struct, omit_defaults=True):
-    component: str = ""
-
-
-class _Series(msgspec.Struct, rename="camel", omit_defaults=True):
-    count: int = 0
-    last_observed_time: str | None = None
-
-
-class _Event(msgspec.Struct, rename="camel", omit_defaults=True):
-    metadata: _Meta = msgspec.field(default_factory=_Meta)
-    involved_object: _Reference = msgspec.field(default_factory=_Reference)
-    reason: str = ""
-    message: str = ""
-    type: str = ""
-    source: _Source = msgspec.field(default_factory=_Source)
-    first_timestamp: str | None = None
-    last_timestamp: str | None = None
-    count: int = 0
-    event_time: str | None = None
-    series: _Series | None = None
-    reporting_component: str = ""
-
-
-def prune_event(raw: msgspec.Raw) -> bytes | None:
-    """The text of an Event, with its version, or None if it is not a scheduler's about a pod. Raises InputError."""
-    event = decode_json(raw, _Event)
-    if event.reason not in REASONS or event.involved_object.kind != "Pod":
-        return None
-    return msgspec.json.encode(event)
-
 
 WATCHED = 300
 """The seconds, and up to as many more, after which the server ends a watch, so that none hangs for ever."""
