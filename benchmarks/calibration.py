@@ -1,6 +1,6 @@
 """How well the race of a search is told: what is said to happen in so many of the cases, and what happened.
 
-    calibration.py [--fit] [--runs N] [--svg FILE] RECORDING...
+    calibration.py [--fit] [--runs N] [--unknown-start] [--svg FILE] RECORDING...
 
 A RECORDING is a day (``kwhatif snapshot record``), or a file of scenarios with ``ties: real`` (docs/conformance.md),
 each with a file of the same pods tried by several workers behind an ``=``: ``ties.jsonl.gz=race.jsonl.gz``. Of a day,
@@ -9,7 +9,8 @@ that finds the same cluster in every run.
 
 Up to 100 nodes a search looks at all of them, and where it begins is known. Above, that is unknown: the first search of
 a day may begin at any node, each as likely, and the next one where those before ended that led to the recorded node.
-Bindings to a node that no search leads to do not count; standard error has their number.
+Bindings to a node that no search leads to do not count; standard error has their number. With ``--unknown-start`` days
+of up to 100 nodes are treated in the same way.
 
 For each case the race is played ``--runs`` times, and every node that was ever taken is a claim: that it is taken in so
 many of the cases. One JSON line a tenth of probability: the mean of what was ``said``, how many ``claims`` there are by
@@ -153,10 +154,10 @@ def spread_ends(searches: Sequence[Attempt], count: int) -> list[int]:
     return [ends[place * len(ends) // count] for place in range(count)]
 
 
-def claims_of_day(path: str, runs: int) -> Iterator[Claims]:
+def claims_of_day(path: str, runs: int, *, unknown_start: bool) -> Iterator[Claims]:
     """Those about the bindings of a recorded day whose pods had several best nodes, at whatever number of nodes."""
     recording, replay = replay_of(path)
-    if not is_sampled(recording):
+    if not (unknown_start or is_sampled(recording)):
         yield from (case.claims(runs) for case in cases_of_day(path))
         return
     searches, bindings = SearchFilter(replay.cluster, runs), 0
@@ -300,6 +301,7 @@ def main() -> None:
     parser.add_argument("recordings", nargs="+")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--unknown-start", action="store_true")
     parser.add_argument("--svg", type=Path)
     wanted = parser.parse_args()
     pairs = [path.partition("=") for path in wanted.recordings]
@@ -317,7 +319,7 @@ def main() -> None:
         if race:
             claims += (case.claims(wanted.runs) for case in cases_of_race(path, race))
         else:
-            claims += claims_of_day(path, wanted.runs)
+            claims += claims_of_day(path, wanted.runs, unknown_start=wanted.unknown_start)
     rows = calibrate(claims)
     for line in rows:
         print(json.dumps(line))
