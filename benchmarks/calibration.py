@@ -36,7 +36,7 @@ import numpy as np
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.commands.backtest import decisions as judge
-from kwhatif.commands.backtest.decisions import Decision, decisions
+from kwhatif.commands.backtest.decisions import Decision, decisions, read_pod_versions
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
 from kwhatif.commands.backtest.states import Replay, SearchTracker, ask_again
 from kwhatif.policy.configuration_file import load_configuration
@@ -161,7 +161,7 @@ def claims_of_day(path: str, runs: int, *, unknown_start: bool) -> Iterator[Clai
         yield from (case.claims(runs) for case in cases_of_day(path))
         return
     searches, bindings = SearchFilter(replay.cluster, runs), 0
-    for decision in decisions(recording):
+    for decision in decisions(recording, list(read_pod_versions(recording))):
         if decision.node:
             bindings += 1
             claims = claims_of_binding(replay, searches, decision)
@@ -198,7 +198,7 @@ def cases_of_day(path: str) -> Iterator[Case]:
     """The bindings of a recorded day, up to 100 nodes, whose pods had several best nodes."""
     recording, replay = replay_of(path)
     session, searches = replay.cluster.session, SearchTracker(replay.cluster)
-    for decision in decisions(recording):
+    for decision in decisions(recording, list(read_pod_versions(recording))):
         before = session.driver.shared.next_start
         asked = ask_again(replay, searches, decision)
         guess, names = asked.guess, session.cluster.columns.names

@@ -205,9 +205,9 @@ def test_above_100_nodes_the_start_of_searches_is_unknown_at_first_and_then_foll
     with mock.patch.object(sys, "path", [str(BENCHMARKS), *sys.path]):
         day = runpy.run_path(str(BENCHMARKS / "backtest.py"))["day"]
 
-    def claims_of(pods: int) -> list[dict[str, Any]]:
-        path = tmp_path / f"{pods}.jsonl"
-        path.write_text("".join(json.dumps(line) + "\n" for line in day(130, pods, 1, race=1)))
+    def claims_of(pods: int, nodes: int = 130) -> list[dict[str, Any]]:
+        path = tmp_path / f"{nodes}-{pods}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in day(nodes, pods, 1, race=1)))
         return run("calibration.py", str(path), "--runs", "40")
 
     # Nothing is known of the first pod's search: it may come to many of the equal nodes, and to none for sure.
@@ -221,3 +221,6 @@ def test_above_100_nodes_the_start_of_searches_is_unknown_at_first_and_then_foll
     # Each binding counts: with all nodes that its pod may come to, of which it came to one.
     assert sum(row["claims"] * row["said"] for row in rows) == pytest.approx(12, rel=0.01)
     assert 10 < sum(row["claims"] * row["happened"] for row in rows) < 12.5
+    # Up to 100 nodes it is known, and few nodes come first there.
+    (*_, likeliest) = claims_of(1, nodes=20)
+    assert likeliest["from"] >= 0.5
