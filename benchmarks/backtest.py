@@ -1,10 +1,12 @@
 """Time a backtest of a made-up day: one JSON line.
 
-    backtest.py [--nodes N] [--pods P] [--deployments D] [--keep DIRECTORY] [--profile]
+    backtest.py [--nodes N] [--pods P] [--deployments D] [--race SEED] [--keep DIRECTORY] [--profile]
 
 The day is what our own scheduler makes of it: Deployments come one after the other, each with its ReplicaSet and a
 third of them with a Service; their pods are bound, and running a little later. One Deployment in ten is spread over
-zones, one in ten asks for more than any node has. ``seconds`` is the time of one core for all of ``kwhatif backtest``.
+zones, one in ten asks for more than any node has. With ``--race`` the scheduler's workers race, and its first search
+begins at any node; without it one worker searches, from the first node on. ``seconds`` is the time of one core for all
+of ``kwhatif backtest``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from workloads import ZONE, node
@@ -59,8 +62,8 @@ class Day:
         return 1_000_000 + self.version * 0.01
 
 
-def day(nodes: int, pods: int, deployments: int) -> Iterator[Spec]:
-    """The lines; pods are placed while they are made."""
+def day(nodes: int, pods: int, deployments: int, race: int | None = None) -> Iterator[Spec]:
+    """The lines; pods are placed while they are made. ``race`` is the seed of racing workers, None for one worker."""
     listed = [node(i) for i in range(nodes)]
     for i, each in enumerate(listed):
         each["metadata"]["resourceVersion"] = str(i + 1)
@@ -69,6 +72,8 @@ def day(nodes: int, pods: int, deployments: int) -> Iterator[Spec]:
     objects = Objects({"Node": [convert(each, Node) for each in listed]})
     setup = Setup(load_configuration(None, source=""), features_of())
     driver = Driver(Cluster.load(objects, setup.features), setup)
+    if race is not None:
+        driver.take_chances(Random(race))
     bound: list[Spec] = []
     for number in range(deployments):
         app = f"app-{number}"
@@ -118,13 +123,16 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=200)
     parser.add_argument("--pods", type=int, default=2000)
     parser.add_argument("--deployments", type=int, default=40)
+    parser.add_argument("--race", type=int, metavar="SEED", help="let the scheduler's workers race, by this seed")
     parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="write the day there, and leave it")
     parser.add_argument("--profile", action="store_true", help="print where the time goes to standard error")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         path = (asked.keep or Path(temporary)) / "day.jsonl"
         with path.open("w") as file:
-            file.writelines(json.dumps(line) + "\n" for line in day(asked.nodes, asked.pods, asked.deployments))
+            file.writelines(
+                json.dumps(line) + "\n" for line in day(asked.nodes, asked.pods, asked.deployments, asked.race)
+            )
         profiler = ["-m", "cProfile", "-s", "tottime"] if asked.profile else []
         command = [sys.executable, *profiler, "-m", "kwhatif", "backtest", str(path), "-o", "json"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,17 +1,22 @@
 """How well the race of a search is told: what is said to happen in so many of the cases, and what happened.
 
-    calibration.py [--fit] [--runs N] [--svg FILE] RECORDING...
+    calibration.py [--fit] [--runs N] [--unknown-start] [--svg FILE] RECORDING...
 
-A RECORDING is a day (``kwhatif snapshot record``) of a cluster below 100 nodes, or a file of scenarios with
-``ties: real`` (docs/conformance.md), each with a file of the same pods tried by several workers behind an ``=``:
-``ties.jsonl.gz=race.jsonl.gz``. Of a day, each binding counts whose pod had several best nodes in the state guessed
-best; of the scenarios the first pod, since that finds the same cluster in every run.
+A RECORDING is a day (``kwhatif snapshot record``), or a file of scenarios with ``ties: real`` (docs/conformance.md),
+each with a file of the same pods tried by several workers behind an ``=``: ``ties.jsonl.gz=race.jsonl.gz``. Of a day,
+each binding counts whose pod had several best nodes in the state guessed best; of the scenarios the first pod, since
+that finds the same cluster in every run.
+
+Up to 100 nodes a search looks at all of them, and where it begins is known. Above, that is unknown: the first search of
+a day may begin at any node, each as likely, and the next one where those before ended that led to the recorded node.
+Bindings to a node that no search leads to do not count; standard error has their number. With ``--unknown-start`` days
+of up to 100 nodes are treated in the same way.
 
 For each case the race is played ``--runs`` times, and every node that was ever taken is a claim: that it is taken in so
 many of the cases. One JSON line a tenth of probability: the mean of what was ``said``, how many ``claims`` there are by
-weight, and the share that ``happened``. With ``--fit`` the parameter is fitted to every second case: one line a value
-with the mean logarithm of what was said of what happened, in the cases it was fitted to and in the others. ``even`` is
-that of a draw.
+weight, and the share that ``happened``. With ``--fit`` the parameter is fitted to every second case, of clusters up to
+100 nodes: one line a value with the mean logarithm of what was said of what happened, in the cases it was fitted to and
+in the others. ``even`` is that of a draw.
 """
 
 from __future__ import annotations
@@ -19,7 +24,9 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -27,22 +34,33 @@ from typing import Any
 
 import numpy as np
 
+from kwhatif.api.core import Node, Pod
 from kwhatif.commands.backtest import decisions as judge
-from kwhatif.commands.backtest.decisions import decisions
+from kwhatif.commands.backtest.decisions import Decision, decisions, read_pod_versions
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
 from kwhatif.commands.backtest.states import Replay, SearchTracker, ask_again
 from kwhatif.policy.configuration_file import load_configuration
-from kwhatif.scheduling.node_sampling import BEGINS_AFTER, ParallelSearch
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.node_sampling import ALWAYS, BEGINS_AFTER, ParallelSearch, Search
 from kwhatif.scheduling.node_score_heap import top_of
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_recording
+from kwhatif.snapshot.recording import Recording
 from kwhatif.versions import features_of
 
 WORKERS = 16
 MINOR = "1.36"
 VALUES = (0.0, 10.0, 40.0, 80.0, 160.0, 240.0, 320.0, 480.0, 640.0, 1280.0)
 """Values of the parameter that are tried."""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """How likely each node, by row, is ``said`` to be taken, and how often which was ``taken``."""
+
+    said: dict[int, float]
+    taken: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -69,16 +87,118 @@ class Case:
             counts[row] = counts.get(row, 0) + 1
         return {row: count / runs for row, count in counts.items()}
 
+    def claims(self, runs: int) -> Claims:
+        return Claims(self.chances(BEGINS_AFTER, runs), self.taken)
 
-def cases_of_day(path: str) -> Iterator[Case]:
-    """The bindings of a recorded day whose pods had several best nodes."""
+
+class SearchFilter:
+    """Where the next search begins, as a particle filter: ``runs`` starts, evenly drawn at first; then those where
+    searches end that led to what was recorded.
+
+    ``unreachable`` counts bindings to a node that no search leads to.
+    """
+
+    def __init__(self, cluster: RecordedCluster, runs: int) -> None:
+        self._cluster, self._runs = cluster, runs
+        self._random = np.random.Generator(np.random.PCG64(runs))
+        self._search = ParallelSearch(self._random, WORKERS)
+        self._starts = self._draw_starts()
+        self.unreachable = 0
+
+    def take(self, pod: Pod, node: str) -> Claims | None:
+        """The claims about a pod that was bound to this node; None if its search was no choice among equals, or cannot
+        have led there.
+        """
+        asked = self._ask(pod, self._starts)
+        row = self._cluster.session.cluster.columns.row(node)
+        if row is None or not all(each.is_placed for each in asked):
+            self.unreachable += 1
+            return None
+        agreeing = [each for each in asked if each.row == row]
+        if agreeing:
+            self._starts = spread_ends(agreeing, self._runs)
+        else:
+            # Something rare happened, or the start moved in cycles that are not recorded: the next bindings tell.
+            elsewhere = [each for each in self._ask(pod, self._draw_starts()) if each.row == row]
+            if not elsewhere:
+                self._starts = spread_ends(asked, self._runs)
+                self.unreachable += 1
+                return None
+            half = self._runs // 2
+            self._starts = spread_ends(asked, half) + spread_ends(elsewhere, self._runs - half)
+        if len({best for each in asked for best in each.best.tolist()}) < 2:
+            return None
+        rows = Counter(each.row for each in asked if each.row is not None)
+        return Claims({each: count / self._runs for each, count in rows.items()}, {row: 1})
+
+    def _draw_starts(self) -> list[int]:
+        found: list[int] = self._random.integers(len(self._cluster.names), size=self._runs).tolist()
+        return found
+
+    def _ask(self, pod: Pod, starts: Sequence[int]) -> list[Attempt]:
+        """The decisions about a pod whose search begins at each of these rows, with racing workers."""
+        shared, size = self._cluster.session.driver.shared, len(self._cluster.names)
+        one_worker: Search = shared.search
+        shared.search = self._search
+        try:
+            return [self._cluster.ask(pod, start % size) for start in starts]
+        finally:
+            shared.search = one_worker
+
+
+def spread_ends(searches: Sequence[Attempt], count: int) -> list[int]:
+    """So many rows where searches ended, each search as often as any other but for one time. (Drawn at random, one of
+    two ends that are as likely would die out in time.)
+    """
+    ends = [each.next_start for each in searches if each.next_start is not None]
+    return [ends[place * len(ends) // count] for place in range(count)]
+
+
+def claims_of_day(path: str, runs: int, *, unknown_start: bool) -> Iterator[Claims]:
+    """Those about the bindings of a recorded day whose pods had several best nodes, at whatever number of nodes."""
+    recording, replay = replay_of(path)
+    if not (unknown_start or is_sampled(recording)):
+        yield from (case.claims(runs) for case in cases_of_day(path))
+        return
+    searches, bindings = SearchFilter(replay.cluster, runs), 0
+    for decision in decisions(recording, list(read_pod_versions(recording))):
+        if decision.node:
+            bindings += 1
+            claims = claims_of_binding(replay, searches, decision)
+            if claims is not None:
+                yield claims
+    print(f"{path}: no search leads to the node in {searches.unreachable} of {bindings} bindings", file=sys.stderr)
+
+
+def claims_of_binding(replay: Replay, searches: SearchFilter, decision: Decision) -> Claims | None:
+    """Those about one binding, in the state guessed best."""
+    for moment in replay.moments(decision):
+        with replay.state(decision, moment) as pod:
+            if pod is not None:
+                return searches.take(pod, decision.node) if replay.cluster.decides_about(pod) else None
+    return None
+
+
+def is_sampled(recording: Recording) -> bool:
+    """Whether there may be so many nodes that a search does not look at all of them."""
+    changes = (*recording.start, *recording.changes)
+    return len({change.key for change in changes if change.kind.struct is Node}) > ALWAYS
+
+
+def replay_of(path: str) -> tuple[Recording, Replay]:
+    """A recorded day, and its replay by the scheduler with default settings."""
     recording, start = load_recording(path)
     features = features_of(MINOR)
     session = Session(start, Setup(load_configuration(None, source="", features=features), features))
     later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
-    replay = Replay(RecordedCluster(session), later)
-    searches = SearchTracker(replay.cluster)
-    for decision in decisions(recording):
+    return recording, Replay(RecordedCluster(session), later)
+
+
+def cases_of_day(path: str) -> Iterator[Case]:
+    """The bindings of a recorded day, up to 100 nodes, whose pods had several best nodes."""
+    recording, replay = replay_of(path)
+    session, searches = replay.cluster.session, SearchTracker(replay.cluster)
+    for decision in decisions(recording, list(read_pod_versions(recording))):
         before = session.driver.shared.next_start
         asked = ask_again(replay, searches, decision)
         guess, names = asked.guess, session.cluster.columns.names
@@ -122,12 +242,12 @@ def fit(cases: Sequence[Case], runs: int) -> Iterator[dict[str, Any]]:
         yield {"late": late, **{name: round(total / count, 4) for name, (total, count) in sums.items()}}
 
 
-def calibrate(cases: Sequence[Case], runs: int) -> list[dict[str, Any]]:
+def calibrate(cases: Iterable[Claims]) -> list[dict[str, Any]]:
     """By tenth of what was said, how much of it happened."""
     tenths: dict[int, list[float]] = {}
     for case in cases:
         tries = sum(case.taken.values())
-        for row, said in case.chances(BEGINS_AFTER, runs).items():
+        for row, said in case.said.items():
             found = tenths.setdefault(min(int(said * 10), 9), [0.0, 0.0, 0.0])
             found[0] += tries * said
             found[1] += tries
@@ -181,17 +301,26 @@ def main() -> None:
     parser.add_argument("recordings", nargs="+")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--unknown-start", action="store_true")
     parser.add_argument("--svg", type=Path)
     wanted = parser.parse_args()
-    cases: list[Case] = []
-    for path in wanted.recordings:
-        ties, _, race = path.partition("=")
-        cases += cases_of_race(ties, race) if race else cases_of_day(path)
+    pairs = [path.partition("=") for path in wanted.recordings]
     if wanted.fit:
+        cases: list[Case] = []
+        for path, _, race in pairs:
+            if not race and is_sampled(load_recording(path)[0]):
+                parser.error(f"{path}: --fit takes clusters up to {ALWAYS} nodes")
+            cases += cases_of_race(path, race) if race else cases_of_day(path)
         for line in fit(cases, wanted.runs):
             print(json.dumps(line), flush=True)
         return
-    rows = calibrate(cases, wanted.runs)
+    claims: list[Claims] = []
+    for path, _, race in pairs:
+        if race:
+            claims += (case.claims(wanted.runs) for case in cases_of_race(path, race))
+        else:
+            claims += claims_of_day(path, wanted.runs, unknown_start=wanted.unknown_start)
+    rows = calibrate(claims)
     for line in rows:
         print(json.dumps(line))
     if wanted.svg is not None:

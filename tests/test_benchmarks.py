@@ -199,3 +199,28 @@ def test_what_is_said_of_ties_is_held_against_recorded_days(tmp_path: Path) -> N
     # Where one worker's node was taken every time, what is said to be sure has happened.
     assert rows[-1]["happened"] == 1
     assert chart.read_text(encoding="utf-8").count("<circle") == len(rows)
+
+
+def test_above_100_nodes_the_start_of_searches_is_unknown_at_first_and_then_followed(tmp_path: Path) -> None:
+    with mock.patch.object(sys, "path", [str(BENCHMARKS), *sys.path]):
+        day = runpy.run_path(str(BENCHMARKS / "backtest.py"))["day"]
+
+    def claims_of(pods: int, nodes: int = 130) -> list[dict[str, Any]]:
+        path = tmp_path / f"{nodes}-{pods}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in day(nodes, pods, 1, race=1)))
+        return run("calibration.py", str(path), "--runs", "40")
+
+    # Nothing is known of the first pod's search: it may come to many of the equal nodes, and to none for sure.
+    (first,) = claims_of(1)
+    assert first["from"] == 0
+    assert first["claims"] > 20
+    assert first["claims"] * first["said"] == pytest.approx(1, rel=0.01)
+    # Each binding tells more, so later pods are said to come to few nodes.
+    rows = claims_of(12)
+    assert rows[-1]["from"] >= 0.7
+    # Each binding counts: with all nodes that its pod may come to, of which it came to one.
+    assert sum(row["claims"] * row["said"] for row in rows) == pytest.approx(12, rel=0.01)
+    assert 10 < sum(row["claims"] * row["happened"] for row in rows) < 12.5
+    # Up to 100 nodes it is known, and few nodes come first there.
+    (*_, likeliest) = claims_of(1, nodes=20)
+    assert likeliest["from"] >= 0.5
