@@ -72,7 +72,7 @@ class TooLong(BaseException):
 class Outcome:
     """What came of one input: its exit ``code``, and how it failed, which is empty if all went as it should.
 
-    ``memory`` is the most that the process had, in bytes.
+    ``memory`` is the most that the process got for it, in bytes.
     """
 
     case: str
@@ -135,7 +135,7 @@ class Trial:
         words["rows"] = self._write("rows.jsonl", case.bad) if case.sort == "rows" else ""
         command = [word.format(out=self._directory / "out", **words) for word in case.command.split()]
         _forget_peak()
-        began, failure, code = time.process_time(), "", -1
+        began, before, failure, code = time.process_time(), _peak(), "", -1
         try:
             with (
                 _within(),
@@ -152,7 +152,7 @@ class Trial:
             own = [one for one in traceback.extract_tb(error.__traceback__) if "/kwhatif/" in one.filename][-1:]
             at = " < ".join(f"{Path(one.filename).name}:{one.lineno} {one.name}" for one in (frame, *own))
             failure = f"{type(error).__name__}: {str(error)[:100]} ({at})"
-        seconds, memory = time.process_time() - began, _peak()
+        seconds, memory = time.process_time() - began, _peak() - before
         if memory > MEMORY:
             failure = failure or f"{memory >> 20} MB"
         return Outcome(str(case), " ".join(_name(case.command)), seconds, memory, failure, code)
