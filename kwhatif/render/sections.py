@@ -109,14 +109,6 @@ def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
     return [*blocks, *chance_blocks(found.chance)]
 
 
-def describe_scale_up(found: ScaleUp | None) -> str:
-    """``2 new nodes, 277.40 more a month``; nothing if there are none."""
-    if found is None or not found.nodes:
-        return ""
-    cost = "" if found.cost is None else f", {found.cost:,.2f} more a month"
-    return f"{format_count(len(found.nodes), 'new node')}{cost}"
-
-
 def chance_blocks(chance: Chance | None, listed: str = "nodes and pods are listed") -> Iterator[Block]:
     """The results of another order, in which something is ``listed``, if they differ."""
     if chance is None or not (chance.plans or chance.pods):

@@ -5,7 +5,7 @@ Upstream: vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1/types.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,11 +93,6 @@ class Recommendations:
         self.targets.setdefault(workload, {}).update({each.container_name: each for each in given})
         policies = (found.spec.resource_policy or _Policy()).container_policies or ()
         self.policies.setdefault(workload, {}).update({each.container_name: each for each in policies})
-
-    def add_all(self, values: Iterable[Mapping[str, Any]], namespace: str) -> None:
-        """All of a list."""
-        for value in values:
-            self.add(value, namespace)
 
     def policy_of(self, workload: str, container: str) -> ContainerPolicy | None:
         """The policy that holds for a container, if any."""

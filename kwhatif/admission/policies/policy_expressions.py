@@ -35,7 +35,6 @@ COST_LIMIT = 1_000_000
 EXPRESSION_GONE = "left_out"
 """Stands for an expression that redaction removed from a snapshot."""
 
-_AUTHORIZER = ("authorizer", "authorizer.requestResource")
 _REQUEST, _NAMESPACE, _VARIABLES = "kubernetes.AdmissionRequest", "kubernetes.Namespace", "kubernetes.variables"
 _TIME = Kind("google.protobuf.Timestamp")
 _TEXTS, _LABELS = list_of(STRING), map_of(STRING, STRING)

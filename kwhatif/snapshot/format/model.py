@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -38,7 +37,6 @@ KIND = "ClusterSnapshot"
 _GROUP = API_VERSION.partition("/")[0]
 
 _AT_ONCE = 1000
-_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 class SchedulerInfo(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kwhatif.render.blocks import format_part
 from kwhatif.render.escape import clean
 from kwhatif.results.amounts import format_count
-from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome, describe_findings
+from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Location, RuleOutcome
 
 RULES_FILE = Location(file=".kwhatif.yaml")
 """Where a finding points that no manifest is to blame for, in formats that cannot do without a file."""
@@ -59,11 +59,6 @@ def by_rule(result: GateResult) -> list[RuleReport]:
 def headline(result: GateResult) -> str:
     """``FAIL  2 errors, 1 warning, 1 exempted``: the verdict of the outcome."""
     return result.outcome.verdict
-
-
-def count_findings(result: GateResult) -> str:
-    """``2 errors, 1 warning, 1 exempted``."""
-    return describe_findings(result.errors, result.warning_count, len(result.exemptions), result.placements)
 
 
 def describe_change(result: GateResult) -> str:
