@@ -15,7 +15,6 @@ from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
 from kwhatif.commands.deschedule.deschedule import follow_cycles
 from kwhatif.commands.deschedule.moves import Moves
 from kwhatif.commands.deschedule.options import INTERVAL, DescheduleOptions
-from kwhatif.commands.deschedule.placement_before import add_placement_before
 from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
 from kwhatif.commands.deschedule.removals import Removals
 from kwhatif.commands.deschedule.result import DescheduleResult
@@ -24,7 +23,7 @@ from kwhatif.errors import UsageError
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.placement.runs import place_scenario
+from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import pending_pods

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from kwhatif.api.core import Node
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
-from kwhatif.commands.deschedule.placement_before import add_placement_before
 from kwhatif.commands.upgrade.cost import cost_of
 from kwhatif.commands.upgrade.options import READY_AFTER, UpgradeOptions
 from kwhatif.commands.upgrade.planning import eviction_times, replacement_plan
@@ -33,7 +32,7 @@ from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_outcome import join_outcomes, with_growth
-from kwhatif.simulation.placement.runs import place_scenario
+from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
 from kwhatif.simulation.placement.verdict import words_of_good
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario

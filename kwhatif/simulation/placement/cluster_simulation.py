@@ -23,7 +23,7 @@ from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.nodes_over_time import NodesOverTime, Rest
-from kwhatif.simulation.placement.placing import create_claim, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.placing import create_claim, create_refused_pods, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -68,14 +68,7 @@ class ClusterSimulation:
 
     def release(self, gone: PodInfo) -> None:
         """A pod is gone for good, and its share of a quota free: controllers try again what they were refused."""
-        creations = self.session.creations
-        if not creations:
-            return
-        creations.release(gone.shape.namespace, gone.pod.name)
-        later = creations.retry()
-        for claim in later.claims:
-            self.claim(claim)
-        for asked in later.pods:
+        for asked in create_refused_pods(self.session, [gone]):
             self.created_later.append(asked)
             self.take(asked)
 

@@ -374,6 +374,21 @@ def create_claim(session: Session, claim: PersistentVolumeClaim | ResourceClaim)
         provision_claim(session.cluster.storage, claim)
 
 
+def create_refused_pods(session: Session, gone: Iterable[PodInfo]) -> list[PodToSchedule]:
+    """The pods that controllers create after all, since these pods are gone for good and their share of a quota is
+    free; their claims are created, too.
+    """
+    creations = session.creations
+    if not creations:
+        return []
+    for info in gone:
+        creations.release(info.shape.namespace, info.pod.name)
+    later = creations.retry()
+    for claim in later.claims:
+        create_claim(session, claim)
+    return list(later.pods)
+
+
 def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
     """The placement of a pod that is not scheduled, since it need not be or belongs to another scheduler."""
     pod = asked.pod

@@ -16,7 +16,7 @@ from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement, Victim
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.movers import would_move
-from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
@@ -68,16 +68,9 @@ class GroupRounds:
 
     def _create_later(self, gone: PodInfo) -> None:
         """Controllers try again what a quota refused, since a pod is gone for good."""
-        creations = self._session.creations
-        if not creations:
-            return
-        creations.release(gone.shape.namespace, gone.pod.name)
-        later = creations.retry()
-        for claim in later.claims:
-            self._run.claim(claim)
-        if later.pods:
-            self._asked += later.pods
-            self._run.schedule_all(later.pods)
+        if created := create_refused_pods(self._session, [gone]):
+            self._asked += created
+            self._run.schedule_all(created)
 
     # --- how it ended
 

@@ -15,7 +15,7 @@ from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.movers import would_move
-from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.placing import PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.rounds import GroupRounds
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, evicted_by
@@ -118,15 +118,7 @@ def settle_cluster(
 
 def _create_again(session: Session, run: PlacementRun, emptied: Sequence[PodInfo]) -> list[PodToSchedule]:
     """Pods that quotas have room for since others are gone, and that have been tried."""
-    creations = session.creations
-    if not creations:
-        return []
-    for info in emptied:
-        if not is_made_again(info.pod):
-            creations.release(info.shape.namespace, info.pod.name)
-    later = creations.retry()
-    for claim in later.claims:
-        run.claim(claim)
-    if later.pods:
-        run.schedule_all(later.pods)
-    return list(later.pods)
+    created = create_refused_pods(session, (info for info in emptied if not is_made_again(info.pod)))
+    if created:
+        run.schedule_all(created)
+    return created

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from kwhatif.api.core import Pod
-from kwhatif.results.base import Fidelity
+from kwhatif.results.base import Fidelity, Result
 from kwhatif.results.disruption import DrainResult, OutageResult
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expand import Rollout
@@ -123,9 +123,6 @@ def _step_by_step(
     )
 
 
-R = TypeVar("R", DrainResult, OutageResult)
-
-
 def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Placed | None]:
     """Place the pods of a scenario, if there are any, and leave its cluster in the final state."""
     if not scenario.pods_to_schedule and not scenario.expanded.rollouts:
@@ -139,14 +136,32 @@ def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> 
     return scenario.with_snapshot(after), before
 
 
-def merge_placed(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
-    """The answer to a question that was asked after pods were placed, if there were any."""
+R = TypeVar("R", bound=Result)
+
+
+def add_placement_before(before: Placed | None, answer: PendingResult[R]) -> PendingResult[R]:
+    """The answer with the gaps of the earlier placements, if there were any."""
+    if before is None:
+        return answer
+    make: Callable[[Fidelity], R] = answer.result
+
+    def result(first: Fidelity, then: Fidelity) -> R:
+        gaps = tuple(dict.fromkeys((*first.gaps, *then.gaps)))
+        return make(msgspec.structs.replace(then, gaps=gaps))
+
+    return replace(answer, runs=[before.basis, *answer.runs], result=result)
+
+
+D = TypeVar("D", DrainResult, OutageResult)
+
+
+def merge_placed(before: Placed | None, answer: PendingResult[D]) -> PendingResult[D]:
+    """The same for results that also show the earlier placements."""
     if before is None:
         return answer
 
-    def result(first: Fidelity, then: Fidelity) -> R:
-        told = dict.fromkeys((*first.gaps, *then.gaps))
-        found = answer.result(msgspec.structs.replace(then, gaps=tuple(told)))
+    def result(fidelity: Fidelity) -> D:
+        found = answer.result(fidelity)
         return msgspec.structs.replace(found, before=tuple(before.placements), rollouts=before.rollouts)
 
-    return replace(answer, runs=[before.basis, *answer.runs], result=result, placements=())
+    return add_placement_before(before, replace(answer, result=result))
