@@ -214,6 +214,18 @@ class SchedulerOptions:
     ] = False
 
 
+ProvisionSeconds = Annotated[
+    float,
+    Flag(
+        "--provision-time",
+        metavar="TIME",
+        duration=True,
+        shows_default=True,
+        help="How long a new node takes to come up, such as 2m30s.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class AutoscalingOptions:
     """Which autoscalers help pods without a node, by their documents."""
@@ -227,16 +239,7 @@ class AutoscalingOptions:
             "Karpenter by an InstanceTypes catalogue (repeatable).",
         ),
     ] = ()
-    provision_seconds: Annotated[
-        float,
-        Flag(
-            "--provision-time",
-            metavar="TIME",
-            duration=True,
-            shows_default=True,
-            help="How long a new node takes to come up, such as 2m30s.",
-        ),
-    ] = PROVISION_SECONDS
+    provision_seconds: ProvisionSeconds = PROVISION_SECONDS
 
 
 @dataclass(frozen=True)

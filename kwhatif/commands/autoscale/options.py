@@ -8,7 +8,7 @@ from typing import Annotated
 
 from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag
-from kwhatif.simulation.inputs import PROVISION_SECONDS
+from kwhatif.simulation.inputs import PROVISION_SECONDS, ProvisionSeconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +56,7 @@ class ClusterAutoscalerOptions(_OrderOptions):
     until_quiet: Annotated[
         bool, Flag("--until-quiet", help="Let scheduler and autoscaler take turns until nothing more happens.")
     ] = False
-    provision_seconds: Annotated[
-        float,
-        Flag(
-            "--provision-time",
-            metavar="TIME",
-            duration=True,
-            shows_default=True,
-            help="How long a new node takes to come up, such as 2m30s.",
-        ),
-    ] = PROVISION_SECONDS
+    provision_seconds: ProvisionSeconds = PROVISION_SECONDS
 
 
 @dataclass(frozen=True, kw_only=True)
