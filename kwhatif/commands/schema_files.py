@@ -127,32 +127,32 @@ def _file_schema(
 
 
 def scenario_schema() -> Schema:
-    """Objects and pods are held to their kinds when they are read."""
-    _, definitions = components(SchedulerScenario)
-    scenario = definitions.pop("SchedulerScenario")
-    return document_schema(
+    return _recording_schema(
         "scenario",
-        "",
-        "Scenario",
+        SchedulerScenario,
         "A cluster, a policy, pods that arrive one at a time, and what a scheduler did with them: a line of a file of "
         "recorded decisions.",
-        scenario["properties"],
-        required=tuple(scenario["required"]),
-        definitions=definitions,
-        closed=False,
     )
 
 
 def group_scenario_schema() -> Schema:
-    """Objects are held to their kinds when they are read."""
-    _, definitions = components(GroupScenario)
-    scenario = definitions.pop("GroupScenario")
-    return document_schema(
+    return _recording_schema(
         "group-scenario",
-        "",
-        "GroupScenario",
+        GroupScenario,
         "A cluster, steps in which pods and groups of pods come and go, and what a scheduler did then: a line of a "
         "file of recorded decisions.",
+    )
+
+
+def _recording_schema(name: str, struct: type, description: str) -> Schema:
+    """Objects and pods are held to their kinds when they are read."""
+    _, definitions = components(struct)
+    scenario = definitions.pop(struct.__name__)
+    return document_schema(
+        name,
+        "",
+        struct.__name__.removeprefix("Scheduler"),
+        description,
         scenario["properties"],
         required=tuple(scenario["required"]),
         definitions=definitions,
