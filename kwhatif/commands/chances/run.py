@@ -26,7 +26,7 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import zone_of
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
@@ -129,8 +129,7 @@ class Chances(ChancesOptions, Question[ChancesResult]):
             waiting = format_count(len(shown.run_outcome.pending), "pod stays", "pods stay")
             told.append(f"{waiting} pending in the run that place shows")
         told += [f"{format_count(len(errors), 'trial')} came to none"] if errors else []
-        verdict = "; ".join([*told, *words_of_never_made(never_made)])
-        found = conclude(shown.run_outcome, never_made, fidelity, verdict, bad=bool(pending or errors))
+        found = conclude_in_words(shown.run_outcome, never_made, fidelity, told, bad=bool(pending or errors))
         return replace(found, chance_of_pending=round(pending / (counts.trials + 1), 6))
 
     def _executor_for(self, ground: ChancesBase) -> Executor:

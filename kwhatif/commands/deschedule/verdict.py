@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.results.amounts import format_count
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words, words_of_driven_out
 from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.placement.verdict import words_of_growth
 
@@ -19,10 +19,9 @@ def outcome_of_cycles(
 
     The verdict says ``before`` the rest what became of pods that were placed first.
     """
-    missing = words_of_never_made(never_made.after(run_outcome))
-    words = "; ".join(filter(None, [before, *_words_of(result, run_outcome), *missing]))
     bad = bool(result.thrash or result.evicted_again or result.broken_plugins)
-    return conclude(run_outcome, never_made, result.fidelity, words, bad=bad)
+    words = [before, *_words_of(result, run_outcome)]
+    return conclude_in_words(run_outcome, never_made, result.fidelity, words, bad=bad)
 
 
 def _words_of(result: DescheduleResult, run_outcome: RunOutcome) -> Iterator[str]:
@@ -51,9 +50,7 @@ def _words_of_evictions(result: DescheduleResult, run_outcome: RunOutcome) -> It
         count = sum(pod.outcome == outcome for pod in result.pods)
         if count:
             yield f"{count} {words}"
-    driven_out = sum(each.taken_by is not None for each in run_outcome.victims)
-    if driven_out:
-        yield f"{format_count(driven_out, 'other')} driven out"
+    yield from words_of_driven_out(run_outcome)
     if run_outcome.pending:
         yield f"{len(run_outcome.pending)} pending"
     yield from words_of_growth(result.scale_up)

@@ -31,7 +31,7 @@ from kwhatif.results.place import ScaleUp
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.fidelity.assess import RunRecord
-from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude_in_words
 from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
@@ -94,13 +94,8 @@ def drain_nodes(
         stuck = not all(each.drained for each in nodes) or any(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
-        verdict = "; ".join(
-            [
-                words + _verdict(nodes, run_outcome, driven_out, groups),
-                *words_of_never_made(never_made.after(run_outcome)),
-            ]
-        )
-        outcome = conclude(run_outcome, never_made, fidelity, verdict, bad=stuck)
+        verdict = words + _verdict(nodes, run_outcome, driven_out, groups)
+        outcome = conclude_in_words(run_outcome, never_made, fidelity, [verdict], bad=stuck)
         return result(fidelity=fidelity, outcome=outcome)
 
     return PendingResult([basis], make_result), after.session

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.disruption import Failure, OutageResult
 from kwhatif.results.outcome import EvictedPod, Outcome, PendingPod
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words
 from kwhatif.simulation.placement.run_outcome import RunOutcome
 
 
@@ -21,8 +21,7 @@ def outcome_of_outage(result: OutageResult) -> Outcome:
     run_outcome = RunOutcome(pending=tuple(_pending(result.failures)), victims=tuple(_victims(result.failures)))
     never_made = NeverMade(result.refusals, result.failed)
     unknown = [f"{format_count(len(result.errors), 'failure')} not worked out"] if result.errors else []
-    verdict = "; ".join([_words_of(result), *unknown, *words_of_never_made(never_made)])
-    found = conclude(run_outcome, never_made, result.fidelity, verdict)
+    found = conclude_in_words(run_outcome, never_made, result.fidelity, [_words_of(result), *unknown])
     return found.judge(good=not (result.unsurvived_failures or unsure or never_made))
 
 

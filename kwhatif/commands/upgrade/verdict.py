@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.results.amounts import format_clock, format_count, format_some
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of_never_made
+from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words, words_of_driven_out
 from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.placement.verdict import words_of_growth
 
@@ -19,10 +19,9 @@ def outcome_of_upgrade(
 
     The verdict says ``before`` the rest what became of pods that were placed first.
     """
-    missing = words_of_never_made(never_made.after(run_outcome))
-    words = "; ".join(filter(None, [before, *_words_of(result, run_outcome), *missing]))
     bad = result.phase != "done" or result.late or bool(result.forced)
-    return conclude(run_outcome, never_made, result.fidelity, words, bad=bad)
+    words = [before, *_words_of(result, run_outcome)]
+    return conclude_in_words(run_outcome, never_made, result.fidelity, words, bad=bad)
 
 
 def _words_of(result: UpgradeResult, run_outcome: RunOutcome) -> Iterator[str]:
@@ -30,9 +29,7 @@ def _words_of(result: UpgradeResult, run_outcome: RunOutcome) -> Iterator[str]:
     yield _words_of_end(result)
     if result.forced:
         yield f"{format_count(len(result.forced), 'pod')} deleted by force"
-    driven_out = sum(each.taken_by is not None for each in run_outcome.victims)
-    if driven_out:
-        yield f"{format_count(driven_out, 'other')} driven out"
+    yield from words_of_driven_out(run_outcome)
     if run_outcome.pending:
         yield f"{format_count(len(run_outcome.pending), 'pod')} without a node in the end"
     yield from [", ".join(words)] if (words := words_of_growth(result.scale_up)) else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kwhatif.results.amounts import format_count, format_some
@@ -71,6 +71,19 @@ def conclude(
     )
 
 
+def conclude_in_words(
+    run_outcome: RunOutcome,
+    never_made: NeverMade,
+    fidelity: Fidelity | None,
+    words: Iterable[str],
+    *,
+    bad: bool = False,
+) -> Outcome:
+    """The same with a verdict of some words, empty ones left out, and of those about what was never created."""
+    missing = words_of_never_made(never_made.after(run_outcome))
+    return conclude(run_outcome, never_made, fidelity, "; ".join(filter(None, [*words, *missing])), bad=bad)
+
+
 def _added_nodes(run_outcome: RunOutcome) -> tuple[NodeCount, ...]:
     counts = (
         Counter(each.group for each in run_outcome.scale_up.nodes)
@@ -93,6 +106,12 @@ def words_of_never_made(never_made: NeverMade) -> list[str]:
     parts = [f"{format_count(len(never_made.refusals), 'object')} refused"] if never_made.refusals else []
     missing = sum(each.pods for each in never_made.failed)
     return [*parts, *([f"{format_count(missing, 'pod')} not created"] if missing else [])]
+
+
+def words_of_driven_out(run_outcome: RunOutcome) -> list[str]:
+    """``1 other driven out``: pods that others took the place of."""
+    count = sum(each.taken_by is not None for each in run_outcome.victims)
+    return [f"{format_count(count, 'other')} driven out"] if count else []
 
 
 NOTHING_ASKED = "No pods to place."
