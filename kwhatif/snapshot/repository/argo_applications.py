@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.read.objects import Item, decode, read_documents
-from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
+from kwhatif.snapshot.read.objects import Item
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.deployments import (
     NOT_HERE,
     Deployed,
@@ -112,7 +110,7 @@ def _release(
             files.append(file)
         elif not helm.get("ignoreMissingValueFiles"):
             return NotFollowed("values of files that are not there")
-    given = [values for values in (_parse_values(helm.get("values")), section(helm, "valuesObject")) if values]
+    given = [values for values in (parse_values(text_at(helm, "values")), section(helm, "valuesObject")) if values]
     return ChartRelease(
         text_at(helm, "releaseName") or text_at(section(value, "metadata"), "name"),
         namespace,
@@ -121,16 +119,6 @@ def _release(
         given[-1:],
         list(_parameters(helm)),
     )
-
-
-def _parse_values(values: Any) -> dict[str, Any]:
-    if not isinstance(values, str):
-        return {}
-    try:
-        documents = read_documents(Text("values", values.encode()))
-        return decode(documents[0].value, dict[str, Any]) if documents else {}
-    except InputError:
-        return {}
 
 
 def _parameters(helm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -50,6 +50,15 @@ class Chart:
     problem: str = ""
 
 
+def parse_values(text: str) -> dict[str, Any]:
+    """Values of a chart that stand in another object; none where the text is not a mapping."""
+    try:
+        documents = read_documents(Text("values", text.encode()))
+        return decode(documents[0].value, dict[str, Any]) if documents else {}
+    except InputError:
+        return {}
+
+
 def is_helm_installed() -> bool:
     """Whether charts can be rendered at all."""
     return shutil.which("helm") is not None

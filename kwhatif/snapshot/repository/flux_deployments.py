@@ -7,13 +7,11 @@ Upstream: fluxcd/kustomize-controller (api/v1/kustomization_types.go), fluxcd/he
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.read.objects import Item, decode, read_documents
-from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
+from kwhatif.snapshot.read.objects import Item
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
 from kwhatif.snapshot.repository.deployments import (
     NOT_HERE,
@@ -146,7 +144,7 @@ def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) ->
         return {} if reference.get("optional") else NotFollowed("values that are not in this repository")
     if path := text_at(reference, "targetPath"):
         return _at_path(path, text)
-    return next(_parse_values(text), {})
+    return parse_values(text)
 
 
 def _at_path(path: str, text: str) -> dict[str, Any]:
@@ -154,11 +152,3 @@ def _at_path(path: str, text: str) -> dict[str, Any]:
     for key in reversed(path.split(".")):
         value = {key: value}
     return dict(value)
-
-
-def _parse_values(text: str) -> Iterator[dict[str, Any]]:
-    try:
-        for document in read_documents(Text("values", text.encode())):
-            yield decode(document.value, dict[str, Any])
-    except InputError:
-        return
