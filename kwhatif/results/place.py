@@ -15,6 +15,9 @@ from kwhatif.results.outcome import Concluded
 
 HOURS_A_MONTH = 730
 
+HOMELESS = ", and finds no other node"
+"""What is said besides of a pod that had to leave its node, where none made in its place has one."""
+
 
 class Chance(ResultStruct, frozen=True, kw_only=True):
     """What depends on the order in which nodes and pods are listed: ``orders`` is the number of other orders tried,
@@ -216,6 +219,25 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
     @property
     def good(self) -> bool:
         return self.outcome in ("placed", "skipped", "autoscaled")
+
+    def lose_node(self, preemptor: str, *, homeless: bool) -> Placement:
+        """The same once the pod had to leave its node for the ``preemptor`` (``namespace/name``).
+
+        What is said of a node a pod has goes with it; how it was found stays.
+        """
+        message = f"it had to leave {self.node} again for {preemptor}{HOMELESS if homeless else ''}"
+        return msgspec.structs.replace(
+            self,
+            outcome="preempted",
+            node="",
+            score=None,
+            ties=0,
+            tied=(),
+            choice="",
+            scores=(),
+            message=message,
+            devices=(),
+        )
 
     @property
     def reason(self) -> str:

@@ -180,7 +180,7 @@ def _describe_placement(report: PodReport) -> str:
         evicting = f" in the place of {format_count(len(placement.victims), 'other pod')}" if placement.victims else ""
         return f"goes to {placement.node}{evicting}"
     if placement.outcome == "preempted":
-        return "has to leave again for another pod, and finds no other node"
+        return placement.message.removeprefix("it ")
     if placement.victims:
         return f"finds a node only in the place of {format_count(len(placement.victims), 'other pod')}"
     if placement.outcome in ("gated", "unclaimed", "skipped"):

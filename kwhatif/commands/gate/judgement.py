@@ -31,7 +31,7 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject, describe_findings
-from kwhatif.results.place import Placement, failures_left
+from kwhatif.results.place import failures_left
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.edits.draft import Draft
@@ -104,7 +104,7 @@ def judge_change(
         others=proposal.unknown_kinds,
         scaler=proposal.scaler,
     )
-    placements = tuple(_in_the_end(run.placements))
+    placements = tuple(run.placements)
 
     def before() -> Cluster:
         if not proposal.changes.removed:
@@ -195,18 +195,6 @@ class CycleRecorder(Observer):
         if attempt.is_placed and attempt.scores:
             totals = np.sort(sum(score.weighted_score for score in attempt.scores))
             self.margins[key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
-
-
-def _in_the_end(placements: Sequence[Placement]) -> Iterator[Placement]:
-    """The placements; a new pod that was evicted again, and finds no other node, has none."""
-    evicted = {victim.pod: (each, victim) for each in placements for victim in each.victims}
-    for placement in placements:
-        who, victim = evicted.get(placement.pod, (None, None))
-        if who is None or victim is None or victim.lands_on or not placement.node:
-            yield placement
-        else:
-            text = f"it had to leave {placement.node} again for {who.pod}, and finds no other node"
-            yield replace(placement, outcome="preempted", node="", message=text)
 
 
 def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:

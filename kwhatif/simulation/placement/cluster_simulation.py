@@ -117,9 +117,7 @@ class ClusterSimulation:
         if found.victims:
             found = replace(found, victims=tuple(map(self.describe_victim, found.victims)))
         by = simulator.evicted.get(info.uid)
-        if by is None:
-            return found
-        return replace(found, outcome="preempted", node="", score=None, ties=0, tied=(), message=f"preempted by {by}")
+        return found if by is None else found.lose_node(by, homeless=not self.home_of(info.uid))
 
     @property
     def rests(self) -> tuple[Rest, ...]:

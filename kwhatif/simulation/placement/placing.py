@@ -317,9 +317,7 @@ class PlacementRun:
         index = self._places.get(victim.uid)
         if index is None:
             return
-        placement = self.placements[index]
-        message = f"it had to leave {placement.node} again for {self.preemptors[victim.uid]}"
-        self.placements[index] = replace(placement, outcome="preempted", node="", message=message)
+        self.placements[index] = self.placements[index].lose_node(self.preemptors[victim.uid], homeless=False)
 
     def schedule(self, asked: PodToSchedule, info: PodInfo) -> AttemptedPod:
         """Schedule one more pod; it may have to wait for its permit."""

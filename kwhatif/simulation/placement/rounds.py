@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
-from kwhatif.results.place import Placement, Victim
+from kwhatif.results.place import HOMELESS, Placement, Victim
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun, create_refused_pods
@@ -120,7 +120,7 @@ class GroupRounds:
 
     def _describe(self, placement: Placement, at_home: Mapping[str, str]) -> Placement:
         if placement.outcome == "preempted" and placement.pod not in at_home:
-            placement = replace(placement, message=f"{placement.message}, and finds no other node")
+            placement = replace(placement, message=placement.message + HOMELESS)
         if not placement.victims:
             return placement
         return replace(placement, victims=tuple(map(self._describe_victim, placement.victims)))

@@ -86,9 +86,7 @@ def settle_cluster(
         now = ended.get(each.pod, each)
         now = replace(now, victims=tuple(map(simulation.describe_victim, each.victims)) or now.victims)
         if now.good and now.node and each.pod in out and each.pod not in ended:
-            rest = "" if each.pod in at_home else ", and finds no other node"
-            text = f"it had to leave {now.node} again for {out[each.pod]}{rest}"
-            now = replace(now, outcome="preempted", node="", message=text)
+            now = now.lose_node(out[each.pod], homeless=each.pod not in at_home)
         told.append(now)
     known = {each.pod for each in told}
     told += [each for key, each in ended.items() if key not in known]
