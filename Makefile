@@ -5,7 +5,6 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-CONFORMANCE ?= ../shared/conformance/full
 ARGS ?=
 
 # Tests start the command hundreds of times, and each start compiles all modules anew where this is set.
@@ -102,26 +101,18 @@ docs: $(INSTALLED) ## make the documents a site in build/site, with pictures and
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --config-file .ci/site/mkdocs.yml
 	@echo build/site/index.html
 
-RECORDINGS = $(wildcard $(CONFORMANCE)/*.jsonl.gz)
-
 .PHONY: conformance
-conformance: $(INSTALLED) ## replay large recorded sets (CONFORMANCE=directory)
-	@if [ -d '$(CONFORMANCE)' ]; then \
-		$(BIN)/kwhatif conformance $(sort $(RECORDINGS)) $(ARGS); \
-	else \
-		echo 'no recordings in $(CONFORMANCE): name their directory with CONFORMANCE=...'; \
-	fi
-
-VERDICTS ?= ../shared/verdicts/cases.jsonl.gz
+conformance: $(INSTALLED) ## replay large recorded sets (CONFORMANCE=DIR)
+	@set -- '$(CONFORMANCE)'/*.jsonl.gz; test -e "$$1" || { \
+		echo "make $@: no recordings in '$(CONFORMANCE)'; name their directory: CONFORMANCE=DIR make $@" >&2; exit 1; }; \
+	$(BIN)/kwhatif conformance "$$@" $(ARGS)
 
 .PHONY: verdicts
-verdicts: $(INSTALLED_DEV) ## hold what expand refuses against a real API server's answers (VERDICTS=file)
-	@if [ -f '$(VERDICTS)' ]; then \
-		$(BIN)/python -m tests.admission.verdicts.judge '$(VERDICTS)' $(ARGS); inside=$$?; \
-		$(BIN)/python -m tests.admission.verdicts.through_command '$(VERDICTS)' && exit $$inside; \
-	else \
-		echo 'no recorded verdicts in $(VERDICTS): name the file with VERDICTS=...'; \
-	fi
+verdicts: $(INSTALLED_DEV) ## hold what expand refuses against a real API server's answers (VERDICTS=FILE)
+	@test -f '$(VERDICTS)' || { \
+		echo "make $@: no recorded verdicts in '$(VERDICTS)'; name the file: VERDICTS=FILE make $@" >&2; exit 1; }
+	@$(BIN)/python -m tests.admission.verdicts.judge '$(VERDICTS)' $(ARGS); inside=$$?; \
+		$(BIN)/python -m tests.admission.verdicts.through_command '$(VERDICTS)' && exit $$inside
 
 .PHONY: bench
 bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
