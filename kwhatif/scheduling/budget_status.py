@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
-from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.scheduling.eviction_budgets import is_ready
@@ -24,34 +23,34 @@ def drop_stale_statuses(
 ) -> Iterator[PodDisruptionBudget]:
     """The budgets; those that select a pod that was added, removed or moved lose their status."""
     stale: set[tuple[str, str]] = set()
-    selected = SelectedBudgets(budgets, lambda budget: budget)
+    selected = SelectedBudgets(budgets, _key)
     for pod in changed:
-        stale.update((each.namespace, each.name) for each in selected.of(pod.namespace, pod.metadata.labels or {}))
+        stale.update(selected.of(pod.namespace, pod.metadata.labels or {}))
     for budget in budgets:
-        yield (
-            replace(budget, status=PodDisruptionBudgetStatus()) if (budget.namespace, budget.name) in stale else budget
-        )
+        yield replace(budget, status=PodDisruptionBudgetStatus()) if _key(budget) in stale else budget
 
 
 def with_statuses(budgets: Iterable[PodDisruptionBudget], pods: Sequence[Pod]) -> Iterator[PodDisruptionBudget]:
     """The budgets; those without a status get one, for which pods on a node are healthy if they are ready."""
+    budgets = list(budgets)
+    without = SelectedBudgets((each for each in budgets if each.status.disruptions_allowed is None), _key)
+    expected, healthy = dict.fromkeys(without.values, 0), dict.fromkeys(without.values, 0)
+    for pod in pods if without.values else ():
+        if (pod.status.phase or "") in FINISHED:
+            continue
+        for key in without.of(pod.namespace, pod.metadata.labels or {}):
+            expected[key] += 1
+            healthy[key] += bool(pod.spec.node_name) and is_ready(pod)
     for budget in budgets:
-        yield budget if budget.status.disruptions_allowed is not None else _with_status(budget, pods)
+        key = _key(budget)
+        yield _with_status(budget, expected[key], healthy[key]) if key in expected else budget
 
 
-def _with_status(budget: PodDisruptionBudget, pods: Sequence[Pod]) -> PodDisruptionBudget:
-    try:
-        selector = Selector.from_label_selector(budget.spec.selector)
-    except SelectorError:
-        return budget
-    selected = [
-        pod
-        for pod in pods
-        if pod.namespace == budget.namespace
-        and (pod.status.phase or "") not in FINISHED
-        and selector.matches(pod.metadata.labels or {})
-    ]
-    expected, healthy = len(selected), sum(bool(pod.spec.node_name) and is_ready(pod) for pod in selected)
+def _key(budget: PodDisruptionBudget) -> tuple[str, str]:
+    return budget.namespace, budget.name
+
+
+def _with_status(budget: PodDisruptionBudget, expected: int, healthy: int) -> PodDisruptionBudget:
     spec = budget.spec
     if spec.max_unavailable is not None:
         desired = max(expected - _resolve_share(spec.max_unavailable, expected), 0)

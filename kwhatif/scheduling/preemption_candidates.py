@@ -9,19 +9,19 @@ filterPodsWithPDBViolation in plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 
-from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.labels import SelectorIndex
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 from kwhatif.framework.status import CycleEvaluation
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
 
 PRIORITY_SHIFT = 2**31
 """Added to a priority to make it positive."""
@@ -259,19 +259,15 @@ class VictimTable:
 
 
 class Budgets:
-    """The budgets of a cluster with their selectors compiled. Falsy when there are none."""
+    """The budgets of a cluster as preemption applies them, which ignores empty selectors and pods without labels.
+
+    Falsy when there are none.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
-        self._budgets: list[PodDisruptionBudget] = []
-        self._index: SelectorIndex[int] = SelectorIndex()
-        for budget in cluster.objects.list_all(PodDisruptionBudget):
-            try:
-                selector = Selector.from_label_selector(budget.spec.selector)
-            except SelectorError:
-                continue
-            if not selector.empty:
-                self._index.add(selector, (budget.namespace,), len(self._budgets))
-                self._budgets.append(budget)
+        numbers, budgets = itertools.count(), cluster.objects.list_all(PodDisruptionBudget)
+        self._selected = SelectedBudgets(budgets, lambda budget: (next(numbers), budget), ignores_empty=True)
+        self._budgets = [budget for _, budget in self._selected.values]
         self._about: dict[int, list[int]] = {}
 
     def __bool__(self) -> bool:
@@ -281,8 +277,8 @@ class Budgets:
         """Which budgets select pods of this shape."""
         found = self._about.get(shape.index)
         if found is None:
-            selecting = self._index.selecting(shape.namespace, shape.labels) if shape.labels else []
-            found = self._about[shape.index] = sorted(selecting)
+            selecting = self._selected.of(shape.namespace, shape.labels) if shape.labels else []
+            found = self._about[shape.index] = [number for number, _ in selecting]
         return found
 
     def budgets_of(self, pod: PodInfo) -> list[PodDisruptionBudget]:

@@ -1,8 +1,8 @@
-"""Which disruption budgets select a pod, for the eviction API, the autoscalers and the descheduler.
+"""Which disruption budgets select a pod, for all who ask: preemption, the eviction API, the disruption controller, the
+autoscalers, the descheduler, and failures of nodes.
 
 All of them use metav1.LabelSelectorAsSelector: no selector selects nothing, an empty one every pod of the namespace.
-What they do with a pod's budgets differs, and is in each of them. Preemption ignores empty selectors
-(``scheduling/preemption_candidates.py``).
+What they do with a pod's budgets differs, and is in each of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.cluster.labels import SelectorIndex
 
 T = TypeVar("T")
 
@@ -19,29 +20,38 @@ T = TypeVar("T")
 class SelectedBudgets(Generic[T]):
     """Budgets with their selectors compiled. ``values`` are what is kept of each, in their order.
 
-    One with a selector that no API server stores selects no pod, and is left out.
+    One with a selector that no API server stores selects no pod, and is left out: it is ``unreadable``. With
+    ``ignores_empty`` one that would select every pod of its namespace is left out, too.
     """
 
-    def __init__(self, budgets: Iterable[PodDisruptionBudget], value_of: Callable[[PodDisruptionBudget], T]) -> None:
+    def __init__(
+        self,
+        budgets: Iterable[PodDisruptionBudget],
+        value_of: Callable[[PodDisruptionBudget], T],
+        *,
+        ignores_empty: bool = False,
+    ) -> None:
         self.values: list[T] = []
-        self._selecting: dict[str, list[tuple[Selector, T]]] = {}
+        self.unreadable: list[tuple[PodDisruptionBudget, SelectorError]] = []
+        self._index: SelectorIndex[int] = SelectorIndex()
         self._found: dict[tuple[str, frozenset[tuple[str, str]]], list[T]] = {}
         for budget in budgets:
             try:
                 selector = Selector.from_label_selector(budget.spec.selector)
-            except SelectorError:
+            except SelectorError as error:
+                self.unreadable.append((budget, error))
                 continue
-            value = value_of(budget)
-            self.values.append(value)
-            self._selecting.setdefault(budget.namespace, []).append((selector, value))
+            if not (ignores_empty and selector.empty):
+                self._index.add(selector, (budget.namespace,), len(self.values))
+                self.values.append(value_of(budget))
 
     def of(self, namespace: str, labels: Mapping[str, str]) -> list[T]:
         """Those that select a pod of this namespace with these labels, in their order."""
-        mine = self._selecting.get(namespace)
-        if mine is None:
+        if not self.values:
             return []
         alike = namespace, frozenset(labels.items())
         found = self._found.get(alike)
         if found is None:
-            found = self._found[alike] = [value for selector, value in mine if selector.matches(labels)]
+            places = sorted(self._index.selecting(namespace, labels))
+            found = self._found[alike] = [self.values[place] for place in places]
         return found

@@ -14,7 +14,7 @@ from typing import Any
 from kwhatif.api.core import Node, Pod, Taint, Toleration
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_provisioning import NodeClaim
-from kwhatif.api.selectors import Selector, SelectorError, TolerationIndex
+from kwhatif.api.selectors import TolerationIndex
 from kwhatif.api.workloads_and_storage import CSINode, PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.pod_data import Amounts, HostPorts, PodData, amounts, subtract, total
 from kwhatif.autoscaling.karpenter.requirements import (
@@ -324,12 +324,9 @@ class PodBudgets:
     def __init__(self, budgets: Iterable[PodDisruptionBudget], now: int) -> None:
         self._now = now
         ordered = sorted(budgets, key=lambda each: (each.namespace, each.name))
-        for budget in ordered:
-            try:
-                Selector.from_label_selector(budget.spec.selector)
-            except SelectorError as error:
-                raise InputError(f"PodDisruptionBudget {budget.namespace}/{budget.name}: {error}") from None
         self._selected: SelectedBudgets[_Budget] = SelectedBudgets(ordered, _budget)
+        for budget, error in self._selected.unreadable:
+            raise InputError(f"PodDisruptionBudget {budget.namespace}/{budget.name}: {error}")
 
     def blocking(self, pods: Iterable[Pod]) -> list[str] | None:
         """The budgets of the first pod that may not be evicted now; None if all may."""

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
@@ -34,6 +34,7 @@ from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
 from kwhatif.scheduling.preemption_candidates import Budgets
 from kwhatif.scheduling.round_queue import takes_groups
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude
@@ -96,49 +97,28 @@ class Baseline:
     # --- budgets
 
     @cached_property
-    def _budgets(self) -> list[tuple[PodDisruptionBudget, Selector, int, int]]:
-        """Budgets with a status: the healthy pods they want and have."""
-        found = []
-        for budget in self._cluster.objects.list_all(PodDisruptionBudget):
-            status = budget.status
-            if budget.spec.selector is None or status.desired_healthy is None:
-                continue
-            try:
-                selector = Selector.from_label_selector(budget.spec.selector)
-            except SelectorError:
-                continue
-            healthy = status.current_healthy
-            if healthy is None:
-                healthy = status.desired_healthy + (status.disruptions_allowed or 0)
-            found.append((budget, selector, status.desired_healthy, healthy))
-        return found
-
-    @cached_property
-    def _about(self) -> dict[int, list[int]]:
-        return {}
+    def _budgets(self) -> SelectedBudgets[BrokenFloor]:
+        """Budgets with a status, as none of their pods is lost: the healthy pods they want and have."""
+        budgets = self._cluster.objects.list_all(PodDisruptionBudget)
+        return SelectedBudgets((each for each in budgets if each.status.desired_healthy is not None), _floor_of)
 
     def broken_floors(self, lost: Iterable[PodInfo]) -> tuple[BrokenFloor, ...]:
         """The budgets that have fewer healthy pods than they want once these are lost, and had enough before."""
-        gone = Counter(place for info in lost if is_healthy(info) for place in self._selecting(info))
-        broken = []
-        for place in sorted(gone):
-            budget, _, desired, healthy = self._budgets[place]
-            after = healthy - gone[place]
-            if after < desired <= healthy:
-                name = f"{budget.namespace}/{budget.name}"
-                broken.append(BrokenFloor(budget=name, desired=desired, before=healthy, after=max(after, 0)))
-        return tuple(broken)
+        healthy = (info.shape for info in lost if is_healthy(info))
+        gone = Counter(each.budget for shape in healthy for each in self._budgets.of(shape.namespace, shape.labels))
+        floors = (each for each in self._budgets.values if each.budget in gone)
+        left = (replace(each, after=each.before - gone[each.budget]) for each in floors)
+        return tuple(
+            replace(each, after=max(each.after, 0)) for each in left if each.after < each.desired <= each.before
+        )
 
-    def _selecting(self, info: PodInfo) -> Sequence[int]:
-        found = self._about.get(info.shape.index)
-        if found is None:
-            shape = info.shape
-            found = self._about[shape.index] = [
-                place
-                for place, (budget, selector, _, _) in enumerate(self._budgets)
-                if budget.namespace == shape.namespace and selector.matches(shape.labels)
-            ]
-        return found
+
+def _floor_of(budget: PodDisruptionBudget) -> BrokenFloor:
+    status = budget.status
+    desired, healthy = status.desired_healthy or 0, status.current_healthy
+    if healthy is None:
+        healthy = desired + (status.disruptions_allowed or 0)
+    return BrokenFloor(budget=f"{budget.namespace}/{budget.name}", desired=desired, before=healthy, after=healthy)
 
 
 def is_healthy(info: PodInfo) -> bool:

@@ -9,13 +9,13 @@ pkg/scheduler/framework/plugins/dynamicresources, pkg/controller/resourceclaim).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import DeviceRequest, DeviceResult, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, struct_for
-from kwhatif.api.selectors import Selector, SelectorError
+from kwhatif.api.selectors import SelectorError
 from kwhatif.api.workloads_and_storage import (
     CSINode,
     PersistentVolume,
@@ -30,6 +30,7 @@ from kwhatif.cluster.storage import claim_names, storage_class_of
 from kwhatif.commands.snapshot.validate.references import ObjectIndex, display_name_of, error, warning
 from kwhatif.results.amounts import format_amount
 from kwhatif.results.snapshot_check import Finding
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.simulation.node_pools import allocatable_of
 
 _SHOWN = 3
@@ -120,17 +121,14 @@ def _namespaces(known: ObjectIndex) -> Iterator[Finding]:
 
 
 def _budgets(pods: Iterable[Pod], budgets: Iterable[PodDisruptionBudget]) -> Iterator[Finding]:
-    labels: dict[str, set[frozenset[tuple[str, str]]]] = defaultdict(set)
-    for pod in pods:
-        labels[pod.namespace].add(frozenset((pod.metadata.labels or {}).items()))
+    budgets = list(budgets)
+    selected = SelectedBudgets(budgets, id)
+    selecting = {number for pod in pods for number in selected.of(pod.namespace, pod.metadata.labels or {})}
+    problems = {id(budget): problem for budget, problem in selected.unreadable}
     for budget in budgets:
-        try:
-            selector = Selector.from_label_selector(budget.spec.selector)
-        except SelectorError as problem:
+        if (problem := problems.get(id(budget))) is not None:
             yield warning("bad-selector", budget, f"has a selector that cannot be parsed: {problem}")
-            continue
-        distinct: Iterable[Mapping[str, str]] = map(dict, labels[budget.namespace])
-        if not any(selector.matches(each) for each in distinct):
+        elif id(budget) not in selecting:
             yield warning("budget-selects-nothing", budget, "selects no pod")
 
 
