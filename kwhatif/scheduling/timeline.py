@@ -18,15 +18,20 @@ class EntryKind(IntEnum):
 
 
 class Agenda:
-    """Functions to call, each at its moment."""
+    """Functions to call, each at its moment; ``now`` is in seconds from the beginning."""
 
     def __init__(self) -> None:
+        self.now = 0.0
         self._entries: list[tuple[float, EntryKind, int, Callable[[], None]]] = []
         self._count = 0
 
     def add(self, moment: float, kind: EntryKind, do: Callable[[], None]) -> None:
         self._count += 1
         heapq.heappush(self._entries, (moment, kind, self._count, do))
+
+    def after(self, seconds: float, do: Callable[[], None]) -> None:
+        """An arrival a number of seconds from now."""
+        self.add(self.now + seconds, EntryKind.ARRIVAL, do)
 
     @property
     def next(self) -> float | None:
@@ -35,8 +40,14 @@ class Agenda:
 
     def run(self, moment: float) -> None:
         """Call what is due at the moment, and what that adds to the agenda for the same moment."""
+        self.now = moment
         while self._entries and self._entries[0][0] <= moment:
             heapq.heappop(self._entries)[3]()
+
+    def run_to_end(self) -> None:
+        """Call everything, and what is added meanwhile."""
+        while (moment := self.next) is not None:
+            self.run(moment)
 
 
 def next_tick(moment: float, tick: float) -> float:

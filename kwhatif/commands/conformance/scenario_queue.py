@@ -13,17 +13,14 @@ from typing import Any
 from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.binary_heap import BinaryHeap
 from kwhatif.scheduling.binding_cycle import refusal_after_timeout
 from kwhatif.scheduling.driver import MOST_ATTEMPTS, Driver
+from kwhatif.scheduling.queue import QueuedPod, SchedulingQueue
 
 Record = dict[str, Any]
 
-
-@dataclass(slots=True)
-class _Queued:
-    key: Any
-    info: PodInfo
+_NOBODY = ("",)
+"""No event happens while time stands still, so it makes no difference which plugin rejected a pod."""
 
 
 @dataclass
@@ -32,45 +29,48 @@ class QueueReplay:
 
     driver: Driver
     record_of: Callable[[Attempt], Record]
-    _failed: dict[str, PodInfo] = field(default_factory=dict)
+    _queued: dict[str, QueuedPod] = field(default_factory=dict)
     _attempts: dict[str, list[Record]] = field(default_factory=dict)
     _order: list[str] = field(default_factory=list)
     _step: int = 0
 
     def __post_init__(self) -> None:
-        self._active: BinaryHeap[_Queued] = BinaryHeap(lambda one, other: bool(one.key < other.key))
+        self._queue = SchedulingQueue(
+            self._key_of,
+            lambda queued: self.driver.scheduler_for(queued.info).framework.pre_enqueue(queued.info),
+            lambda profile, plugin: {},
+            features=self.driver.setup.features,
+            by_heap=lambda: True,
+        )
+
+    def _key_of(self, queued: QueuedPod) -> Any:
+        """A pod joins the queue at its creation, also when it comes back."""
+        return self.driver.queue_key(queued.info, start_time(queued.info.pod.metadata.creation_timestamp))
 
     def run(self, infos: Sequence[PodInfo]) -> Record:
         """The outcome, in the shape of ``expected``."""
         for info in infos:
             self._attempts[info.key] = []
-            self._enter(info)
+            queued = self._queued[info.uid] = QueuedPod(info, info.pod.spec.scheduler_name or "")
+            self._queue.add(queued)
         most = 4 * len(infos) + 20
-        while len(self._active) and len(self._order) < most:
-            info = self._active.pop().info
-            self._order.append(info.key)
-            self._try(info)
+        while len(self._order) < most and (popped := self._queue.pop()) is not None:
+            self._order.append(popped.info.key)
+            self._try(popped)
         answer: Record = {
             "queueOrder": self._order,
             "pods": [{"pod": key, "attempts": attempts} for key, attempts in self._attempts.items()],
         }
-        if len(self._active):
+        if any(queued.place == "active" for queued in self._queued.values()):
             answer["stopped"] = True
         elif timeouts := self._time_out():
             answer["timeouts"] = timeouts
         answer["final"] = {info.key: self._node_of(info) for info in infos}
         return answer
 
-    def _enter(self, info: PodInfo) -> None:
-        """A pod joins the queue at its creation, unless PreEnqueue holds it back."""
-        if self.driver.scheduler_for(info).framework.pre_enqueue(info) is not None:
-            self._failed[info.uid] = info
-            return
-        order = start_time(info.pod.metadata.creation_timestamp)
-        self._active.push(_Queued(self.driver.queue_key(info, order), info))
-
-    def _try(self, info: PodInfo) -> None:
+    def _try(self, queued: QueuedPod) -> None:
         """A pod is tried, and again at once where others left for it."""
+        info = queued.info
         for _ in range(MOST_ATTEMPTS):
             attempt = self.driver.attempt(info)
             self._step += 1
@@ -89,7 +89,7 @@ class QueueReplay:
             if not attempt.nominated:
                 break
         if not attempt.is_placed:
-            self._failed[info.uid] = info
+            self._queue.add_unschedulable(queued, _NOBODY)
 
     def _evict(self, attempt: Attempt, record: Record) -> None:
         """Victims leave at once; those that wait for a permit are sent back instead."""
@@ -116,14 +116,14 @@ class QueueReplay:
 
     def _sent_back(self, ended: Attempt) -> Record:
         self.driver.handle_failure(ended)
-        self._failed[ended.pod.uid] = ended.pod
+        self._queue.add_unschedulable(self._queued[ended.pod.uid], _NOBODY)
         return {"pod": ended.pod.key, "message": ended.message}
 
     def _activate(self) -> None:
         """Pods that a plugin wants to be tried again, whatever their backoff."""
         for uid in self.driver.take_activated():
-            if (info := self._failed.pop(uid, None)) is not None:
-                self._enter(info)
+            if (queued := self._queued.get(uid)) is not None:
+                self._queue.activate(queued)
 
     # --- afterwards
 

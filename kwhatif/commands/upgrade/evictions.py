@@ -11,11 +11,11 @@ from kwhatif.api.core import Condition, Pod, PodStatus
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.upgrade.clock import Clock
 from kwhatif.commands.upgrade.ready_replicas import Workloads
 from kwhatif.commands.upgrade.scaling import ScalingOverTime
 from kwhatif.scheduling.controllers import grace_of
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
+from kwhatif.scheduling.timeline import Agenda
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once, owner_of
 from kwhatif.simulation.placement.run_outcome import RunOutcome
@@ -53,7 +53,7 @@ class Evictions:
     session: Session
     budgets: EvictionBudgets
     workloads: Workloads
-    clock: Clock
+    agenda: Agenda
     times: EvictionTimes
     changed: Callable[[], None]
     scaling: ScalingOverTime | None = None
@@ -118,7 +118,7 @@ class Evictions:
         pod, cluster = info.pod, self.session.cluster
         self._recreated.evict(info)
         if self._is_ready(pod):
-            self.workloads.loses(pod, self.clock.now)
+            self.workloads.loses(pod, self.agenda.now)
         if cluster.find(info.uid) is not None:
             cluster.mark_terminating(info.uid, preempted=False)
         if is_made_at_once(pod):
@@ -133,7 +133,7 @@ class Evictions:
             on_gone()
             self.try_again()
 
-        self.clock.after(self.times.grace_of(info), leave)
+        self.agenda.after(self.times.grace_of(info), leave)
 
     def _make_again(self, pod: Pod) -> None:
         if (pod.status.phase or "") in FINISHED:
@@ -147,7 +147,7 @@ class Evictions:
         self._made_again.add(again.identity)
         self._after_attempt(taken)
         if not taken.placement.good:
-            self.workloads.waits(again, self.clock.now)
+            self.workloads.waits(again, self.agenda.now)
             self._waiting.append(taken)
         self._replace_victims()
         self._ask_for_nodes()
@@ -167,7 +167,7 @@ class Evictions:
         found = [taken for taken in self._waiting if taken.placement.good]
         self._waiting = [taken for taken in self._waiting if not taken.placement.good]
         for taken in found:
-            self.workloads.finds(taken.asked.pod, self.clock.now)
+            self.workloads.finds(taken.asked.pod, self.agenda.now)
             self._after_attempt(taken)
         self._replace_victims()
         self._ask_for_nodes()
@@ -187,12 +187,12 @@ class Evictions:
             self.budgets.ready(pod)
             self.changed()
 
-        self.clock.after(self.times.ready_after_of(pod), become_ready)
+        self.agenda.after(self.times.ready_after_of(pod), become_ready)
 
     def _replace_victims(self) -> None:
         """Victims of pods with a higher priority are replaced, too."""
         for victim in self._recreated.take_victims():
             if self._is_ready(victim.pod):
-                self.workloads.loses(victim.pod, self.clock.now)
+                self.workloads.loses(victim.pod, self.agenda.now)
                 self.budgets.lose(victim.pod)
             self._make_again(victim.pod)

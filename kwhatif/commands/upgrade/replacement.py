@@ -14,11 +14,11 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_dae
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.upgrade.clock import Clock
 from kwhatif.commands.upgrade.evictions import Evictions
 from kwhatif.commands.upgrade.pool import Pool
 from kwhatif.commands.upgrade.result import Obstacle, Phase, PoolMoment, UpgradedNode
 from kwhatif.results.place import TimelineEntry
+from kwhatif.scheduling.timeline import Agenda
 from kwhatif.simulation.placement.recreated_pods import owner_of
 from kwhatif.upgrading.replacement_plan import ReplacementPlan
 
@@ -48,7 +48,7 @@ class Replacement:
     plan: ReplacementPlan
     pool: Pool
     evictions: Evictions
-    clock: Clock
+    agenda: Agenda
     provision: float
     drains: dict[str, _Drain] = field(default_factory=dict)
     cordoned: dict[str, float] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Replacement:
         """Run from the first new node until nothing happens any more."""
         self._tell_moment()
         self._advance()
-        self.clock.run()
+        self.agenda.run_to_end()
         self._tell_moment()
 
     # --- what may happen next
@@ -125,7 +125,7 @@ class Replacement:
 
     def _make(self, name: str) -> None:
         self._count_node_time()
-        self.made[name] = self.clock.now
+        self.made[name] = self.agenda.now
         self._tell("a node is made", node=name)
 
         def be_ready() -> None:
@@ -137,13 +137,13 @@ class Replacement:
             self._advance()
             self._check_end()
 
-        self.clock.after(self.provision, be_ready)
+        self.agenda.after(self.provision, be_ready)
 
     def _cordon(self, names: Sequence[str]) -> None:
         fresh = [name for name in names if name not in self.cordoned]
         if fresh:
             self.pool.cordon(fresh)
-            self.cordoned |= dict.fromkeys(fresh, self.clock.now)
+            self.cordoned |= dict.fromkeys(fresh, self.agenda.now)
 
     def _evictable(self, name: str) -> list[PodInfo]:
         """As kubectl drain --ignore-daemonsets --delete-emptydir-data --force has it, by namespace and name."""
@@ -158,11 +158,11 @@ class Replacement:
 
     def _drain(self, name: str) -> None:
         self._cordon([name])
-        drain = self.drains[name] = _Drain(name, self.clock.now, self._evictable(name))
+        drain = self.drains[name] = _Drain(name, self.agenda.now, self._evictable(name))
         self._tell("a node is drained", node=name)
         self._tell_moment()
         if self.plan.drain_timeout is not None:
-            self.clock.after(self.plan.drain_timeout, lambda: self._time_out(drain))
+            self.agenda.after(self.plan.drain_timeout, lambda: self._time_out(drain))
         self._evict(drain)
 
     def _evict(self, drain: _Drain) -> None:
@@ -173,7 +173,7 @@ class Replacement:
             reason = self.evictions.budgets.evict(self.evictions.as_now(info.pod))
             if reason:
                 drain.left.append(info)
-                since = drain.refused.get(info.key, ("", self.clock.now))[1]
+                since = drain.refused.get(info.key, ("", self.agenda.now))[1]
                 if info.key not in drain.refused:
                     self._tell("an eviction is refused", pod=info.key, node=drain.node, why=reason)
                 drain.refused[info.key] = (reason, since)
@@ -197,9 +197,9 @@ class Replacement:
         """Some budget may allow more: drains retry at their next interval."""
         for drain in self.drains.values():
             if drain.left and drain.drained is None and drain.next_try is None:
-                rounds = math.floor((self.clock.now - drain.began) / self.plan.retry) + 1
+                rounds = math.floor((self.agenda.now - drain.began) / self.plan.retry) + 1
                 drain.next_try = drain.began + rounds * self.plan.retry
-                self.clock.after(drain.next_try - self.clock.now, lambda drain=drain: self._evict(drain))  # type: ignore[misc]
+                self.agenda.after(drain.next_try - self.agenda.now, lambda drain=drain: self._evict(drain))  # type: ignore[misc]
         if self.plan.avoids_blocked:
             self._advance()
 
@@ -209,7 +209,7 @@ class Replacement:
         if self.plan.after_timeout == "fail":
             self._tell_moment()
             self.failed = True
-            self.ended = self.clock.now
+            self.ended = self.agenda.now
             self._tell("the drain took too long: the upgrade fails", node=drain.node)
             return
         left, drain.left = drain.left, []
@@ -224,14 +224,14 @@ class Replacement:
     def _check_drained(self, drain: _Drain) -> None:
         if drain.left or drain.going or drain.drained is not None:
             return
-        drain.drained = self.clock.now
+        drain.drained = self.agenda.now
         self._tell("a node is empty", node=drain.node)
         if self.plan.keeps_old:
             if all(each.drained is not None for each in self.drains.values()) and len(self.drains) == self.size:
-                self.clock.after(self.plan.pool_soak, self._delete_all)
+                self.agenda.after(self.plan.pool_soak, self._delete_all)
             self._advance()
             return
-        self.clock.after(self.plan.node_soak, lambda: self._delete(drain))
+        self.agenda.after(self.plan.node_soak, lambda: self._delete(drain))
 
     def _delete_all(self) -> None:
         for drain in self.drains.values():
@@ -239,7 +239,7 @@ class Replacement:
 
     def _delete(self, drain: _Drain) -> None:
         self._count_node_time()
-        drain.deleted = self.clock.now
+        drain.deleted = self.agenda.now
         self._deleted += 1
         self.pool.leave(drain.node)
         self._tell("a node is deleted", node=drain.node)
@@ -249,14 +249,14 @@ class Replacement:
 
     def _check_end(self) -> None:
         if self.ended is None and self._deleted == self.size and self._ready == self.size:
-            self.ended = self.clock.now
+            self.ended = self.agenda.now
 
     # --- reports
 
     @property
     def end(self) -> float:
         """When it was over, or when nothing happened any more."""
-        return self.clock.now if self.ended is None else self.ended
+        return self.agenda.now if self.ended is None else self.ended
 
     @property
     def phase(self) -> Phase:
@@ -270,11 +270,11 @@ class Replacement:
             self._tell("a node of an autoscaler is ready", node=each.node.name, why=f"of {each.group}")
 
     def _tell(self, what: str, *, pod: str = "", node: str = "", why: str = "") -> None:
-        self.timeline.append(TimelineEntry(time=self.clock.now, pod=pod, what=what, why=why, node=node))
+        self.timeline.append(TimelineEntry(time=self.agenda.now, pod=pod, what=what, why=why, node=node))
 
     def _tell_moment(self) -> None:
         """How many nodes there are from now on, up to the end."""
-        now = self.clock.now
+        now = self.agenda.now
         if self.ended is not None:
             return
         self._count_node_time()
@@ -291,8 +291,8 @@ class Replacement:
     def _count_node_time(self) -> None:
         """Add up for how long there have been more machines than the pool's size, from when they are asked for."""
         if self.ended is None:
-            self.more_node_seconds += (self.clock.now - self._counted_until) * (len(self.made) - self._deleted)
-            self._counted_until = self.clock.now
+            self.more_node_seconds += (self.agenda.now - self._counted_until) * (len(self.made) - self._deleted)
+            self._counted_until = self.agenda.now
 
     def nodes(self) -> list[UpgradedNode]:
         found = []

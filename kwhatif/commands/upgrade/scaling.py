@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
-from kwhatif.commands.upgrade.clock import Clock
+from kwhatif.scheduling.timeline import Agenda
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -18,8 +18,8 @@ class ScalingOverTime:
     new ones.
     """
 
-    def __init__(self, session: Session, clock: Clock, scaler: Scaler) -> None:
-        self._session, self._clock = session, clock
+    def __init__(self, session: Session, agenda: Agenda, scaler: Scaler) -> None:
+        self._session, self._agenda = session, agenda
         later = scaler.later
         self.scaler = replace(scaler, later=lambda of, waiting: _without_absent(later(of, waiting), of))
         self._on_their_way = False
@@ -30,7 +30,7 @@ class ScalingOverTime:
         question = tuple(pod.key for pod in waiting), self._session.cluster.membership_version
         if not waiting or self._on_their_way or question == self._asked_about:
             return
-        self._asked_about, self.scaler.time = question, self._clock.now
+        self._asked_about, self.scaler.time = question, self._agenda.now
         nodes = self.scaler.ask(self._session, waiting)
         if not nodes:
             return
@@ -41,7 +41,7 @@ class ScalingOverTime:
             self.scaler.join(self._session, nodes)
             joined(nodes)
 
-        self._clock.after(self.scaler.provision, join)
+        self._agenda.after(self.scaler.provision, join)
 
 
 def _without_absent(snapshot: Snapshot, session: Session) -> Snapshot:
