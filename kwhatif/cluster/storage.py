@@ -175,7 +175,16 @@ class Storage:
 
     def add_claim(self, claim: PersistentVolumeClaim) -> None:
         """A claim that a controller would have made by now; if it is bound, its volume is among ``volumes``."""
-        self.claims.setdefault((claim.namespace, claim.name), claim)
+        key = (claim.namespace, claim.name)
+        there = self.claims.get(key)
+        if there is None or there.metadata.deletion_timestamp is not None:
+            self.claims[key] = claim
+
+    def delete_claim(self, key: ClaimKey) -> None:
+        """A claim (namespace, name) is gone. Its volume stays, released: nobody else gets it."""
+        if self.claims.pop(key, None) is not None:
+            self.selected.pop(key, None)
+            self.version += 1
 
 
 def storage_class_of(obj: PersistentVolumeClaim | PersistentVolume) -> str:

@@ -22,7 +22,7 @@ from kwhatif.simulation.inputs import Edits, Inputs, Notes, Source
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, load_snapshot
-from kwhatif.workloads.volumes import settle_volumes
+from kwhatif.workloads.volumes import complete_bindings, settle_volumes
 
 
 def load_cluster(inputs: Inputs, notes: Notes) -> EditedSnapshot:
@@ -109,6 +109,7 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
         else:
             known[name] = len(there)
             snapshot.objects.add(obj)
+    complete_bindings(snapshot.objects)
     told = settle_volumes(snapshot.objects, objects)
     if added:
         more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""

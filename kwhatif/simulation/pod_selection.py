@@ -17,7 +17,7 @@ from kwhatif.api.pod_groups import PodGroup
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Result
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.manifest_loading import read_manifests

@@ -16,7 +16,7 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadMa
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.driver import DriverOptions
-    from kwhatif.simulation.expansion.expand import ExpandedManifests
+    from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
     from kwhatif.simulation.fidelity.assess import RunRecord
     from kwhatif.simulation.session import PodToSchedule, Session
     from kwhatif.snapshot.format.model import Snapshot

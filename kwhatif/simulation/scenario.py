@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.setup import Setup
     from kwhatif.simulation.autoscalers.scaler import Scaler
     from kwhatif.simulation.edits.edited import EditedSnapshot
-    from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
+    from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
     from kwhatif.simulation.session import PodToSchedule, Session
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import Manifest

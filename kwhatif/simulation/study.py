@@ -15,7 +15,7 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import UsageError
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.scenario import PreparedScenario, ReadManifests
 from kwhatif.simulation.session import Session

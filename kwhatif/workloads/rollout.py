@@ -20,17 +20,23 @@ from kwhatif.workloads.daemon_set import DaemonSetRollout
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
 from kwhatif.workloads.objects import group_of
 from kwhatif.workloads.replica_set import ReplicasRollout
-from kwhatif.workloads.rollout_state import Admit, PodDeleted, Ready, Rollout, Step
+from kwhatif.workloads.rollout_state import Admit, ClaimNeeded, PodDeleted, Ready, Rollout, Step
 from kwhatif.workloads.stateful_set import StatefulSetRollout
 
 
 class Plan(Iterator[Step]):
     """The steps of an update, computed as they are consumed, and its state so far."""
 
-    def __init__(self, rollout: Rollout | None, ready: Ready, gone: PodDeleted | None = None) -> None:
+    def __init__(
+        self,
+        rollout: Rollout | None,
+        ready: Ready,
+        gone: PodDeleted = lambda pod: None,
+        create_claim: ClaimNeeded = lambda claim: True,
+    ) -> None:
         self._rollout = rollout
-        if rollout is not None and gone is not None:
-            rollout.gone = gone
+        if rollout is not None:
+            rollout.gone, rollout.create_claim = gone, create_claim
         self._ready = ready
         self._resting = False
         self._before = [member.name for member in rollout.members] if rollout else []
@@ -97,6 +103,7 @@ def plan_rollout(
     *,
     admit: Admit = lambda pod: pod,
     gone: PodDeleted = lambda pod: None,
+    create_claim: ClaimNeeded = lambda claim: True,
     replica_sets: Sequence[Object] = (),
     now: datetime | None = None,
     max_unavailable_stateful_set: bool = False,
@@ -104,7 +111,7 @@ def plan_rollout(
     """Plan the update of ``old``, as it is stored, to ``new``, as it would be.
 
     An API server that ``admit`` asks must hear from ``gone`` which pods have disappeared: a stateful set's pods come
-    back under their names, and quota is freed.
+    back under their names, and quota is freed. ``create_claim`` creates a claim that a pod needs, unless it is there.
 
     ``pods`` may hold any pods; those of the object are found by their owners. ``nodes`` matter to daemon sets.
     ``replica_sets`` are those of the cluster, if known: without them, sizes are inferred from the pods. ``now`` is
@@ -121,6 +128,4 @@ def plan_rollout(
             rollout = StatefulSetRollout.from_objects(old, new, pods, admit, gate=max_unavailable_stateful_set)
         case "apps", "DaemonSet":
             rollout = DaemonSetRollout.from_objects(old, new, pods, nodes, admit)
-    if rollout is not None:
-        rollout.gone = gone
-    return Plan(rollout, ready)
+    return Plan(rollout, ready, gone, create_claim)

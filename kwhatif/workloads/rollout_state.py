@@ -24,6 +24,11 @@ PodDeleted = Callable[[Object], None]
 """Called for each pod that has disappeared: its name is free again, and so is its quota."""
 
 
+ClaimNeeded = Callable[[Object], bool]
+"""Called for each claim that a pod needs before it is created; False if the API server refuses the claim, or if the one
+that is there is being deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Pods of the revision that goes and of the one that comes."""
@@ -37,7 +42,8 @@ class Step:
     """The state when the controllers have come to rest, and the changes that led to it.
 
     ``creates`` are the plan's own pods: a caller that places one sets its ``spec.nodeName``. ``removes`` are names; a
-    pod with a node keeps its room until the next step, and counts as terminating.
+    pod with a node keeps its room until the next step, and counts as terminating. ``claims`` are those of ephemeral
+    volumes of the created pods; ``deleted_claims`` are the names of those that go with removed pods.
     """
 
     live: Counts
@@ -45,6 +51,7 @@ class Step:
     creates: tuple[Object, ...]
     removes: tuple[str, ...]
     claims: tuple[Object, ...] = ()
+    deleted_claims: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -82,10 +89,12 @@ class Rollout(ABC):
     members: list[RolloutPod]
     admit: Admit
     gone: PodDeleted = field(default=lambda pod: None, init=False)
+    create_claim: ClaimNeeded = field(default=lambda claim: True, init=False)
     refused: set[str] = field(default_factory=set, init=False)
     _created: list[RolloutPod] = field(default_factory=list, init=False)
     _removed: list[RolloutPod] = field(default_factory=list, init=False)
     _claims: list[Object] = field(default_factory=list, init=False)
+    _deleted_claims: list[str] = field(default_factory=list, init=False)
     _numbers: dict[str, int] = field(default_factory=dict, init=False)
     _taken: set[str] = field(default_factory=set, init=False)
 
@@ -127,20 +136,24 @@ class Rollout(ABC):
             tuple(member.pod for member in self._created),
             tuple(member.name for member in self._removed),
             tuple(self._claims),
+            tuple(self._deleted_claims),
         )
         for member in self._created:
             member.fresh = False
-        self._created, self._removed, self._claims = [], [], []
+        self._created, self._removed, self._claims, self._deleted_claims = [], [], [], []
         return step
 
     def create(self, body: Object, revision: str, claims: Sequence[Object] = ()) -> RolloutPod | None:
-        """Create a pod, unless the API server refuses it. One without a name is numbered."""
+        """Create a pod once its ``claims`` are there, unless the API server refuses one of them. A pod without a name
+        is numbered.
+        """
         metadata = body["metadata"]
         prefix = metadata["generateName"]
         numbered = not metadata.get("name")
         if numbered:
             metadata["name"] = self._next_name(prefix)
-        pod = self.admit(body)
+        claimed = [self.create_claim(claim) for claim in claims]
+        pod = self.admit(body) if all(claimed) else None
         if pod is None:
             self.refused.add(name_of(body))
             return None
@@ -151,7 +164,7 @@ class Rollout(ABC):
         member = RolloutPod(pod, revision, ready=False, made=True, fresh=True)
         self.members.append(member)
         self._created.append(member)
-        self._claims += [*claims, *ephemeral_claims(pod)]
+        self._claims += ephemeral_claims(pod)
         return member
 
     def remove(self, member: RolloutPod) -> None:

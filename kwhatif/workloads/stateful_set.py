@@ -116,6 +116,10 @@ def _claim_templates(stateful_set: Object) -> list[Object]:
     return list(section(stateful_set, "spec").get("volumeClaimTemplates") or ())
 
 
+def _deletes_when_scaled(stateful_set: Object) -> bool:
+    return section(stateful_set, "spec", "persistentVolumeClaimRetentionPolicy").get("whenScaled") == "Delete"
+
+
 def _claims_problem(stateful_set: Object, pod: Object, ordinal: int, making: ObjectCreator) -> str:
     """Why the claims of a pod cannot be created; empty if they can."""
     problems = []
@@ -206,6 +210,9 @@ class StatefulSetRollout(Rollout):
                 return changed
             if not member.terminating:
                 self.remove(member)
+                # The claims of a pod that a smaller set has no place for belong to the pod, and are collected with it.
+                if _deletes_when_scaled(self.new):
+                    self._deleted_claims += map(name_of, claims_of(self.new, _ordinal(member)))
                 changed = True
                 if patient:
                     return True

@@ -56,9 +56,29 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     return run.told
 
 
+def complete_bindings(objects: Objects) -> None:
+    """Mark the claims as bound that say so, where a dump lacks the annotation that the scheduler goes by: the
+    controller adds it whenever it looks at a bound claim.
+    """
+    claims = objects.list_all(PersistentVolumeClaim)
+    if not all(map(_is_marked, claims)):
+        objects.put(PersistentVolumeClaim, (each if _is_marked(each) else _mark(each) for each in claims))
+
+
+def _is_marked(claim: PersistentVolumeClaim) -> bool:
+    bound = bool(claim.spec.volume_name) and claim.status.phase == "Bound"
+    return not bound or BIND_COMPLETED in (claim.metadata.annotations or {})
+
+
+def _mark(claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    annotations = {**(claim.metadata.annotations or {}), BIND_COMPLETED: "yes"}
+    return replace(claim, metadata=replace(claim.metadata, annotations=annotations))
+
+
 def provision_claim(storage: Storage, claim: PersistentVolumeClaim) -> None:
     """Create a claim while pods are scheduled, with a volume at once if that needs no node."""
-    if (claim.namespace, claim.name) in storage.claims:
+    there = storage.claims.get((claim.namespace, claim.name))
+    if there is not None and there.metadata.deletion_timestamp is None:
         return
     run = _Controller(storage.volumes, storage.classes)
     among = {volume.name for volume in storage.prebound_volumes_of(claim)}

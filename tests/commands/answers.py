@@ -12,7 +12,7 @@ from kwhatif.results.base import Result
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.place import PlaceResult
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.run_result import Placed

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import StoredObject
 from kwhatif.admission.server import ApiServer
@@ -92,11 +94,27 @@ def test_a_parallel_set_grows_and_shrinks_at_once() -> None:
     assert [step.removes for step in plan_rollout(large, small, db_pods(large, "012"))] == [("db-2", "db-1")]
 
 
-def test_new_ordinals_bring_their_claims() -> None:
+@pytest.mark.parametrize("granted", [True, False], ids=["granted", "refused"])
+def test_new_ordinals_need_their_claims_first(granted: bool) -> None:
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
     old = stateful_set(replicas=1, volumeClaimTemplates=[claim])
-    step = next(plan_rollout(old, changed(old, "one", replicas=2), db_pods(old, "0")))
-    assert [claim["metadata"]["name"] for claim in step.claims] == ["data-db-1"]
+    claims = []
+
+    def create_claim(body: Any) -> bool:
+        claims.append(body["metadata"]["name"])
+        return granted
+
+    step = next(plan_rollout(old, changed(old, "one", replicas=2), db_pods(old, "0"), create_claim=create_claim), None)
+    assert [pod["metadata"]["name"] for pod in (step.creates if step else ())] == (["db-1"] if granted else [])
+    assert claims == ["data-db-1"]
+
+
+def test_a_smaller_set_deletes_the_claims_of_its_pods_if_it_says_so() -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    keeps = {"whenScaled": "Delete", "whenDeleted": "Retain"}
+    old = stateful_set(replicas=2, volumeClaimTemplates=[claim], persistentVolumeClaimRetentionPolicy=keeps)
+    step = next(plan_rollout(old, changed(old, "one", replicas=1), db_pods(old, "01")))
+    assert (step.removes, step.deleted_claims) == (("db-1",), ("data-db-1",))
 
 
 def test_on_delete_leaves_the_pods_to_whoever_deletes_them() -> None:

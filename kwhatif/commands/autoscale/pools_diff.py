@@ -26,7 +26,7 @@ from kwhatif.simulation.autoscalers.instance_types_document import read_catalogu
 from kwhatif.simulation.autoscalers.node_groups import observation_time_of
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
 from kwhatif.simulation.autoscalers.scaler import Scaler
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
 from kwhatif.simulation.placement.conclusion import NeverMade

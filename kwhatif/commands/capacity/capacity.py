@@ -38,7 +38,7 @@ from kwhatif.scheduling.describe import feasible_rows
 from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.autoscalers.scaler import Scaler
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import pending_pod_of

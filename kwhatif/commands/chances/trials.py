@@ -34,7 +34,7 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Subject
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.simulation.cluster_use import pods_by_place, skew_of
-from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods

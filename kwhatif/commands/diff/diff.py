@@ -25,7 +25,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.cluster_use import skews, use_of
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import totals

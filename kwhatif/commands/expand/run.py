@@ -12,7 +12,7 @@ from kwhatif.commands.api_options import ClusterSource, ManifestKeywords, Manife
 from kwhatif.results.amounts import format_some
 from kwhatif.results.expand import ExpandResult
 from kwhatif.simulation.cluster_files import unknown_kinds
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.pods import summarize_expansion
 from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
 from kwhatif.simulation.fidelity.assess import require_no_gaps

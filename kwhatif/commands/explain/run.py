@@ -30,7 +30,7 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.schedule_one import Observer
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.explanation.fixes import TrialCluster

@@ -9,7 +9,7 @@ from typing import Any
 from kwhatif.admission.response import Object
 from kwhatif.results.gate import Location, Subject
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.session import PodToSchedule

@@ -23,7 +23,7 @@ from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.render import as_document
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run_to_rest import settle_cluster

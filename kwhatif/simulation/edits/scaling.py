@@ -214,7 +214,14 @@ class _Scaling:
             # Its pods are to be more or fewer, and nothing else: of an update under way they are left alone.
             goal = {**goal, "spec": {**goal["spec"], "updateStrategy": {"type": "OnDelete"}}}
         steps = plan_rollout(
-            self._old, goal, self._pods, ready=lambda pod: True, admit=self._admit, gone=self._delete, now=self._now
+            self._old,
+            goal,
+            self._pods,
+            ready=lambda pod: True,
+            admit=self._admit,
+            gone=self._delete,
+            create_claim=self._create_claim,
+            now=self._now,
         )
         for step in steps:
             self._take(step)
@@ -226,23 +233,28 @@ class _Scaling:
             return
         self._draft.drop_pods({f"{namespace_of(self._new)}/{name}" for name in step.removes})
         for claim in step.claims:
-            self._claim(claim)
+            self._create_claim(claim)
+        if gone := {(namespace_of(self._new), claim) for claim in step.deleted_claims}:
+            objects = self._draft.snapshot.objects
+            kept = [each for each in objects.list_all(PersistentVolumeClaim) if (each.namespace, each.name) not in gone]
+            objects.put(PersistentVolumeClaim, kept)
         for pod in step.creates:
             trail = self._trails.get(name_of(pod), ())
             self._draft.add_waiting_pod(
                 pod_to_schedule_of(pod, self._server.world, self._origin, display_name_of(self._new), trail)
             )
 
-    def _claim(self, claim: Object) -> None:
+    def _create_claim(self, claim: Object) -> bool:
         world = self._server.world
         if world.get("PersistentVolumeClaim", namespace_of(claim), name_of(claim)) is not None:
-            return
+            return True
         answer = self._server.create(claim)
         if isinstance(answer, RequestRefusal):
             failed = FailedCreate(owner=display_name_of(self._new), message=answer.message, pods=0, origin=self._origin)
             self._draft.failed.append(failed)
-            return
+            return False
         self._draft.snapshot.objects.add(convert(answer.object, PersistentVolumeClaim))
+        return True
 
     def _admit(self, body: Object) -> Object | None:
         answer = self._server.create(body)

@@ -6,115 +6,44 @@ exists in the cluster is updated, and its rollout planned.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
+from kwhatif.admission.object_store import name_of, namespace_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
-from kwhatif.admission.response import Doubt, Doubts, FieldChange, Object, RequestRefusal, StoredObject
+from kwhatif.admission.response import Doubt, FieldChange, Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.field_types import Types, check
 from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
-from kwhatif.api.meta import Resource
 from kwhatif.api.times import convert_object
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
-from kwhatif.results.place import FailedCreate, Refusal, RefusedField, RequestWarning
+from kwhatif.results.place import Refusal, RefusedField, RequestWarning
 from kwhatif.simulation.expansion.creation_order import in_creation_order
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
 from kwhatif.simulation.expansion.objects import complete_object, display_name_of
-from kwhatif.simulation.expansion.pending_creations import Claim, PendingCreations, convert_claim
-from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload, WorkloadScaling, replicas_of
+from kwhatif.simulation.expansion.pending_creations import PendingCreations, convert_claim
+from kwhatif.simulation.expansion.scaled_workloads import WorkloadScaling, replicas_of
 from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,
-    drop_emptied_volumes,
     nodes_of,
-    restore_template,
 )
-from kwhatif.simulation.expansion.stored_pods import at_home, is_stored, pod_to_schedule_of
-from kwhatif.simulation.session import Creations, PodToSchedule
+from kwhatif.simulation.expansion.stored_pods import is_stored
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import DEFAULT_MINOR
 from kwhatif.workloads.children import doubts_of, draft_pods, kind_for
 from kwhatif.workloads.controllers import WORKLOADS, make_native, makes_pods, reconcile
 from kwhatif.workloads.daemon_set import homes_of
-from kwhatif.workloads.object_creation import device_claims, template_hash
+from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import controller_of, group_of, section
-from kwhatif.workloads.rollout import Plan, plan_rollout
 from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
-from kwhatif.workloads.rollout_state import Admit, Step
+from kwhatif.workloads.rollout_state import Admit
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
 from kwhatif.workloads.workload_kind import Companions, WorkloadKind
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """The update of one workload, not planned yet, since it depends on which pods find a node.
-
-    ``begin`` starts the plan, once; its arguments are the cluster's own pods (``namespace/name``) that have found a
-    node meanwhile. ``asked`` and ``claims`` convert the pods and claims of its steps. ``assumed``: the template is
-    assumed to be unchanged, though the snapshot leaves out parts of it.
-    """
-
-    name: str
-    namespace: str
-    origin: str
-    begin: Callable[[Callable[[Object], bool], Mapping[str, str]], Plan]
-    pods_to_schedule: Callable[[Object], PodToSchedule]
-    claims: Callable[[Step], list[Claim]]
-    assumed: bool = False
-
-
-@dataclass
-class ExpandedManifests:
-    """What became of manifests.
-
-    ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
-    ``unknown`` counts unknown kinds, ``warnings`` are the API server's, and ``doubts`` what is not known
-    of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
-    ``scaled`` are the workloads whose replicas an autoscaler of pods decides, ``creations`` what controllers try again.
-    """
-
-    pods: list[PodToSchedule] = field(default_factory=list)
-    whole: dict[str, Object] = field(default_factory=dict)
-    trails: dict[str, tuple[FieldChange, ...]] = field(default_factory=dict)
-    objects: list[Resource] = field(default_factory=list)
-    claims: list[Object] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
-    failed: list[FailedCreate] = field(default_factory=list)
-    rollouts: list[Rollout] = field(default_factory=list)
-    unknown: Counter[str] = field(default_factory=Counter)
-    warnings: list[RequestWarning] = field(default_factory=list)
-    world: ObjectStore = field(default_factory=ObjectStore)
-    plans: list[Plan] = field(default_factory=list)
-    doubts: list[Doubts] = field(default_factory=list)
-    scaled: list[ScaledWorkload] = field(default_factory=list)
-    creations: Creations | None = None
-
-    def all_pods(self) -> Iterator[PodToSchedule]:
-        """All pods, those of updates as if every new pod found its node."""
-        yield from self.pods
-        for rollout in self.rollouts:
-            for step in rollout.begin(lambda pod: True, {}):
-                yield from map(rollout.pods_to_schedule, step.creates)
-
-    def add(self, other: ExpandedManifests) -> None:
-        """Add the results of other manifests, except pods and updates."""
-        for name in ("objects", "claims", "refusals", "failed", "warnings", "doubts", "scaled"):
-            getattr(self, name).extend(getattr(other, name))
-        self.whole.update(other.whole)
-        self.trails.update(other.trails)
-        self.unknown.update(other.unknown)
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing in here has, or would have had, pods."""
-        return not (self.pods or self.refusals or self.failed or self.rollouts)
 
 
 def expand(
@@ -223,15 +152,16 @@ class _Expansion:
         elif not is_kept_whole(obj["apiVersion"], obj["kind"]):
             self._done.unknown[describe_kind(obj["apiVersion"], obj["kind"])] += 1
 
-    def _claim(self, obj: Object, origin: str, *, sent: bool = True) -> list[Claim]:
-        """The claim as it would be stored, or nothing if it is refused."""
-        stored = self._apply(obj, origin, sent=sent)
-        return [] if stored is None else self._keep_claims([stored.object])
+    def _claim(self, obj: Object, origin: str) -> None:
+        """Keep the claim as it would be stored, unless it is refused."""
+        stored = self._apply(obj, origin)
+        if stored is not None:
+            self._keep_claims([stored.object])
 
-    def _apply(self, obj: Object, origin: str, *, sent: bool = True) -> StoredObject | None:
-        """Create an object, or update it if it is there; None if it is refused. Controllers' are not ``sent``."""
+    def _apply(self, obj: Object, origin: str) -> StoredObject | None:
+        """Create an object, or update it if it is there; None if it is refused."""
         there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
-        if sent and self._server.judges(obj):
+        if self._server.judges(obj):
             answer = self._server.send(self._verb, obj, namespace=namespace_of(obj) or "default")
         else:
             answer = self._server.create(obj) if there is None else self._server.update(obj)
@@ -242,17 +172,15 @@ class _Expansion:
             return None
         return answer
 
-    def _keep_claims(self, claims: Sequence[Object]) -> list[Claim]:
-        typed = [convert_claim(claim) for claim in claims]
+    def _keep_claims(self, claims: Sequence[Object]) -> None:
         self._done.claims += claims
-        self._done.objects += typed
-        return typed
+        self._done.objects += map(convert_claim, claims)
 
     def _workload(self, obj: Object, origin: str, running: int | None, *, as_new: bool = False) -> None:
         if obj["kind"] == "Pod" and is_stored(obj):
             check(obj, "", "Pod")
             self._world.put(obj)
-            self._done.pods.append(self._record_pod(obj, origin, "", ()))
+            self._done.pods.append(self._done.record_pod(obj, origin, "", ()))
             return
         operator = None if (group_of(obj), obj["kind"]) in WORKLOADS else kind_for(obj, self._templates)
         if operator is not None:
@@ -303,7 +231,7 @@ class _Expansion:
             self._doubt_new(obj)
         for pod, own in zip(made.pods, made.changes, strict=True):
             self._done.pods.append(
-                self._record_pod(pod, origin, "" if bare else display_name_of(obj), changes if bare else own)
+                self._done.record_pod(pod, origin, "" if bare else display_name_of(obj), changes if bare else own)
             )
         self._keep_claims(made.claims)
         for between in (obj, *made.objects):
@@ -367,57 +295,14 @@ class _Expansion:
         """The update of a workload; ``operated`` begins one that is an operator's."""
         if (struct := struct_for(new["apiVersion"], new["kind"])) is not None:
             self._done.objects.append(convert_object(new, struct))
-        name, dropped = display_name_of(new), self._snapshot.dropped
         # How it goes is found out later, maybe more than once; at most all of its pods are new.
         replicas = section(new, "spec").get("replicas") or 0
-        make_room(len(homes_of(new, self._all_nodes(new))) if new["kind"] == "DaemonSet" else replicas, name)
-        known, old = old, restore_template(old, new, dropped)
-        trails: dict[str, tuple[FieldChange, ...]] = {}
-        refused: dict[str, FailedCreate] = {}
-
-        def admit(body: Object) -> Object | None:
-            answer = self._server.create(drop_emptied_volumes(body, dropped))
-            if isinstance(answer, RequestRefusal):
-                failed = FailedCreate(owner=name, message=f"Error creating: {answer.message}", pods=1, origin=origin)
-                refused[name_of(body)] = failed
-                if failed not in self._done.failed:
-                    self._done.failed.append(failed)
-                return None
-            let_in = refused.pop(name_of(answer.object), None)
-            if let_in is not None and let_in not in refused.values():
-                self._done.failed.remove(let_in)
-            trails[name_of(answer.object)] = answer.changes
-            return answer.object
-
-        def delete_pod(pod: Object) -> None:
-            self._world.remove("Pod", namespace_of(pod), name_of(pod))
-
-        def claims(step: Step) -> list[Claim]:
-            bodies = [*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))]
-            return [typed for claim in bodies for typed in self._claim(claim, origin, sent=False)]
-
-        def begin(ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
-            pods = [at_home(pod, homes) for pod in self._world.all("Pod", namespace_of(new))]
-            sets = [restore_template(one, new, dropped) for one in self._world.all("ReplicaSet", namespace_of(new))]
-            if operated is None:
-                begun = plan_rollout(
-                    old, new, pods, self._all_nodes(new), ready, admit=admit, gone=delete_pod, replica_sets=sets
-                )
-            else:
-                begun = Plan(operated(pods, admit), ready, delete_pod)
-            self._done.plans.append(begun)
-            return begun
-
-        def record_pod(pod: Object) -> PodToSchedule:
-            return self._record_pod(pod, origin, name, trails.get(name_of(pod), ()))
-
-        assumed = old is not known
-        self._done.rollouts.append(Rollout(name, namespace_of(new), origin, begin, record_pod, claims, assumed))
-
-    def _record_pod(self, pod: Object, origin: str, owner: str, changes: tuple[FieldChange, ...]) -> PodToSchedule:
-        asked = pod_to_schedule_of(pod, self._world, origin, owner, changes)
-        self._done.whole[asked.pod.key], self._done.trails[asked.pod.key] = pod, changes
-        return asked
+        nodes = self._all_nodes(new)
+        make_room(len(homes_of(new, nodes)) if new["kind"] == "DaemonSet" else replicas, display_name_of(new))
+        dropped = self._snapshot.dropped
+        self._done.rollouts.append(
+            Rollout(old, new, origin, self._server, self._done, nodes=nodes, dropped=dropped, operated=operated)
+        )
 
     def _record_refusal(self, obj: Object, origin: str, refused: RequestRefusal) -> None:
         causes = tuple(RefusedField(field=cause.field, message=cause.message) for cause in refused.causes)

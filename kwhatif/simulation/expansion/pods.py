@@ -17,7 +17,8 @@ from kwhatif.results.amounts import format_counts
 from kwhatif.results.expand import ChangeRecord, ExpandedPod, ExpandResult
 from kwhatif.results.place import RolloutPlan, RolloutStep
 from kwhatif.simulation.api_resources import types_served
-from kwhatif.simulation.expansion.expand import ExpandedManifests, Rollout, expand
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
 from kwhatif.simulation.inputs import Files, ManifestOptions
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.simulation.version_options import minors_of_kubelets
@@ -114,6 +115,7 @@ def summarize_expansion(expanded: ExpandedManifests) -> ExpandResult:
         plan_ = rollout.begin(lambda pod: True, {})
         for step in plan_:
             rollout.claims(step)
+            rollout.delete_claims(step)
             expanded.pods += map(rollout.pods_to_schedule, step.creates)
         plans.append(build_rollout_plan(rollout, plan_))
     return ExpandResult(

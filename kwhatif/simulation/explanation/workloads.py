@@ -17,7 +17,7 @@ from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.explain import ExplainResult, GroupReport, PodReport, WorkloadReport
 from kwhatif.results.place import Placement
-from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.explanation.explain import decide_pod, report_of
 from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.explanation.groups import explain_groups_of, group_of

@@ -18,7 +18,7 @@ from kwhatif.golang.formatting import without_password
 from kwhatif.policy.other_programs import describe_others
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.place import Placement
-from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
 from kwhatif.simulation.fidelity.gaps import (
     closing_commands_of,

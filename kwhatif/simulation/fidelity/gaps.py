@@ -22,7 +22,7 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Gap
-from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.session import PodToSchedule, Session, is_unattempted, pending_pods
 from kwhatif.snapshot.format.model import Snapshot

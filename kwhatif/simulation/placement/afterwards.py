@@ -21,7 +21,7 @@ from kwhatif.cluster.storage import SELECTED_NODE, Storage
 from kwhatif.cluster.types import IntpArray
 from kwhatif.results.place import Allocation, Cause, Placement, Pool, Totals
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.node_pools import pool_of
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -112,9 +112,13 @@ def store_volumes(objects: Objects, storage: Storage) -> None:
             claims.append(replace(claim, metadata=replace(claim.metadata, annotations=notes)))
         else:
             claims.append(claim)
-    objects.put_if_any(PersistentVolumeClaim, claims)
+    if claims or objects.list_all(PersistentVolumeClaim):
+        objects.put(PersistentVolumeClaim, claims)
     kept = []
     for name, key in storage.reserved.items():
+        if key not in storage.claims:
+            # The claim was deleted after its volume had been chosen, and leaves that released.
+            continue
         claim = storage.claims[key]
         ref = ObjectReference(
             kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid

@@ -11,7 +11,7 @@ from kwhatif.admission.object_store import name_of
 from kwhatif.admission.response import Object
 from kwhatif.progress import track
 from kwhatif.results.place import RolloutPlan
-from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.expansion.pods import build_rollout_plan
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
@@ -46,6 +46,8 @@ class RolloutProgress:
                 _record_home(pod, _home_of(taken))
             for name in step.removes:
                 run.remove(self._key_of(name))
+            for claim_key in self._rollout.delete_claims(step):
+                run.session.cluster.storage.delete_claim(claim_key)
         return len(self._plan.steps) > before
 
     def advance_in(self, simulation: ClusterSimulation) -> bool:
@@ -65,6 +67,8 @@ class RolloutProgress:
             uid = self._run.uid_of(key) if made is None else made.pod.identity
             if uid is not None:
                 simulation.simulator.remove(uid)
+        for claim_key in self._rollout.delete_claims(step):
+            simulation.session.cluster.storage.delete_claim(claim_key)
         return True
 
     @property

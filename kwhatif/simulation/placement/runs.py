@@ -14,7 +14,7 @@ from kwhatif.api.core import Pod
 from kwhatif.results.base import Fidelity, Result
 from kwhatif.results.disruption import DrainResult, OutageResult
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
-from kwhatif.simulation.expansion.expand import Rollout
+from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of, snapshot_after_run
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes

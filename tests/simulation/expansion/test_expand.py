@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from kwhatif.errors import InputError
-from kwhatif.simulation.expansion.expand import ExpandedManifests, expand
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.pods import summarize_expansion
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_manifests, load_snapshot

@@ -10,7 +10,8 @@ import pytest
 
 from kwhatif.admission.object_store import plain
 from kwhatif.api.workloads_and_storage import PersistentVolume
-from kwhatif.simulation.expansion.expand import ExpandedManifests, expand
+from kwhatif.simulation.expansion.expand import expand
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.snapshot.load import load_manifests, load_snapshot
 from kwhatif.workloads.volumes import settle_volumes
 from tests.admission.objects import Json, in_cluster

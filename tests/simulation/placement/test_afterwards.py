@@ -16,7 +16,7 @@ from kwhatif.api.core import Pod
 from kwhatif.commands.schema_files import SCHEMAS
 from kwhatif.errors import FidelityError, InputError, UsageError
 from kwhatif.results.place import Placement, PlaceResult
-from kwhatif.simulation.expansion.expand import ExpandedManifests
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.afterwards import cause, snapshot_after_run
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.runs import place_pods

@@ -1,0 +1,192 @@
+"""What became of manifests: pods, other objects, refusals, and the updates that are still to be rolled out.
+
+An update asks the API server for each pod and claim when its turn comes, since that depends on which pods find a node.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
+from kwhatif.admission.response import Doubts, FieldChange, Object, RequestRefusal
+from kwhatif.admission.server import ApiServer
+from kwhatif.api.meta import Resource
+from kwhatif.results.place import FailedCreate, Refusal, RequestWarning
+from kwhatif.simulation.expansion.objects import display_name_of
+from kwhatif.simulation.expansion.pending_creations import Claim, convert_claim
+from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+from kwhatif.simulation.expansion.snapshot_objects import drop_emptied_volumes, restore_template
+from kwhatif.simulation.expansion.stored_pods import at_home, pod_to_schedule_of
+from kwhatif.simulation.session import Creations, PodToSchedule
+from kwhatif.workloads.object_creation import device_claims
+from kwhatif.workloads.objects import section
+from kwhatif.workloads.rollout import Plan, plan_rollout
+from kwhatif.workloads.rollout_state import Admit, Step
+from kwhatif.workloads.rollout_state import Rollout as PodRollout
+
+Operated = Callable[[Sequence[Object], Admit], PodRollout]
+"""Begins an update that an operator rolls out."""
+
+
+@dataclass
+class ExpandedManifests:
+    """What became of manifests.
+
+    ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
+    ``unknown`` counts unknown kinds, ``warnings`` are the API server's, and ``doubts`` what is not known
+    of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
+    ``scaled`` are the workloads whose replicas an autoscaler of pods decides, ``creations`` what controllers try again.
+    """
+
+    pods: list[PodToSchedule] = field(default_factory=list)
+    whole: dict[str, Object] = field(default_factory=dict)
+    trails: dict[str, tuple[FieldChange, ...]] = field(default_factory=dict)
+    objects: list[Resource] = field(default_factory=list)
+    claims: list[Object] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    failed: list[FailedCreate] = field(default_factory=list)
+    rollouts: list[Rollout] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+    warnings: list[RequestWarning] = field(default_factory=list)
+    world: ObjectStore = field(default_factory=ObjectStore)
+    plans: list[Plan] = field(default_factory=list)
+    doubts: list[Doubts] = field(default_factory=list)
+    scaled: list[ScaledWorkload] = field(default_factory=list)
+    creations: Creations | None = None
+
+    def all_pods(self) -> Iterator[PodToSchedule]:
+        """All pods, those of updates as if every new pod found its node."""
+        yield from self.pods
+        for rollout in self.rollouts:
+            for step in rollout.begin(lambda pod: True, {}):
+                yield from map(rollout.pods_to_schedule, step.creates)
+
+    def record_pod(self, pod: Object, origin: str, owner: str, changes: tuple[FieldChange, ...]) -> PodToSchedule:
+        """A pod to be scheduled as the API server stores it, kept whole for what is asked about it later."""
+        item = pod_to_schedule_of(pod, self.world, origin, owner, changes)
+        self.whole[item.pod.key], self.trails[item.pod.key] = pod, changes
+        return item
+
+    def add(self, other: ExpandedManifests) -> None:
+        """Add the results of other manifests, except pods and updates."""
+        for name in ("objects", "claims", "refusals", "failed", "warnings", "doubts", "scaled"):
+            getattr(self, name).extend(getattr(other, name))
+        self.whole.update(other.whole)
+        self.trails.update(other.trails)
+        self.unknown.update(other.unknown)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing in here has, or would have had, pods."""
+        return not (self.pods or self.refusals or self.failed or self.rollouts)
+
+
+class Rollout:
+    """The update of one workload, not planned yet, since it depends on which pods find a node.
+
+    ``assumed``: the template is assumed to be unchanged, though the snapshot leaves out parts of it (``dropped``).
+    """
+
+    def __init__(
+        self,
+        old: Object,
+        new: Object,
+        origin: str,
+        server: ApiServer,
+        done: ExpandedManifests,
+        *,
+        nodes: Sequence[Object],
+        dropped: Collection[str],
+        operated: Operated | None = None,
+    ) -> None:
+        self.name, self.namespace, self.origin = display_name_of(new), namespace_of(new), origin
+        self._old, self._new = restore_template(old, new, dropped), new
+        self.assumed = self._old is not old
+        self._server, self._world, self._done = server, server.world, done
+        self._nodes, self._dropped, self._operated = nodes, dropped, operated
+        self._trails: dict[str, tuple[FieldChange, ...]] = {}
+        self._failures: dict[tuple[str, str], FailedCreate] = {}
+        self._created: list[Claim] = []
+
+    def begin(self, ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
+        """Start the plan; ``homes`` are the nodes that pods of the cluster, by ``namespace/name``, have found."""
+        pods = [at_home(pod, homes) for pod in self._world.all("Pod", self.namespace)]
+        if self._operated is None:
+            sets = self._world.all("ReplicaSet", self.namespace)
+            begun = plan_rollout(
+                self._old,
+                self._new,
+                pods,
+                self._nodes,
+                ready,
+                admit=self._admit,
+                gone=self._delete_pod,
+                create_claim=self._create_claim,
+                replica_sets=[restore_template(each, self._new, self._dropped) for each in sets],
+            )
+        else:
+            begun = Plan(self._operated(pods, self._admit), ready, self._delete_pod, self._create_claim)
+        self._done.plans.append(begun)
+        return begun
+
+    def pods_to_schedule(self, pod: Object) -> PodToSchedule:
+        """A pod of the plan, to be scheduled."""
+        return self._done.record_pod(pod, self.origin, self.name, self._trails.get(name_of(pod), ()))
+
+    def claims(self, step: Step) -> list[Claim]:
+        """The claims that came with a step."""
+        for body in (*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))):
+            self._create_claim(body)
+        created, self._created = self._created, []
+        return created
+
+    def delete_claims(self, step: Step) -> list[tuple[str, str]]:
+        """The claims (namespace, name) that go with a step."""
+        for claim in step.deleted_claims:
+            self._world.remove("PersistentVolumeClaim", self.namespace, claim)
+        return [(self.namespace, claim) for claim in step.deleted_claims]
+
+    def _admit(self, body: Object) -> Object | None:
+        answer = self._server.create(drop_emptied_volumes(body, self._dropped))
+        if isinstance(answer, RequestRefusal):
+            self._record_failure(body, f"Error creating: {answer.message}", pods=1)
+            return None
+        self._forget_failure(answer.object)
+        self._trails[name_of(answer.object)] = answer.changes
+        return answer.object
+
+    def _delete_pod(self, pod: Object) -> None:
+        self._world.remove("Pod", namespace_of(pod), name_of(pod))
+
+    def _create_claim(self, body: Object) -> bool:
+        """Create a claim, unless it is there (upstream: stateful_pod_control.go, createPersistentVolumeClaims)."""
+        kind, there = body["kind"], self._world.get(body["kind"], namespace_of(body), name_of(body))
+        if there is not None and not section(there, "metadata").get("deletionTimestamp"):
+            return True
+        if there is not None:
+            # What kept the claim from being deleted was the pod that has left.
+            self._world.remove(kind, namespace_of(body), name_of(body))
+        answer = self._server.create(body)
+        if isinstance(answer, RequestRefusal):
+            self._record_failure(body, f"failed to create PVC {name_of(body)}: {answer.message}", pods=0)
+            return False
+        self._forget_failure(answer.object)
+        typed = convert_claim(answer.object)
+        self._created.append(typed)
+        self._done.claims.append(answer.object)
+        self._done.objects.append(typed)
+        return True
+
+    def _record_failure(self, body: Object, message: str, *, pods: int) -> None:
+        failed = FailedCreate(owner=self.name, message=message, pods=pods, origin=self.origin)
+        self._failures[body["kind"], name_of(body)] = failed
+        if failed not in self._done.failed:
+            self._done.failed.append(failed)
+
+    def _forget_failure(self, obj: Object) -> None:
+        """A controller's later try went well."""
+        created = self._failures.pop((obj["kind"], name_of(obj)), None)
+        if created is not None and created not in self._failures.values():
+            self._done.failed.remove(created)
