@@ -7,22 +7,24 @@ daemon sets wait until its name (or node) is free. Upstream: pkg/controller/{rep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from kwhatif.api.core import Pod, PodStatus
+from kwhatif.api.core import Pod, PodSpec, PodStatus
 from kwhatif.api.meta import OwnerReference
 from kwhatif.bounds import make_room
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
 from kwhatif.workloads.volumes import provision_claim
 
 GRACE_PERIOD = 30
 REPLACED_ON_EVICTION = ("ReplicaSet", "ReplicationController", "Job")
 REPLACED_AFTER_DELETION = ("StatefulSet", "DaemonSet")
+BOUND_TO_NODES = ("DaemonSet", "Node")
+"""Controllers whose pods run on one node and want no other."""
 
 
 def grace_of(pod: PodInfo) -> int:
@@ -40,15 +42,53 @@ def is_made_again(pod: Pod) -> bool:
     return at_once or owner.kind in REPLACED_AFTER_DELETION
 
 
+def is_made_elsewhere(info: PodInfo) -> bool:
+    """Whether its controller makes a pod in the place of this one on another node."""
+    owner = info.shape.controller
+    if owner is None or owner.kind in BOUND_TO_NODES:
+        return False
+    return owner.kind in REPLACED_AFTER_DELETION or (owner.kind in REPLACED_ON_EVICTION and not info.shape.terminating)
+
+
 @dataclass
 class Replacements:
     """Makes replacements with names that are stable and readable: ``web-5d4c-r1``.
 
-    Names (``namespace/name``) that are ``taken`` are passed over.
+    Names (``namespace/name``) that are ``taken`` are passed over. ``evicting``: they may evict others, as their
+    priority and preemptionPolicy say; else they never do.
     """
 
     taken: Callable[[str], bool] = field(default=lambda key: False)
+    evicting: bool = True
     _made: dict[str, int] = field(default_factory=dict)
+    _shapes: dict[int, PodShape] = field(default_factory=dict)
+    _specs: dict[int, PodSpec] = field(default_factory=dict)
+
+    def begin_anew(self) -> None:
+        """Count names from the first again, since what was made is gone."""
+        self._made.clear()
+
+    def replace_lost(self, lost: Iterable[PodInfo], cluster: Cluster) -> list[tuple[PodInfo, PodInfo]]:
+        """Each of the pods that is made again elsewhere, with the one in its place, which has its claims."""
+        made = ((old, self.replacement_of(old.pod)) for old in lost if is_made_elsewhere(old))
+        return [(old, self.wrap(old, again, cluster)) for old, again in made if again is not None]
+
+    def wrap(self, old: PodInfo, again: Pod, cluster: Cluster) -> PodInfo:
+        """A replacement with its claims in the cluster. Pods of one shape are alike afterwards as they were before, so
+        they are looked through once.
+        """
+        shape = self._shapes.get(old.shape.index)
+        if not self.evicting:
+            spec = self._specs.get(old.shape.index) or replace(again.spec, preemption_policy="Never")
+            again = replace(again, spec=spec)
+        if shape is None:
+            info = cluster.shapes.info(with_claims(again, cluster))
+            if not (again.spec.resource_claims or any(volume.ephemeral for volume in again.spec.volumes or ())):
+                self._shapes[old.shape.index], self._specs[old.shape.index] = info.shape, again.spec
+            return info
+        meta = again.metadata
+        key = f"{meta.namespace or 'default'}/{meta.name}"
+        return PodInfo(again, shape, key, meta.uid or key, NEVER_STARTED)
 
     def replacement_of(self, pod: Pod) -> Pod | None:
         """The replacement that exists in the end, at whatever time its controller makes it."""

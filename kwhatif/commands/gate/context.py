@@ -25,14 +25,14 @@ from kwhatif.cluster.types import BoolArray
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.scaled_out import ScaledOutChange
 from kwhatif.commands.gate.units import Unit
-from kwhatif.commands.outage.failures import FailingCluster, PodRecreator
+from kwhatif.commands.outage.failures import FailingCluster
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Subject
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.scheduling.budget_status import drop_stale_statuses
-from kwhatif.scheduling.controllers import with_claims
+from kwhatif.scheduling.controllers import Replacements, with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
@@ -58,17 +58,18 @@ class OutageSimulator:
 
     def __init__(self, cluster: Cluster, setup: Setup) -> None:
         self._failing = FailingCluster(cluster.fork(), setup)
-        self._made = PodRecreator(evicting=False)
+        self._replacements = Replacements(evicting=False)
 
     def fail_nodes(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
         """How many pods need another node when these fail, and those that find none."""
         lost = self._failing.pods_on(nodes)
         if not lost:
             return 0, []
+        self._replacements.begin_anew()
         with pods_to_make(), self._failing.without(nodes) as driver:
             queue = [
                 (old, info)
-                for old, info in self._made.recreate(lost, driver.cluster)
+                for old, info in self._replacements.replace_lost(lost, driver.cluster)
                 if driver.scheduler(info.pod.spec.scheduler_name) is not None
             ]
             stranded = []

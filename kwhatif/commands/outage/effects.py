@@ -23,12 +23,13 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.outage.failures import BOUND_TO_NODES, FailingCluster, NodeFailure, PodRecreator
+from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Victim
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.controllers import BOUND_TO_NODES, Replacements, is_made_elsewhere
 from kwhatif.scheduling.describe import victims_of
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
@@ -155,8 +156,8 @@ class FailureEffects:
         return frozenset(info.key for info, _ in self.session.cluster.pods())
 
     @cached_property
-    def _recreator(self) -> PodRecreator:
-        return PodRecreator(evicting=True, taken=self._names.__contains__)
+    def _replacements(self) -> Replacements:
+        return Replacements(taken=self._names.__contains__)
 
     @cached_property
     def _budgets(self) -> Budgets:
@@ -169,9 +170,10 @@ class FailureEffects:
         home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
         run, members = _Run(self.standing, home), self._members
         again = [info for info in self._failing.pods_on(node_failure.nodes) if self._try_to_recreate(info, run)]
+        self._replacements.begin_anew()
         with pods_to_make(), self._failing.without(node_failure.nodes) as driver:
             queue = []
-            for old, info in self._recreator.recreate(again, driver.cluster):
+            for old, info in self._replacements.replace_lost(again, driver.cluster):
                 if driver.scheduler(info.pod.spec.scheduler_name) is None:
                     name = info.pod.spec.scheduler_name
                     run.record(old, "pending", message=f"schedulerName {name} is none of the configuration's profiles")
@@ -190,7 +192,7 @@ class FailureEffects:
             outcome = "bound"
         elif self.unreachable and owner is not None and owner.kind == STATEFUL_SET:
             outcome = "waiting"
-        elif not self._recreator.is_recreated(info):
+        elif not is_made_elsewhere(info):
             outcome = "lost"
         else:
             return True
@@ -253,7 +255,7 @@ class _Run:
         for info in simulation.evicted_since():
             counts = self.counts.setdefault(self.standing.workload_of(info), Counter())
             counts["evicted"] += 1
-            counts["homeless"] += info.key not in homes and PodRecreator.is_recreated(info)
+            counts["homeless"] += info.key not in homes and is_made_elsewhere(info)
         by_pod = {each.pod: each for each in ended}
         for old, info, attempt, victims in tried:
             told = tuple(map(simulation.describe_victim, victims))

@@ -1,4 +1,4 @@
-"""Failures: which nodes fail together, a cluster whose nodes fail and come back, and the replacements of lost pods.
+"""Failures: which nodes fail together, and a cluster whose nodes fail and come back.
 
 A failed node keeps its row and is deactivated; afterwards everything is undone. So a failure costs what it changes, and
 plugins keep their caches. Where parts of the scheduler cannot be undone, every failure gets a cluster of its own, with
@@ -7,22 +7,20 @@ the same results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
 from random import Random
 
 import msgspec
-from msgspec.structs import replace
 
-from kwhatif.api.core import Node, Pod, PodSpec
+from kwhatif.api.core import Node
 from kwhatif.api.decode import describe_value
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.outage.options import FailureOptions
 from kwhatif.errors import InputError
-from kwhatif.scheduling.controllers import REPLACED_AFTER_DELETION, REPLACED_ON_EVICTION, Replacements, with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.selection import chosen_nodes
@@ -147,57 +145,3 @@ class FailingCluster:
             cluster.nominated.pop(cluster.columns.names[row], None)
             cluster.forget_all(cluster.pods_on[row], row)
             cluster.deactivate_node(row)
-
-
-BOUND_TO_NODES = ("DaemonSet", "Node")
-"""Controllers whose pods run on one node and want no other."""
-
-
-class PodRecreator:
-    """Makes pods again. Pods of one shape are alike afterwards as they were before, so they are looked through once.
-
-    ``evicting``: they may evict others, as their priority and preemptionPolicy say; else they never do. ``taken`` says
-    which names (``namespace/name``) they must not get.
-    """
-
-    def __init__(self, *, evicting: bool, taken: Callable[[str], bool] = lambda key: False) -> None:
-        self._evicting, self._taken = evicting, taken
-        self._shapes: dict[int, PodShape] = {}
-        self._specs: dict[int, PodSpec] = {}
-
-    @staticmethod
-    def is_recreated(old: PodInfo) -> bool:
-        """Whether a controller makes the pod again, elsewhere if need be."""
-        owner = old.shape.controller
-        if owner is None or owner.kind in BOUND_TO_NODES:
-            return False
-        return owner.kind in REPLACED_AFTER_DELETION or (
-            owner.kind in REPLACED_ON_EVICTION and not old.shape.terminating
-        )
-
-    def recreate(self, lost: Iterable[PodInfo], cluster: Cluster) -> list[tuple[PodInfo, PodInfo]]:
-        """Each of the pods that is made again elsewhere, with the one in its place; claims of theirs are there, too."""
-        replacements = Replacements(taken=self._taken)
-        found = []
-        for old in lost:
-            again = replacements.replacement_of(old.pod) if self.is_recreated(old) else None
-            if again is not None:
-                found.append((old, self._info(old, again, cluster)))
-        return found
-
-    def _info(self, old: PodInfo, again: Pod, cluster: Cluster) -> PodInfo:
-        index = old.shape.index
-        shape = self._shapes.get(index)
-        if shape is None:
-            if not self._evicting:
-                self._specs[index] = replace(again.spec, preemption_policy="Never")
-                again = replace(again, spec=self._specs[index])
-            info = cluster.shapes.info(with_claims(again, cluster))
-            if not (again.spec.resource_claims or any(v.ephemeral for v in again.spec.volumes or ())):
-                self._shapes[index] = info.shape
-            return info
-        if not self._evicting:
-            again = replace(again, spec=self._specs[index])
-        meta = again.metadata
-        key = f"{meta.namespace or 'default'}/{meta.name}"
-        return PodInfo(again, shape, key, meta.uid or key, NEVER_STARTED)

@@ -19,7 +19,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
+from kwhatif.scheduling.controllers import Replacements, grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.nodes_over_time import NodesOverTime, Rest
@@ -91,8 +91,7 @@ class ClusterSimulation:
             if pod is None:
                 self.release(victim)
                 continue
-            pod = with_claims(pod, self.session.cluster)
-            info = self.session.cluster.shapes.info(pod)
+            info = replacements.wrap(victim, pod, self.session.cluster)
             simulator.recreated[victim.uid] = info.uid
             simulator.stands_for[info.uid] = victim.uid
             self._names.add(info.key)
