@@ -139,14 +139,15 @@ class PoolAutoscaler:
 
 def _with_daemons(nodes: Sequence[UpcomingNode], later: Snapshot) -> list[UpcomingNode]:
     """The nodes with the pods that daemon sets start there: known by the daemon sets, or by a node of the same pool."""
-    pods: dict[str, list[Pod]] = {}
-    before = len(later.objects.list_all(Pod))
+    # One draft for all NodePools: pods of a daemon set are numbered through.
+    draft = Draft(later)
+    before = len(draft.pods)
     for group in dict.fromkeys(each.group for each in nodes):
-        draft = Draft(later)
         like = (node for node in draft.nodes if (node.metadata.labels or {}).get(NODE_POOL) == group)
         start_daemons(draft, [each.node for each in nodes if each.group == group], next(like, Node()), "")
-        for pod in draft.pods[before:]:
-            pods.setdefault(pod.spec.node_name or "", []).append(pod)
+    pods: dict[str, list[Pod]] = {}
+    for pod in draft.pods[before:]:
+        pods.setdefault(pod.spec.node_name or "", []).append(pod)
     return [dataclasses.replace(each, pods=pods.get(each.node.name, ())) for each in nodes]
 
 

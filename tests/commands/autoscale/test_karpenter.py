@@ -203,3 +203,67 @@ def test_a_node_whose_budget_is_used_up_says_so(tmp_path: Path) -> None:
 )
 def test_a_question_about_nodes_that_makes_no_sense_is_refused(words: tuple[str, ...], problem: str) -> None:
     assert problem in refused("explain", "--snapshot", CLUSTER, *words)
+
+
+ANY_TYPE = (
+    "{name: any, capacity: {cpu: 4, memory: 8Gi, pods: 20}, offerings: [{zone: a, capacityType: on-demand, price: 1}]}"
+)
+
+
+def _two_pools(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """Two NodePools, of which each pod wants one, and a DaemonSet with a pod on every node."""
+
+    def pool(name: str) -> Any:
+        requirement = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}
+        node_class = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+        template = {
+            "metadata": {"labels": {"team": name}},
+            "spec": {"requirements": [requirement], "nodeClassRef": node_class},
+        }
+        head = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}}
+        return head | {"spec": {"template": template}}
+
+    def pod(name: str, **spec: Any) -> Any:
+        container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": "3"}}}
+        metadata = {"name": name, "namespace": "default"}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]} | spec}
+
+    agent = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "kube-system", "uid": "agent"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "agent"}},
+            "template": {
+                "metadata": {"labels": {"app": "agent"}},
+                "spec": {"containers": [{"name": "agent", "image": "agent"}]},
+            },
+        },
+    }
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "small"}}
+    node["status"] = {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}}
+    cluster, manifest, catalogue = tmp_path / "cluster.json", tmp_path / "pods.json", tmp_path / "catalogue.yaml"
+    items = [node, agent, pool("red"), pool("blue")]
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    pods = [pod(f"{team}-{number}", nodeSelector={"team": team}) for team in ("red", "blue") for number in (1, 2)]
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    catalogue.write_text(f"{HEAD}types: [{ANY_TYPE}]\n")
+    return cluster, manifest, catalogue
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("place", "autoscale"), ("gate", "autoscale"), ("autoscale", "catalogue")]
+)
+def test_machines_of_two_node_pools_get_a_daemon_pod_each_with_a_name_of_its_own(
+    tmp_path: Path, command: str, option: str
+) -> None:
+    cluster, manifest, catalogue = _two_pools(tmp_path)
+    where = ("--snapshot", str(cluster), f"--{option}", str(catalogue))
+    after = tmp_path / "after.json"
+    keep = ("--write-snapshot", str(after)) if command == "place" else ()
+    ran = run(command, str(manifest), *where, *keep)
+    assert ran.code == 0, ran.err + ran.out
+    if keep:
+        pods = json.loads(after.read_text())["objects"]["Pod"]
+        daemons = [pod["metadata"]["name"] for pod in pods if pod["metadata"]["namespace"] == "kube-system"]
+        assert len(daemons) == len(set(daemons)) == 4
