@@ -135,7 +135,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
         lambda: kwhatif.chances(WEB, snapshot=CLUSTER, trials=20, seed=3, workers=1),
     ),
     "nodes and zones that are gone": (
-        ("outage", "--snapshot", CLUSTER, "--all", "nodes,zones", "--survive", "node", "--workers", "1"),
+        ("outage", "--snapshot", CLUSTER, "--each", "nodes,zones", "--survive", "node", "--workers", "1"),
         lambda: kwhatif.outage(["nodes", "zones"], snapshot=CLUSTER, survive=["node"], workers=1),
     ),
     "two versions": (

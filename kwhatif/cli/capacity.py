@@ -8,7 +8,7 @@ import typer
 
 from kwhatif.cli.answer_options import AnswerOptions
 from kwhatif.cli.option_groups import Excluding, expand_groups
-from kwhatif.cli.options import ManifestFiles, option
+from kwhatif.cli.options import ManifestFiles
 from kwhatif.cli.scenario_options import AutoscaledFlags
 from kwhatif.commands.capacity.options import CapacityOptions
 
@@ -19,10 +19,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @expand_groups
 def capacity(
     files: ManifestFiles,
-    release: Annotated[
-        bool,
-        option("--release", hidden=True, help="Count whole releases, which is what is done anyway."),
-    ] = False,
     *,
     options: CapacityOptions,
     answer: AnswerOptions,
@@ -38,6 +34,5 @@ def capacity(
     from kwhatif.commands.capacity.run import Capacity
     from kwhatif.commands.capacity.text import capacity_blocks
 
-    question = Capacity(**{**vars(options), "pod": options.pod and not release})
-    result = scenario.ask(question, files, with_map=answer.is_mapped)
+    result = scenario.ask(Capacity(**vars(options)), files, with_map=answer.is_mapped)
     answer.finish(result, lambda everything: capacity_blocks(result))

@@ -177,7 +177,7 @@ def option_of(type_: Any, flag: Flag) -> Any:
     if flag.completion:
         more["autocompletion"] = COMPLETIONS[flag.completion]
     shown = flag.shows_default or type_ is bool
-    names = [name for name in (flag.name, flag.also, flag.short) if name]
+    names = [name for name in (flag.name, flag.short) if name]
     return Annotated[
         flag.type or _read_type(type_, flag), typer.Option(*names, help=flag.help, show_default=shown, **more)
     ]

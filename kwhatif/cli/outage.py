@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -17,22 +16,13 @@ from kwhatif.commands.outage.options import OutageOptions
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@dataclass(frozen=True)
-class OutageAnswerOptions(AnswerOptions):
-    """``--all`` is for the failures here."""
-
-    everything: Annotated[
-        bool, typer.Option("--all-rows", help="Show every row. Default: tables from 20 rows on are told in groups.")
-    ] = False
-
-
 @app.command()
 @expand_groups
 def outage(
     filename: ManifestsBefore = None,
     *,
     options: OutageOptions,
-    answer: OutageAnswerOptions,
+    answer: AnswerOptions,
     fleet: FleetOptions,
     scenario: Annotated[ScenarioFlags, Excluding("verb", "at")],
 ) -> None:

@@ -57,14 +57,10 @@ _Version = Annotated[
     ),
 ]
 _Gates = Annotated[SchedulerOptions, Only("feature_gates")]
-_Minor = Annotated[str | None, typer.Option("--minor", hidden=True)]
-"""The old name of --kubernetes-version."""
 
 
 _File = Annotated[str | None, argument(metavar="FILE", help="The configuration or Policy; '-' reads stdin.")]
-_Filename = Annotated[
-    str | None, option("-f", "--filename", "--file", metavar="FILE", help="The same, as with kubectl.")
-]
+_Filename = Annotated[str | None, option("-f", "--filename", metavar="FILE", help="The same, as with kubectl.")]
 
 
 def _one_of(file: str | None, filename: str | None) -> str | None:
@@ -81,7 +77,6 @@ def show(
     filename: _Filename = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="The format to print.")] = Output.yaml,
     kubernetes_version: _Version = None,
-    minor: _Minor = None,
     *,
     engine: _Gates,
 ) -> None:
@@ -93,13 +88,12 @@ def show(
     from kwhatif.policy import as_json, as_yaml, default_configuration, load_configuration
     from kwhatif.render.escape import in_json, in_yaml
 
-    version = kubernetes_version or minor
     if file is None:
-        configuration = default_configuration(_rules(version, engine.feature_gates))
+        configuration = default_configuration(_rules(kubernetes_version, engine.feature_gates))
     else:
         document, source, warnings = read_policy(file)
         _warn(warnings)
-        features = _rules(version, engine.feature_gates, document)
+        features = _rules(kubernetes_version, engine.feature_gates, document)
         configuration = load_configuration(document, source=source, features=features)
     _warn(configuration.warnings)
     text = in_yaml(as_yaml(configuration)) if output is Output.yaml else in_json(as_json(configuration))
@@ -112,7 +106,6 @@ def validate(
     file: _File = None,
     filename: _Filename = None,
     kubernetes_version: _Version = None,
-    minor: _Minor = None,
     out_of_tree: Annotated[
         list[str] | None,
         typer.Option(
@@ -134,7 +127,6 @@ def validate(
         raise build_missing_argument("FILE")
     from kwhatif.policy import examine
 
-    version = kubernetes_version or minor
     document: object = None
     problems: tuple[str, ...] = ()
     try:
@@ -143,7 +135,7 @@ def validate(
         if not is_duplicate_key(error):
             raise
         problems = (str(error),)
-    features = _rules(version, engine.feature_gates, document)
+    features = _rules(kubernetes_version, engine.feature_gates, document)
     if not problems:
         _warn(warnings)
         outcome = examine(document, source=source, features=features, accept_removed=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from kwhatif.render.blocks import Block
 
 FORMATS = ("json", "yaml", "markdown")
-_PRINTED = tuple(each.value for each in Tables)
-"""What ``--report`` alone names: the format of what is printed, as it was before it wrote files."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -86,8 +83,7 @@ def trim(
     from kwhatif.simulation.scenario import Scenario
 
     words, offered = pods or [], filename or []
-    printed = next((each for each in report or () if each in _PRINTED), Tables.table)
-    reports = reports_of([each for each in report or () if each not in _PRINTED], FORMATS)
+    reports = reports_of(report, FORMATS)
     source = cluster.require_source()
     check_stdin(*words, *offered, source, engine.policy, *(edits.edits or ()))
     question = Trim(words, offered, namespace, out=out, nodes_too=nodes_too, most_steps=steps)
@@ -97,15 +93,8 @@ def trim(
         return trim_blocks(result, _format_options(engine))
 
     write_result_reports(reports, result, blocks)
-    text = render_result(result, printed, blocks, everything=everything)
-    finish(text, result.exit_code, [*result.notes, *_suggest_replacements(report or ())])
-
-
-def _suggest_replacements(reports: Sequence[str]) -> Iterator[str]:
-    """What to write for ``--report json``, as it was before."""
-    for name in reports:
-        if name in _PRINTED:
-            yield f"warning: --report {name} will be refused: --report {name}=FILE writes a file, as elsewhere"
+    text = render_result(result, Tables.table, blocks, everything=everything)
+    finish(text, result.exit_code, result.notes)
 
 
 def _format_options(engine: SchedulerOptions) -> str:

@@ -55,7 +55,7 @@ class Grouping:
 
     Rows that are alike in the columns ``alike`` share one, or each stands for itself where that is None; the columns
     ``pods`` hold names, alike but for what controllers put behind them. Groups with something in the column ``first``
-    come before all others. ``shown_by`` is the option with which the command shows every row. With ``always`` a short
+    come before all others. With ``always`` a short
     table is condensed, too, as soon as rows are alike. Without ``totals`` no column of ``alike`` is ever left out:
     they are what the table is read for.
     """
@@ -64,7 +64,6 @@ class Grouping:
     alike: tuple[int, ...] | None = None
     pods: tuple[int, ...] = ()
     first: int | None = None
-    shown_by: str = "--all"
     always: bool = False
     totals: bool = True
 

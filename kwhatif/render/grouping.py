@@ -66,7 +66,7 @@ def shorten_tables(
 
 def _cut(table: Table, grouping: Grouping, most: int) -> Table:
     more = format_count(len(table.rows) - most, f"more {grouping.one}")
-    return replace(table, rows=table.rows[:most], more=f"{more}; {grouping.shown_by} shows every row")
+    return replace(table, rows=table.rows[:most], more=f"{more}; --all shows every row")
 
 
 def _in_groups(table: Table, grouping: Grouping, columns: Sequence[int], most: int) -> Table:
@@ -88,7 +88,7 @@ def _in_groups(table: Table, grouping: Grouping, columns: Sequence[int], most: i
         rows,
         nodes=tuple(i + 1 for i in table.nodes),
         spare=tuple(i + 1 for i in table.spare),
-        more=f"{said}{grouping.shown_by} shows every row",
+        more=f"{said}--all shows every row",
     )
 
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 class Flag:
     """What the command line calls a field, and what its help says.
 
-    ``also`` is another name of it, ``variable`` an environment variable that stands for it. ``completion`` says what a
+    ``variable`` is an environment variable that stands for it. ``completion`` says what a
     shell completes. ``choices`` are the words that it may be, where its type does not say so, ``least`` and ``most``
     the smallest and the largest number. A ``--no-`` flag, which is ``negated``, turns its field off. A ``duration`` is
     written as Go does (``1m30s``) and held in seconds. ``type`` is what the command line reads where the field holds
@@ -29,7 +29,6 @@ class Flag:
     name: str
     help: str
     short: str = ""
-    also: str = ""
     variable: str = ""
     metavar: str = ""
     choices: tuple[str, ...] = ()

@@ -76,7 +76,6 @@ FLAGS = {
     **dict.fromkeys(("place", "explain", "diff", "gate", "capacity", "drain", "expand", "autoscale plan"), MANIFESTS),
     "chances": MANIFESTS,
     **dict.fromkeys(("deschedule", "upgrade"), ANSWERS),
-    # Here --all is the kinds of failures, and --all-rows what --all is elsewhere.
     "outage": MANIFESTS,
     "sweep": MANIFESTS.replace("--exit-zero ", ""),
     "autoscale catalogue": "--color --exit-zero",

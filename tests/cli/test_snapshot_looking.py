@@ -119,12 +119,14 @@ def trimmed(tmp_path: Path, *words: str, name: str = "small.json") -> tuple[dict
     return json.loads(report.read_text()), file
 
 
-def test_report_names_a_file_as_elsewhere_and_a_format_alone_still_prints_with_a_warning(tmp_path: Path) -> None:
-    words = ("snapshot", "trim", "vip", "-f", PODS, "--snapshot", CLUSTER, "-o", str(tmp_path / "small.json"))
-    ran = run(*words, "--report", "json")
-    assert json.loads(ran.out)["kind"] == "SnapshotTrim"
-    assert ran.notes == ["warning: --report json will be refused: --report json=FILE writes a file, as elsewhere"]
-    assert run(*words, "--report", "html=page.html").code == 2
+def test_reports_on_a_trimmed_snapshot_are_files_as_elsewhere(tmp_path: Path) -> None:
+    words = ("snapshot", "trim", "vip", "-f", PODS, "--snapshot", CLUSTER, "-o", "/dev/null")
+    files = {name: tmp_path / name for name in ("json", "yaml", "markdown")}
+    assert run(*words, *(word for name, file in files.items() for word in ("--report", f"{name}={file}"))).code == 0
+    for name, file in files.items():
+        assert file.read_text() == (TESTS / "golden" / "reports" / f"snapshot-trim.{name}").read_text()
+    for report in ("json", "html=page.html"):
+        assert run(*words, "--report", report).code == 2
 
 
 @pytest.mark.parametrize("pod", ["vip", "web-3", "big"])

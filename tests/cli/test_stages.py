@@ -20,7 +20,7 @@ SCHEDULING = {
     "capacity": f"capacity {SMALL} --snapshot {CLUSTER} --limit 3",
     "drain": f"drain ant-1 --snapshot {CLUSTER} --force --ignore-daemonsets --delete-emptydir-data",
     "chances": f"chances {SMALL} --snapshot {CLUSTER} --trials 3",
-    "outage": f"outage --snapshot {CLUSTER} --all nodes",
+    "outage": f"outage --snapshot {CLUSTER} --each nodes",
     "diff": f"diff {SMALL} --snapshot {CLUSTER} --policy default@1.33 --policy default@1.34",
     "gate": f"gate {SMALL} --snapshot {CLUSTER}",
     "trim": f"snapshot trim {SMALL} --snapshot {CLUSTER} -o {{out}}",

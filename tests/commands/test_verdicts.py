@@ -25,7 +25,7 @@ ASKED = {
     "capacity": f"{SAMPLES}/manifests/web.yaml {CLUSTER} --at-least 5",
     "chances": f"{SAMPLES}/manifests/web.yaml {CLUSTER} --trials 3",
     "drain": f"general-a-1 {CLUSTER}",
-    "outage": f"--all nodes --survive node {CLUSTER}",
+    "outage": f"--each nodes --survive node {CLUSTER}",
     "diff": f"{SAMPLES}/manifests/web.yaml {CLUSTER} --policy default --policy {SAMPLES}/policies/most-allocated.yaml",
     "autoscale": f"{SAMPLES}/autoscaled/training.yaml --groups {SAMPLES}/autoscaled/groups.yaml "
     f"--snapshot {SAMPLES}/autoscaled/cluster.yaml",

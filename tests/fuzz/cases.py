@@ -261,7 +261,7 @@ def _rows() -> list[Json]:
         cluster, out = Path(folder) / "cluster.json", Path(folder) / "rows.jsonl"
         items = documents("cluster.yaml")
         cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), "utf-8")
-        ran = run("outage", "--snapshot", str(cluster), "--all", "nodes", "--workers", "1", "--out", str(out))
+        ran = run("outage", "--snapshot", str(cluster), "--each", "nodes", "--workers", "1", "--out", str(out))
         assert ran.code in (0, 1), ran.err
         return list(map(json.loads, out.read_text("utf-8").splitlines()))
 

@@ -36,7 +36,7 @@ def test_show_without_a_file_prints_the_default_configuration() -> None:
 def test_show_prints_json_too(tmp_path: Path) -> None:
     file = write(tmp_path, HEAD + "parallelism: 3\n")
     as_json = json.loads(run("show", "-f", file, "-o", "json").stdout)
-    assert as_json == yaml.safe_load(run("show", "--file", file, "--output", "yaml").stdout)
+    assert as_json == yaml.safe_load(run("show", "--filename", file, "--output", "yaml").stdout)
     assert as_json["parallelism"] == 3
 
 
@@ -170,7 +170,7 @@ def test_a_version_that_is_none_is_a_usage_error() -> None:
 
 def test_an_unknown_minor_gives_way_to_the_nearest_with_a_warning() -> None:
     newest = run("show")
-    of_future = run("show", "--minor", "9.9")
+    of_future = run("show", "--kubernetes-version", "9.9")
     assert of_future.stdout == newest.stdout
     assert "Kubernetes 9.9 is not supported; using the rules of 1.36, the nearest supported version" in of_future.stderr
 

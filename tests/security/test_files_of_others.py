@@ -130,7 +130,7 @@ def test_where_nothing_can_be_written_one_line_says_so(tmp_path: Path) -> None:
         ("snapshot", "convert", CLUSTER, "-o", str(tmp_path / "out.json")),
         ("place", "data/pods.yaml", "--snapshot", CLUSTER, "--write-snapshot", str(tmp_path / "out.json")),
         ("place", "data/pods.yaml", "--snapshot", CLUSTER, "--report", f"html={tmp_path / 'out.html'}"),
-        ("outage", "--snapshot", CLUSTER, "--all", "nodes", "--workers", "1", "--out", str(tmp_path / "out.jsonl")),
+        ("outage", "--snapshot", CLUSTER, "--each", "nodes", "--workers", "1", "--out", str(tmp_path / "out.jsonl")),
         ("snapshot", "redact", CLUSTER, "-o", str(tmp_path / "o.json"), "--translation", str(tmp_path / "names")),
     ):
         with mock.patch("os.open", opened):

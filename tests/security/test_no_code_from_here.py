@@ -16,7 +16,7 @@ from tests.cli.running import TESTS
 
 pytestmark = pytest.mark.posix
 
-STUDY = ("outage", "--snapshot", str(TESTS / "data" / "cluster.json"), "--all", "nodes", "--workers", "2")
+STUDY = ("outage", "--snapshot", str(TESTS / "data" / "cluster.json"), "--each", "nodes", "--workers", "2")
 
 
 def names_of_modules() -> set[str]:

@@ -102,8 +102,8 @@ WRITTEN = {
     "snapshot trim --output": f"snapshot trim data/claim.yaml --snapshot {CLUSTER} --steps 1 -o {{}}.json",
     "place --write-snapshot": f"place {PODS} --snapshot {CLUSTER} --write-snapshot {{}}.json",
     "place --report": f"place {PODS} --snapshot {CLUSTER} --report json={{}}",
-    "outage --out": f"outage {STUDY} --all nodes --out {{}}.jsonl",
-    "outage --report": f"outage {STUDY} --all nodes --report html={{}}",
+    "outage --out": f"outage {STUDY} --each nodes --out {{}}.jsonl",
+    "outage --report": f"outage {STUDY} --each nodes --report html={{}}",
     "conformance --answers": "conformance data/one-scenario.json --answers {}.jsonl",
     "rightsize --write": (
         "rightsize --snapshot ../samples/usage/pods-bind/cluster.json --usage ../samples/usage/pods-bind/usage.txt "

@@ -21,7 +21,6 @@ class FailureOptions:
         Sequence[str],
         Flag(
             "--each",
-            also="--all",
             parse=split_words,
             metavar="nodes,zones,pools",
             help="All of these, one after the other. Default, if nothing else is asked about: all three.",

@@ -17,14 +17,7 @@ from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
 MOST_COLUMNS = 5
 """How many failures, the worst first, are columns of the matrix."""
 
-SHOWN_BY = "--all-rows"
-"""The option that shows every row; here ``--all`` is an older name of ``--each``."""
-
 _OUTCOMES = ("back", "pending", "waiting", "lost")
-
-
-def _grouping(one: str, columns: tuple[int, ...] | None = None, pods: tuple[int, ...] = ()) -> Grouping:
-    return Grouping(one, columns, pods, shown_by=SHOWN_BY)
 
 
 def outage_blocks(result: OutageResult) -> list[Block]:
@@ -34,7 +27,7 @@ def outage_blocks(result: OutageResult) -> list[Block]:
         "PLACED BEFORE",
         ("pod", "node"),
         [(p.pod, p.node or p.reason) for p in result.before],
-        grouping=_grouping("pod", (0,), (0,)),
+        grouping=Grouping("pod", (0,), (0,)),
         nodes=(1,),
     )
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
@@ -47,12 +40,12 @@ def outage_blocks(result: OutageResult) -> list[Block]:
         ("failure", "budget", "wants healthy", "before", "right after"),
         budgets,
         None,
-        _grouping("budget", (1, 2, 3, 4)),
+        Grouping("budget", (1, 2, 3, 4)),
     )
     groups = [(f.title, group) for f in harmful for group in (f.groups if isinstance(f.groups, tuple) else ())]
     blocks += disruption_table("GROUPS THAT LOSE MEMBERS", groups, "failure")
     errors = [(f"{each.kind} {each.name}", each.error) for each in result.errors]
-    blocks += build_table("NOT WORKED OUT", ("failure", "error"), errors, None, _grouping("failure", (1,)))
+    blocks += build_table("NOT WORKED OUT", ("failure", "error"), errors, None, Grouping("failure", (1,)))
     blocks.append(verdict_of(result.outcome))
     blocks += [Heading("ASSUMED"), Lines(result.assumed, listed=True)]
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
@@ -75,7 +68,7 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     places = {name: place for place, name in enumerate(columns)}
     spare = tuple(places[name] for name in ("nodes", "back", "memory left", "cpu left") if name in places)
     rows = zip(*columns.values(), strict=True)
-    blocks = build_table("THE WORST FIRST", tuple(columns), rows, None, _grouping("failure"), spare=spare)
+    blocks = build_table("THE WORST FIRST", tuple(columns), rows, None, Grouping("failure"), spare=spare)
     harmless = len(result.failures) - len(harmful)
     if harmless:
         rest = "all pods come back elsewhere, no workload is down, and nobody is evicted"
@@ -100,7 +93,7 @@ def _matrix(worst: Sequence[Failure]) -> list[Block]:
     rows = [(name, *(column.get(name) or NONE for column in cells)) for name in names]
     headers = ("workload", *(failure.title for failure in worst))
     alike = tuple(range(1, len(headers)))
-    grouping = Grouping("workload", alike, shown_by=SHOWN_BY, totals=False)
+    grouping = Grouping("workload", alike, totals=False)
     return build_table("WHAT IT MEANS FOR WORKLOADS", headers, rows, 1, grouping)
 
 
@@ -126,12 +119,12 @@ def _cell(hit: Hit) -> str:
 def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
     pending = [(f.title, p.pod, p.workload, p.message) for f in harmful for p in f.lost_pods if p.outcome == "pending"]
     headers: tuple[str, ...] = ("failure", "pod", "workload", "message")
-    yield from build_table("PENDING", headers, pending, None, _grouping("pod", (2, 3), (1,)))
+    yield from build_table("PENDING", headers, pending, None, Grouping("pod", (2, 3), (1,)))
     waiting = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "waiting"]
     heading = "NOT MADE AGAIN UNTIL THE NODE IS DELETED"
-    yield from build_table(heading, headers[:3], waiting, None, _grouping("pod", (2,), (1,)))
+    yield from build_table(heading, headers[:3], waiting, None, Grouping("pod", (2,), (1,)))
     lost = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "lost"]
-    yield from build_table("LOST FOR GOOD", headers[:2], [row[:2] for row in lost], None, _grouping("pod", (), (1,)))
+    yield from build_table("LOST FOR GOOD", headers[:2], [row[:2] for row in lost], None, Grouping("pod", (), (1,)))
     evicted = [
         (f.title, v.pod, p.replacement, v.node, v.lands_on or ("nowhere" if v.replacement else "it is not made again"))
         for f in harmful
@@ -140,7 +133,7 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
     ]
     headers = ("failure", "pod", "for", "on", "then lands on")
     yield from build_table(
-        "EVICTED BY PODS THAT COME BACK", headers, evicted, None, _grouping("pod", (1, 2), (1, 2)), (3, 4)
+        "EVICTED BY PODS THAT COME BACK", headers, evicted, None, Grouping("pod", (1, 2), (1, 2)), (3, 4)
     )
 
 

@@ -12,7 +12,7 @@ CLUSTER = "--snapshot ../samples/cluster"
 
 def test_a_page_has_the_cluster_and_who_goes_where_in_each_failure(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    run(*f"outage {CLUSTER} --all zones --report html={path}".split())
+    run(*f"outage {CLUSTER} --each zones --report html={path}".split())
     data = Page(path.read_text("utf-8")).data
     assert len(column(data["map"]["nodes"]["name"])) == 6
     (failure,) = (each for each in data["failures"] if each["name"] == "eu-west-1b")
