@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import gc
 import os
+import time
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kwhatif import clock
 from kwhatif.scheduling import node_sampling as sampling
 
 settings.register_profile(
@@ -25,6 +28,11 @@ settings.register_profile(
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000, derandomize=False)
 settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+"""What time it is for all tests, on any day."""
+
+clock.seconds_since_1970 = NOW.timestamp
 
 # Thousands of tests are there from the first to the last: nothing of them is looked through for garbage, be it while
 # they are collected or while they run, which takes a fifth off.
@@ -43,6 +51,12 @@ def cluster_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     To be large takes a hundred nodes, or here two.
     """
     monkeypatch.setattr(sampling, "ALWAYS", request.param)
+
+
+@pytest.fixture
+def real_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what compares the time with that of files, which the operating system writes down."""
+    monkeypatch.setattr(clock, "seconds_since_1970", time.time)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,7 +17,7 @@ from kwhatif.plugins import in_tree_plugins
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
 ORDER = (
-    {"errors"},
+    {"errors", "clock"},
     {"bounds", "progress"},
     {"versions", "results", "golang"},
     {"api"},
@@ -466,6 +466,29 @@ def test_sessions_are_opened_one_way_and_assessed_by_the_stage() -> None:
     """By a case or by another session; trimming asks what would be missing, and has no other question."""
     assert callers("Session") == {"simulation.session", "simulation.scenario"}
     assert callers("assess") == {"simulation.pipeline", "commands.snapshot.trim.trim"}
+
+
+WALL_CLOCK = re.compile(r"(.*\.)?(datetime\.(now|utcnow|today)|date\.today|time\.(time|time_ns|clock_gettime(_ns)?))")
+TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
+"""Functions of ``time`` that take the current time unless they get this number of arguments."""
+
+
+def test_one_function_reads_the_clock_on_the_wall() -> None:
+    """Also where it is only named, as ``default_factory=datetime.now``."""
+    nodes = [(module, node) for module in modules() for node in ast.walk(parsed(module))]
+    named = {m for m, node in nodes if isinstance(node, ast.Attribute) and WALL_CLOCK.fullmatch(ast.unparse(node))}
+    named |= {
+        m
+        for m, name, call in calls()
+        if name in {f"time.{each}" for each in TIMELESS if len(call.args) < TIMELESS[each]}
+    }
+    measuring = {"monotonic", "perf_counter", "process_time", "sleep"}
+    imported = {
+        m
+        for m, node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module == "time" and {a.name for a in node.names} - measuring
+    }
+    assert named | imported == {"clock"}
 
 
 # --- other people's packages

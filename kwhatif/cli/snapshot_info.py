@@ -53,10 +53,9 @@ def info(
 
     Exit codes: 0 good, 2 usage or input error.
     """
-    from datetime import UTC, datetime
-
     from kwhatif.api.core import Node
     from kwhatif.cli.output import check_stdin
+    from kwhatif.clock import read_clock
     from kwhatif.commands.rightsize.usage_summary import add_usage
     from kwhatif.commands.snapshot.info.info import device_uses
     from kwhatif.commands.snapshot.info.info import info as ask
@@ -76,7 +75,7 @@ def info(
     result = ask(
         snapshot,
         features,
-        datetime.now(UTC),
+        read_clock(),
         by=by,
         nodes=nodes,
         devices=lambda given: device_uses(given, features),

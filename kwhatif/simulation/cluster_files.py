@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import IDLE
 from kwhatif.api.meta import Resource
 from kwhatif.api.times import parse_time
 from kwhatif.api.watcher_metrics import WatcherMetrics
+from kwhatif.clock import read_clock
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_age, format_counts
 from kwhatif.scheduling.setup import Setup
@@ -32,7 +33,7 @@ def load_cluster(inputs: Inputs, notes: Notes) -> EditedSnapshot:
         raise UsageError("what-if edits are of a cluster: name it with --snapshot")
     snapshot = snapshot_of(given, notes)
     if snapshot.taken_at:
-        now = inputs.now or datetime.now(UTC)
+        now = inputs.now or read_clock()
         if callable(given):
             snapshot.age = max(0, _seconds_since(snapshot.taken_at, now))
         else:

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import stat
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import msgspec
 
 from kwhatif import bounds
 from kwhatif.api.kinds import READ_KINDS
+from kwhatif.clock import read_clock
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.atomic_files import check_private_directory
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
@@ -97,7 +97,7 @@ def _read_cached(file: Path, max_age: float) -> Snapshot | None:
         check_private_directory(str(file.parent))
         about = file.lstat()
         mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-        if not stat.S_ISREG(about.st_mode) or not mine or not 0 <= time.time() - about.st_mtime < max_age:
+        if not stat.S_ISREG(about.st_mode) or not mine or not 0 <= read_clock().timestamp() - about.st_mtime < max_age:
             return None
         return load_snapshot([str(file)])
     except (OSError, ValueError, InputError):
@@ -109,5 +109,5 @@ def _forget(directory: Path, age: float) -> None:
     for pattern in ("live-*.json", ".kwhatif-*.tmp"):
         for file in directory.glob(pattern):
             with contextlib.suppress(OSError):
-                if time.time() - file.lstat().st_mtime > age:
+                if read_clock().timestamp() - file.lstat().st_mtime > age:
                     file.unlink()

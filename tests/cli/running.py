@@ -9,9 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from unittest import mock
 
+from kwhatif import clock
 from kwhatif.cli.main import main
 
 TESTS = Path(__file__).parent.parent
@@ -111,12 +113,6 @@ def process(
 
 @contextlib.contextmanager
 def frozen_time(stamp: str) -> Iterator[None]:
-    """A clock that stands still, for the age of snapshots."""
-    from datetime import datetime
-
-    from kwhatif.simulation import cluster_files as clusters
-
-    with mock.patch.object(clusters, "datetime", wraps=datetime) as clock:
-        clock.now.return_value = datetime.fromisoformat(stamp)
-        clock.fromisoformat = datetime.fromisoformat
+    """Another time than that of all tests, for the age of snapshots."""
+    with mock.patch.object(clock, "seconds_since_1970", datetime.fromisoformat(stamp).timestamp):
         yield

@@ -28,7 +28,7 @@ spec: {containers: [{name: main, image: nginx, resources: {requests: {cpu: 10m}}
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_clock: None) -> Iterator[ApiServer]:
     """An API server that kubectl would talk to, and a cache of our own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KWHATIF_SNAPSHOT", raising=False)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, ClassVar, Unpack
 
 from kwhatif.api.times import parse_time
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.clock import read_clock
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
 from kwhatif.commands.deschedule.deschedule import follow_cycles
@@ -79,7 +80,7 @@ def moment_of(snapshot: Snapshot, notes: Notes) -> datetime:
     if snapshot.taken_at:
         return parse_time(snapshot.taken_at)
     notes.note("the snapshot does not say when it was taken: ages of pods are those of today")
-    return datetime.now(UTC)
+    return read_clock()
 
 
 def deschedule(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property, partial
 from typing import Unpack, cast
 
+from kwhatif.clock import read_clock
 from kwhatif.commands.api_options import (
     AutoscaledKeywords,
     ClusterSource,
@@ -69,7 +70,7 @@ class Gate(GateOptions, Question[GateResult]):
                 inputs,
                 snapshot=snapshot,
                 manifest_options=replace(reading, exclude=excluded, render=render),
-                now=self.now or datetime.now(UTC),
+                now=self.now or read_clock(),
                 autoscale=inputs.autoscale or told.autoscale or (),
             ),
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),

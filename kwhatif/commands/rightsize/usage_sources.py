@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time, parse_time
+from kwhatif.clock import read_clock
 from kwhatif.commands.rightsize.options import UsageOptions
 from kwhatif.commands.rightsize.result import UsageRead
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
@@ -53,7 +54,7 @@ def gather_usage(
 
 
 def _ask(options: UsageOptions, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None) -> None:
-    taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+    taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else read_clock())
     server = PrometheusServer(
         options.prometheus,
         taken.timestamp(),

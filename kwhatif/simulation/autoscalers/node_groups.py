@@ -20,6 +20,7 @@ from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
 from kwhatif.bounds import make_nodes
+from kwhatif.clock import read_clock
 from kwhatif.progress import track
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.inputs import Notes
@@ -60,7 +61,7 @@ def build_autoscaling_context(
 
 def observation_time_of(snapshot: Snapshot, now: datetime | None) -> datetime:
     """The time of observation: the given one, else that of the snapshot, else now."""
-    return now or (parse_time(snapshot.taken_at) if snapshot.taken_at else datetime.now(UTC))
+    return now or (parse_time(snapshot.taken_at) if snapshot.taken_at else read_clock())
 
 
 def moment_of(snapshot: Snapshot, now: datetime | None) -> int:

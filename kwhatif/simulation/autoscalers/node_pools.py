@@ -29,6 +29,7 @@ from kwhatif.autoscaling.karpenter.requirements import (
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 from kwhatif.autoscaling.karpenter.state import NODES
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.clock import read_clock
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_amount
@@ -190,7 +191,7 @@ def build_karpenter_snapshot(
     waiting: Sequence[Pod] | None = None,
 ) -> KarpenterSnapshot:
     """Karpenter's view of a cluster in which the scheduler has given up on all waiting pods, or on those given."""
-    seen = now.astimezone(UTC).isoformat() if now else later.taken_at or datetime.now(UTC).isoformat()
+    seen = now.astimezone(UTC).isoformat() if now else later.taken_at or read_clock().isoformat()
     return KarpenterSnapshot(
         start_time(seen.replace("+00:00", "Z")),
         later.objects,

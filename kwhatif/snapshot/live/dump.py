@@ -11,7 +11,6 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -20,6 +19,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import LASTING, READ_KINDS, Kind, kind_named
 from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
+from kwhatif.clock import read_clock
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.results.amounts import format_some
 from kwhatif.snapshot.format.model import Snapshot
@@ -170,7 +170,7 @@ def read_cluster(
         found = inconsistencies(listings)
     snapshot = _snapshot(listings)
     snapshot.source, snapshot.kubernetes_version = cluster.name, version
-    snapshot.taken_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    snapshot.taken_at = read_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
     snapshot.inconsistencies = [one.text for one in found]
     snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
     snapshot.descheduler = read_descheduler(asker)

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from kwhatif.api.kinds import LASTING, Kind, kind_named
+from kwhatif.clock import read_clock
 from kwhatif.errors import ClusterError
 from kwhatif.snapshot.format.model import KIND, Metadata
 from kwhatif.snapshot.live.control_plane import read_autoscaler, read_descheduler, read_scheduler
@@ -62,7 +63,7 @@ class _RecordingSink:
 
     def __init__(self, file: RecordingWriter) -> None:
         self._file = file
-        self._start, self._clock = time.time(), time.monotonic()
+        self._start, self._clock = read_clock().timestamp(), time.monotonic()
         self._counting = threading.Lock()
         self.lines = 0
         self.counts = Counts()

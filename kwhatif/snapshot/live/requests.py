@@ -10,12 +10,12 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 import msgspec
 
 from kwhatif.api.decode import decode_json
+from kwhatif.clock import read_clock
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.live.live_cluster import ConnectionLost, LiveCluster, Reply, UnexpectedReply
 
@@ -126,7 +126,7 @@ def pause_after(reply: Reply | None, attempt: int) -> float:
         pause = float(told)
     elif told:
         with contextlib.suppress(TypeError, ValueError):
-            pause = (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds()
+            pause = (parsedate_to_datetime(told) - read_clock()).total_seconds()
     return min(max(pause, 0.0), _LONGEST_PAUSE)
 
 
