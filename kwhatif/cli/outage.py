@@ -31,8 +31,7 @@ def outage(
     They fail at once: nobody drains them, and no disruption budget is asked. Controllers make their pods again, which
     look for other nodes and may evict others.
 
-    Exit codes: 0 the answer is good, 1 it is not: a failure that --survive names is not survived, 2 usage or input
-    error.
+    Exit codes: 0 the answer is good, 1 it is not: a failure is not survived, 2 usage or input error.
     """
     from kwhatif.commands.outage.run import Outage
     from kwhatif.commands.outage.text import outage_blocks

@@ -170,9 +170,9 @@ class OutageResult(Concluded, frozen=True, kw_only=True):
     """Failures, the worst first, with what they do to pods and workloads.
 
     The ``outcome`` is that of the whole: pods wait in it that do after one of the failures. ``survive`` are kinds of
-    failures that must be survived, ``require`` what that takes. ``before`` are placements of pods that came with
-    manifests or edits, before anything failed, ``rollouts`` the updates among them. ``assumed`` says in sentences what
-    was taken for granted.
+    failures that must be survived, all if empty; ``require`` is what that takes. ``before`` are placements of pods that
+    came with manifests or edits, before anything failed, ``rollouts`` the updates among them. ``assumed`` says in
+    sentences what was taken for granted.
     """
 
     rows: ClassVar[str] = "failures"
@@ -194,7 +194,11 @@ class OutageResult(Concluded, frozen=True, kw_only=True):
     @property
     def unsurvived_failures(self) -> tuple[Failure, ...]:
         """The failures that must be survived and are not."""
-        return tuple(each for each in self.failures if each.kind in self.survive and each.breaks(self.require))
+        return tuple(each for each in self.failures if self.must_survive(each.kind) and each.breaks(self.require))
+
+    def must_survive(self, kind: str) -> bool:
+        """Whether failures of a kind must be survived for the answer to be good."""
+        return not self.survive or kind in self.survive
 
 
 class DrainedPod(ResultStruct, frozen=True, kw_only=True):

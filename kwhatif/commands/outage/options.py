@@ -71,7 +71,8 @@ class OutageOptions(FailureOptions):
             "--survive",
             parse=split_words,
             metavar="node,zone,...",
-            help="Exit with 1 unless failures of these kinds are survived: node, zone, pool, pair, or a --by label.",
+            help="Failures that must be survived for the answer to be good: node, zone, pool, pair, or a --by label. "
+            "Default: all.",
         ),
     ] = ()
     require: Annotated[

@@ -17,7 +17,7 @@ def outcome_of_outage(result: OutageResult) -> Outcome:
     A pod waits, or loses its node, if it does so after one of the failures; what each of them comes to is in its own
     outcome.
     """
-    unsure = any(error.kind in result.survive for error in result.errors)
+    unsure = any(result.must_survive(error.kind) for error in result.errors)
     run_outcome = RunOutcome(pending=tuple(_pending(result.failures)), victims=tuple(_victims(result.failures)))
     never_made = NeverMade(result.refusals, result.failed)
     unknown = [f"{format_count(len(result.errors), 'failure')} not worked out"] if result.errors else []

@@ -230,13 +230,15 @@ def test_of_many_pairs_a_sample_is_drawn_the_same_for_the_same_seed_and_it_is_sa
     assert [(scope.asked, scope.there_are) for scope in draws[0].scopes] == [(3, 6)]
 
 
-def test_the_worst_comes_first_and_rules_decide_the_exit_code() -> None:
+def test_the_worst_comes_first_and_a_failure_that_is_not_survived_is_a_no() -> None:
     nodes = [node(name, cpu="2") for name in "abc"]
     pods = [web(1, "a", cpu="2"), web(2, "b", cpu="1"), pod("bare", on="c", cpu="1")]
     wanted = {"failures": ("nodes",)}
     result = asked(nodes, pods, wanted=wanted)
     assert [(each.name, each.stuck, each.lost) for each in result.failures] == [("a", 1, 0), ("c", 0, 1), ("b", 0, 0)]
-    assert result.exit_code == 0
+    assert ([each.name for each in result.unsurvived_failures], result.exit_code) == (["a"], 1)
+    others = {"failures": ("nodes", "zones"), "survive": ("zone",)}
+    assert asked(nodes, pods, wanted=others).exit_code == 0, "of nodes it was only said"
     judged = asked(nodes, pods, wanted=wanted, survive=("node",))
     assert ([each.name for each in judged.unsurvived_failures], judged.exit_code) == (["a"], 1)
     assert [(scope.kind, scope.asked, scope.survived, scope.required) for scope in judged.scopes] == [
