@@ -89,7 +89,8 @@ fuzz: $(INSTALLED_DEV) ## give every command inputs that are wrong in one place 
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 .PHONY: check
-check: $(INSTALLED_DEV) ## everything CI runs: lint, format, types, tests
+check: $(INSTALLED_DEV) ## everything CI runs: subjects of commits, lint, format, types, tests
+	@$(BIN)/python .ci/commits.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
