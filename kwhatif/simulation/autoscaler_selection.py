@@ -17,7 +17,8 @@ from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
 from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
 from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
+from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -42,7 +43,7 @@ def scalers(scenario: PreparedScenario, notes: Notes) -> Callable[[], Scaler]:
 
     def later(session: Session, waiting: Sequence[Pod]) -> Snapshot:
         return snapshot_after_run(
-            session.snapshot, scenario.edited.covered, scenario.expanded, FinalState(session, waiting)
+            session.snapshot, scenario.edited.covered, scenario.expanded, Run(session, left=waiting)
         )
 
     now = observation_time_of(scenario.snapshot, scenario.inputs.now)

@@ -17,7 +17,7 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadMa
 if TYPE_CHECKING:
     from kwhatif.scheduling.driver import DriverOptions
     from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
-    from kwhatif.simulation.fidelity.assess import RunRecord
+    from kwhatif.simulation.placement.run import Run
     from kwhatif.simulation.session import PodToSchedule, Session
     from kwhatif.snapshot.format.model import Snapshot
 
@@ -43,7 +43,7 @@ class PendingResult(Generic[R_co]):
     the scenario.
     """
 
-    runs: Sequence[RunRecord]
+    runs: Sequence[Run]
     result: Callable[..., R_co]
     placements: Sequence[Placement] = ()
     groups: Sequence[GroupOutcome] = ()

@@ -15,7 +15,7 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.fidelity.assess import assess
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.question import PendingResult
@@ -28,8 +28,8 @@ def concluded(answer: PendingResult[R]) -> R:
     return answer.result(*map(assess, answer.runs))
 
 
-def told(run: Placed) -> PlaceResult:
-    return run.result(assess(run.basis))
+def told(run: Run) -> PlaceResult:
+    return run.result(assess(run))
 
 
 def place(session: Session, asked: Sequence[PodToSchedule], **options: Any) -> PlaceResult:

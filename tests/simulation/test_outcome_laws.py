@@ -50,6 +50,6 @@ def test_who_is_asked_again_in_the_end_does_not_move(
     session = session_of(NODES, there(running))
     first = place_pods(session, asking(*new(wanted)))
     waiting = {each.pod for each in first.run_outcome.pending}
-    again = place(first.end.session, asking(*(each for each in first.end.pods if each.key in waiting)))
+    again = place(first.end, asking(*(each for each in first.left if each.key in waiting)))
     assert again.outcome.evicted == 0
     assert {each.pod for each in again.outcome.pending} == waiting

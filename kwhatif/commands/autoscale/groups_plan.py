@@ -51,8 +51,8 @@ from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import store_volumes
 from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import RunOutcome
-from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -73,12 +73,12 @@ class Quiet:
     gone: Counter[str] = field(default_factory=Counter)
 
 
-def run_until_stable(grown: Placed, known: ConfiguredGroups, now: datetime) -> Quiet:
+def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> Quiet:
     """The steps of growth and shrinking. The cluster has ``grown`` already; ``known`` are its groups by then."""
     steps = list(_growth(grown))
     time = steps[-1].time
     shrinking = _Shrinking(grown, known, now, time, time if grown.run_outcome.scale_up and len(steps) > 1 else None)
-    quiet = Quiet(grown.run_outcome, grown.end.session, steps)
+    quiet = Quiet(grown.run_outcome, grown.end, steps)
     for done in range(_MOST_ROUNDS):
         report_progress("Removing unneeded nodes", "rounds", done)
         step = shrinking.step()
@@ -139,11 +139,11 @@ def bound_pods(session: Session) -> list[Pod]:
     ]
 
 
-def _growth(grown: Placed) -> Iterator[QuietStep]:
+def _growth(grown: Run) -> Iterator[QuietStep]:
     """The steps of the growth, that of NodePools included where Karpenter was asked as well."""
     scale_up = grown.run_outcome.scale_up or ScaleUp(autoscalers=())
     added = scale_up.nodes
-    cluster, waiting = grown.end.session.cluster, len(_waiting(grown.run_outcome.pending))
+    cluster, waiting = grown.end.cluster, len(_waiting(grown.run_outcome.pending))
     rests = grown.rests
     first = rests[0] if rests else None
     yield QuietStep(
@@ -178,12 +178,12 @@ def _waiting(pending: Sequence[PendingPod]) -> Counter[str]:
 class _Shrinking:
     """Removal of unneeded nodes, round by round."""
 
-    def __init__(self, grown: Placed, known: ConfiguredGroups, now: datetime, time: int, grew_at: int | None) -> None:
-        self.session, self._known, self._now = grown.end.session, known, now
+    def __init__(self, grown: Run, known: ConfiguredGroups, now: datetime, time: int, grew_at: int | None) -> None:
+        self.session, self._known, self._now = grown.end, known, now
         self._time, self._grew_at = time, grew_at
         self._pending = grown.run_outcome.pending
         waiting = {each.pod for each in self._pending}
-        self._pods = [pod for pod in grown.end.pods if pod.key in waiting]
+        self._pods = [pod for pod in grown.left if pod.key in waiting]
         self.gone: Counter[str] = Counter()
         self.over = False
 
@@ -211,9 +211,9 @@ class _Shrinking:
             mine = going.intersection(group.nodes)
             self.gone.update({group.name: len(mine)} if mine else {})
         self._known = without_nodes(self._known, going)
-        self.session, self._pending = run.end.session, run.run_outcome.pending
+        self.session, self._pending = run.end, run.run_outcome.pending
         waiting = {each.pod for each in self._pending}
-        self._pods = [pod for pod in run.end.pods if pod.key in waiting]
+        self._pods = [pod for pod in run.left if pod.key in waiting]
         return self._end_round(
             f"{format_count(len(going), 'node goes', 'nodes go')}: {format_some(sorted(going))}", wait
         )
@@ -222,7 +222,7 @@ class _Shrinking:
         self._time += wait
         return QuietStep(time=self._time, what=what, nodes=len(self.session.cluster), waiting=len(self._pending))
 
-    def _without(self, going: set[str]) -> Placed:
+    def _without(self, going: set[str]) -> Run:
         """The cluster without these nodes, whose pods are made again by their controllers."""
         cluster, snapshot = self.session.cluster, self.session.snapshot.copy()
         names, staying, leaving = cluster.columns.names, list[Pod](), list[Pod]()
@@ -243,8 +243,8 @@ class _Shrinking:
 
 
 def plan_node_groups(
-    run: Placed,
-    grown: Placed,
+    run: Run,
+    grown: Run,
     known: ConfiguredGroups,
     *,
     never_made: NeverMade,
@@ -259,10 +259,10 @@ def plan_node_groups(
 
     ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance.
     """
-    session = run.end.session
+    session = run.end
     placements = [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"]
     waiting = {each.pod for each in placements if each.outcome == "unschedulable"}
-    pods = [pod for pod in run.end.pods if pod.key in waiting]
+    pods = [pod for pod in run.left if pod.key in waiting]
     world = build_autoscaling_context(session, known, pods, now)
     loop = StaticAutoscaler().loop(world)
     orders = orders if waiting else 0

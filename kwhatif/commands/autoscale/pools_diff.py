@@ -28,9 +28,9 @@ from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
+from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
@@ -59,7 +59,7 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         (scenario,) = scenarios
         return answer_after_placing(scenario, partial(self._after, scenario))
 
-    def _after(self, scenario: PreparedScenario, run: Placed, fidelity: Fidelity) -> PoolsDiff:
+    def _after(self, scenario: PreparedScenario, run: Run, fidelity: Fidelity) -> PoolsDiff:
         world, placements = snapshot_after(scenario, run), run.placements
         if self.rebuild:
             world, placements = _without_nodes(world, placements)
@@ -98,7 +98,7 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
 
     @staticmethod
     def _later(session: Session, waiting: Sequence[Pod]) -> Snapshot:
-        return snapshot_after_run(session.snapshot, session.covered, ExpandedManifests(), FinalState(session, waiting))
+        return snapshot_after_run(session.snapshot, session.covered, ExpandedManifests(), Run(session, left=waiting))
 
     def _label(self, side: int) -> str:
         """The name of a side by what only this side has."""

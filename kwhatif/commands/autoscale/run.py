@@ -30,7 +30,7 @@ from kwhatif.simulation.inputs import PROVISION_SECONDS, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.growth_alone import Growing
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
@@ -56,18 +56,18 @@ class AfterPlacing(Question[R_co]):
         return [item for item in super().pods(scenario) if not item.pod.metadata.deletion_timestamp]
 
 
-def answer_after_placing(scenario: PreparedScenario, after: Callable[[Placed, Fidelity], R_co]) -> PendingResult[R_co]:
+def answer_after_placing(scenario: PreparedScenario, after: Callable[[Run, Fidelity], R_co]) -> PendingResult[R_co]:
     """Run the scheduler; ``after`` makes the result."""
     run = place_pods(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
-    return PendingResult([run.basis], partial(after, run))
+    return PendingResult([run], partial(after, run))
 
 
 def after_growing(
     scenario: PreparedScenario,
     autoscalers: Sequence[Autoscaler],
-    after: Callable[[Placed, Placed, Fidelity], R_co],
+    after: Callable[[Run, Run, Fidelity], R_co],
     provision: float = PROVISION_SECONDS,
 ) -> PendingResult[R_co]:
     """The same with a second run, in which autoscalers add nodes for pods that wait after the first."""
@@ -76,12 +76,12 @@ def after_growing(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
     grown = growing.after(run)
-    return PendingResult([run.basis], partial(after, run, grown), ends=[RunEnd(grown.end.session)])
+    return PendingResult([run], partial(after, run, grown), ends=[RunEnd(grown.end)])
 
 
-def snapshot_after(scenario: PreparedScenario, run: Placed) -> Snapshot:
+def snapshot_after(scenario: PreparedScenario, run: Run) -> Snapshot:
     """The cluster as a run leaves it."""
-    return snapshot_after_run(scenario.snapshot, scenario.edited.covered, scenario.expanded, run.end)
+    return snapshot_after_run(scenario.snapshot, scenario.edited.covered, scenario.expanded, run)
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
         scenario: PreparedScenario,
         known: ConfiguredGroups,
         grower: GroupAutoscaler,
-        run: Placed,
-        grown: Placed,
+        run: Run,
+        grown: Run,
         fidelity: Fidelity,
     ) -> AutoscaleResult:
         """The result once the scheduler has run, and the ``grower`` has added nodes."""
@@ -148,7 +148,7 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
         known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
         return PoolAutoscaler(known, pools_of(scenario.snapshot, self.node_pools))
 
-    def after(self, scenario: PreparedScenario, run: Placed, grown: Placed, fidelity: Fidelity) -> KarpenterResult:
+    def after(self, scenario: PreparedScenario, run: Run, grown: Run, fidelity: Fidelity) -> KarpenterResult:
         """The result once the scheduler has run, and Karpenter has added nodes."""
         from kwhatif.commands.autoscale.karpenter_plan import karpenter
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
@@ -186,7 +186,7 @@ class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
         pools = pools_of(scenario.snapshot, self.node_pools)
         known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
 
-        def after(run: Placed, fidelity: Fidelity) -> NodesExplained:
+        def after(run: Run, fidelity: Fidelity) -> NodesExplained:
             world = build_karpenter_snapshot(snapshot_after(scenario, run), known, pools, scenario.inputs.now)
             return NodesExplained(
                 catalogue=known.source,
@@ -211,7 +211,7 @@ class Autoscalers(AfterPlacing[AutoscalersResult]):
 
         grower = GroupAutoscaler(known)
 
-        def after(run: Placed, grown: Placed, fidelity: Fidelity) -> AutoscalersResult:
+        def after(run: Run, grown: Run, fidelity: Fidelity) -> AutoscalersResult:
             bought = self.karpenter.after(scenario, run, grown, fidelity)
             more = self.cluster_autoscaler.after(scenario, known, grower, run, grown, fidelity)
             return AutoscalersResult(outcome=more.outcome, cluster_autoscaler=more, karpenter=bought)

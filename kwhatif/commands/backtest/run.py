@@ -30,8 +30,8 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.snapshot.format.model import Snapshot
@@ -151,7 +151,7 @@ class Backtest(Question[BacktestResult]):
             asked = ask_again(replay, searches, decision)
             account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
         bindings = count_bindings(recording, pods, there, session.setup.configuration)
-        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need, bindings))
+        return PendingResult([Run(session)], partial(account.result, searches, self.need, bindings))
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class LastBound(Question[BacktestResult]):
             f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are asked about; what else has changed "
             "since they were bound (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
         )
-        return PendingResult([RunRecord(session)], partial(account.result, searches, self.need, None))
+        return PendingResult([Run(session)], partial(account.result, searches, self.need, None))
 
 
 def _replay_decision(

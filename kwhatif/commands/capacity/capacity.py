@@ -40,11 +40,11 @@ from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.placement.placing import PlacementRun, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -124,7 +124,7 @@ def measure_capacity(
         scale_up=scale_up,
         **outcome,
     )
-    basis = RunRecord(session, [*first, *asked], before.placements, others, more=True, by_group=together)
+    basis = Run(session, [*first, *asked], before.placements, others, more=True, by_group=together)
     pending = Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first})
     verdict = words_of_capacity(fits, len(asked), outcome["nodes"], scale_up, at_least)
 

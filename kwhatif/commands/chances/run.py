@@ -23,11 +23,10 @@ from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import zone_of
 from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
@@ -101,7 +100,7 @@ class Chances(ChancesOptions, Question[ChancesResult]):
                 fidelity=fidelity,
             )
 
-        basis = RunRecord(
+        basis = Run(
             session,
             scenario.pods_to_schedule,
             (),
@@ -114,7 +113,7 @@ class Chances(ChancesOptions, Question[ChancesResult]):
     def _outcome(
         self,
         scenario: PreparedScenario,
-        shown: Placed,
+        shown: Run,
         counts: Counts,
         workloads: Sequence[WorkloadChances],
         errors: Sequence[str],

@@ -36,7 +36,7 @@ from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.simulation.cluster_use import pods_by_place, skew_of
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
@@ -169,8 +169,8 @@ def workload_of(item: PodToSchedule) -> str:
     return item.owner or f"Pod {item.pod.namespace}/{item.pod.name}"
 
 
-def _outcome(ground: ChancesBase, session: Session, run: Placed) -> Outcome:
-    items = {item.pod.key: item for item in run.basis.pods_to_schedule}
+def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
+    items = {item.pod.key: item for item in run.pods_to_schedule}
     homes: dict[str, dict[str, str]] = {}
     evicted: dict[str, int] = {}
     for placement in run.placements:

@@ -32,11 +32,10 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import NodeCount, Outcome
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade
 from kwhatif.simulation.placement.recreated_pods import owner_of
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes, with_growth
-from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.verdict import words_of_good
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import Session
@@ -49,7 +48,7 @@ def follow_cycles(
     policy: str,
     at_most: int,
     removals: Removals | None = None,
-    before: Placed | None = None,
+    before: Run | None = None,
     never_made: NeverMade = NOTHING_MISSING,
 ) -> tuple[PendingResult[DescheduleResult], Session]:
     """Run the cycles, and tell: the answer, and the cluster in the end. ``policy`` is what messages call the policy."""
@@ -92,7 +91,7 @@ def follow_cycles(
         scale_up=scale_up,
     )
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
-    basis = RunRecord(session, moves.recreated_pods, placements, evicted=evicted)
+    basis = Run(session, moves.recreated_pods, placements, evicted=evicted)
     run_outcome = _with_nodes(_outcome_of(moves, before), scale_up, removed)
     placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
 
@@ -103,7 +102,7 @@ def follow_cycles(
     return PendingResult([basis], make_result, placements), left
 
 
-def _outcome_of(moves: Moves, before: Placed | None) -> RunOutcome:
+def _outcome_of(moves: Moves, before: Run | None) -> RunOutcome:
     """How the cycles leave the cluster.
 
     Pods that waited in the snapshot are tried beside the others and not asked about; those that edits left without a

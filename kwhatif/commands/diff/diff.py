@@ -15,27 +15,23 @@ from msgspec.structs import replace
 
 from kwhatif.commands.diff.verdict import outcome_of_diff
 from kwhatif.framework.evaluation import PluginScore
-from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
 from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
 from kwhatif.results.diff import Side as SideResult
 from kwhatif.results.outcome import Outcome
-from kwhatif.results.place import Placement, RolloutPlan, ScaleUp
+from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
-from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
+from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.cluster_use import skews, use_of
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.afterwards import totals
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude, words_of
+from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.placement.rollout_progress import RolloutProgress, roll_out_all
-from kwhatif.simulation.placement.run_outcome import RunOutcome, with_growth
-from kwhatif.simulation.placement.run_to_rest import settle_cluster
-from kwhatif.simulation.placement.settled_cluster import SettledCluster
-from kwhatif.simulation.placement.verdict import words_of_placements
+from kwhatif.simulation.placement.rollout_progress import roll_out_all
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.runs import place_in_turn
+from kwhatif.simulation.placement.totals import totals
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -105,8 +101,7 @@ def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[
     back = {theirs.pod: ours.pod for ours, theirs in matched if ours is not None and theirs is not None}
     moved, nodes_of_b = run_b.scores, _choices(run_b.placements)
     of_b = {back.get(pod, pod): nodes_of_b[pod] for pod in moved if pod in nodes_of_b}
-    # What A made of B's nodes is known only now; it does the same a second time.
-    of_a = _run(a, {}, of_b, only_expected=True).scores if of_b else {}
+    of_a = _scores_of_others(a, of_b) if of_b else {}
     changes = [_explain_change(change, of_a, moved) for change in _changes(matched, run_a.placements, run_b.placements)]
     tried = {placement.pod for run in (run_a, run_b) for placement in run.placements}
     result = partial(
@@ -115,9 +110,9 @@ def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[
         replayed=len(a.replayed.pods),
         changes=tuple(changes),
         refusals=tuple(_refusals(run_a.expanded, run_b.expanded)),
-        cluster_a=use_of(run_a.session.cluster),
-        cluster_b=use_of(run_b.session.cluster),
-        skews=tuple(skews(run_a.session.cluster, run_b.session.cluster)),
+        cluster_a=use_of(run_a.end.cluster),
+        cluster_b=use_of(run_b.end.cluster),
+        skews=tuple(skews(run_a.end.cluster, run_b.end.cluster)),
         rules=tuple(_rules(run_a.session.setup.features, run_b.session.setup.features, changes)),
     )
 
@@ -126,20 +121,13 @@ def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[
         found: DecisionDiff = result(outcome=Outcome(good=True, verdict=""), a=of_a, b=of_b)
         return replace(found, outcome=outcome_of_diff(found))
 
-    bases = [
-        RunRecord(run.session, run.pods_to_schedule, run.placements, side.others, run.expanded.rollouts)
-        for side, run in ((a, run_a), (b, run_b))
-    ]
-    return PendingResult(bases, standing), (run_a.session, run_b.session)
+    return PendingResult([run_a.run, run_b.run], standing), (run_a.end, run_b.end)
 
 
-def _build_side_result(side: Side, run: _SideRun, fidelity: Fidelity) -> SideResult:
-    numbers = totals(run.placements, run.session.cluster)
-    never_made = NeverMade(run.expanded.refusals, run.expanded.failed)
-    stuck = sum(bool(each.unfinished) for each in run.rollouts)
-    verdict = words_of(run.run_outcome, never_made, run.told, stuck)
+def _build_side_result(side: Side, made: _SideRun, fidelity: Fidelity) -> SideResult:
+    run, numbers = made.run, totals(made.placements, made.end.cluster)
     return SideResult(
-        outcome=conclude(run.run_outcome, never_made, fidelity, verdict, bad=bool(stuck)),
+        outcome=run.outcome(fidelity, NeverMade(made.expanded.refusals, made.expanded.failed)),
         label=side.label,
         placed=numbers.placed + numbers.autoscaled,
         unplaced=numbers.unplaced,
@@ -202,72 +190,60 @@ def _scores_of(table: Sequence[PluginScore], place: int | None) -> Scores:
 
 @dataclass(frozen=True)
 class _SideRun:
-    """The run of a side. ``asked`` has the pods of its updates, too; those that are ``gone`` made room for them."""
+    """The ``run`` of a side. Pods that are ``gone`` made room for those of its updates."""
 
-    session: Session
+    run: Run
     expanded: ExpandedManifests
-    pods_to_schedule: Sequence[PodToSchedule]
-    placements: Sequence[Placement]
-    rollouts: tuple[RolloutPlan, ...]
     gone: Collection[str]
     scores: Mapping[str, _Pair]
     used_tie_break: bool
-    scale_up: ScaleUp | None
-    run_outcome: RunOutcome
-    told: tuple[str, ...]
+
+    @property
+    def session(self) -> Session:
+        return self.run.session
+
+    @property
+    def end(self) -> Session:
+        return self.run.end
+
+    @property
+    def placements(self) -> Sequence[Placement]:
+        return self.run.placements
 
 
-def _run(side: Side, prefers: Choices, expects: Choices, *, only_expected: bool = False) -> _SideRun:
-    """Replayed pods first, in the order they started; then the new ones, in the scheduler's order; then updates.
-
-    With ``only_expected`` no further than all those pods.
-    """
-    moves = _MoveObserver(expects)
-    expanded = side.expand()
-    session = side.new_session(prefers=prefers, observer=moves)
-    scaler = None if side.make_scaler is None else side.make_scaler()
-    run, asked = PlacementRun(session, scaler), [*side.replayed.pods, *side.pods_to_schedule]
-    updates: Sequence[RolloutProgress] = ()
-    left = set(expects)
-    for item in track(side.replayed.pods, "Replaying", "pods"):
-        if only_expected and not left:
-            break
-        left.discard(item.pod.key)
-        info = run.take_up(item)
-        if info is not None:
-            run.schedule(item, info)
-    else:
-        run.schedule_all(side.pods_to_schedule)
-        updates = roll_out_all(expanded.rollouts, run, asked)
-    run.wait()
-    after = SettledCluster(session=session, placements=tuple(run.placements), run_outcome=RunOutcome())
-    if not only_expected:
-        after = settle_cluster(session, run, asked, scaler, rollouts=updates)
-    plans = tuple(each.plan for each in updates)
+def _run(side: Side, prefers: Choices, expects: Choices) -> _SideRun:
+    moves, expanded = _MoveObserver(expects), side.expand()
+    run = place_in_turn(
+        side.new_session(prefers=prefers, observer=moves),
+        side.pods_to_schedule,
+        replayed=side.replayed.pods,
+        rollouts=expanded.rollouts,
+        others=side.others,
+        scaler=None if side.make_scaler is None else side.make_scaler(),
+    )
     gone = {
         f"{rollout.namespace}/{name}"
-        for rollout, plan in zip(expanded.rollouts, plans, strict=False)
+        for rollout, plan in zip(expanded.rollouts, run.rollouts, strict=True)
         for step in plan.steps
         for name in step.removes
     }
-    placements, scale_up = after.placements, None
-    if scaler is not None:
-        placements, scale_up = apply_scale_up(scaler, after.session, placements)
-    told = words_of_placements([each for each in placements if each.pod not in run.removed], after.at_home, scale_up)
-    run_outcome = with_growth(after.run_outcome, (), scale_up)
-    return _SideRun(
-        after.session,
-        expanded,
-        asked,
-        placements,
-        plans,
-        gone,
-        moves.scores,
-        moves.leaned,
-        scale_up,
-        run_outcome,
-        tuple(told),
-    )
+    return _SideRun(run, expanded, gone, moves.scores, moves.leaned)
+
+
+def _scores_of_others(side: Side, expects: Choices) -> Mapping[str, _Pair]:
+    """What a side makes of the nodes that pods have on the other, which is known only after its run: it does the same a
+    second time, no further than those pods.
+    """
+    moves, left = _MoveObserver(expects), set(expects)
+    tried = PlacementRun(side.new_session(observer=moves))
+    for item in side.replayed.pods:
+        if not left:
+            return moves.scores
+        left.discard(item.pod.key)
+        tried.replay([item])
+    tried.schedule_all(side.pods_to_schedule)
+    roll_out_all(side.expand().rollouts, tried, [])
+    return moves.scores
 
 
 def _pending(run: _SideRun) -> set[str]:
@@ -288,8 +264,9 @@ def _match_placements(a: _SideRun, b: _SideRun, rolled: set[str]) -> list[tuple[
     ends = [_standing(run, rolled) | {placement.pod: placement for placement in run.placements} for run in (a, b)]
     workloads = []
     for run, of_side in zip((a, b), ends, strict=True):
-        owners, asked = Owners(run.session.snapshot), {item.pod.key: item.owner for item in run.pods_to_schedule}
-        pods = {info.key: info.pod for info, _ in run.session.cluster.pods()} if rolled else {}
+        owners = Owners(run.end.snapshot)
+        asked = {item.pod.key: item.owner for item in run.run.pods_to_schedule}
+        pods = {info.key: info.pod for info, _ in run.end.cluster.pods()} if rolled else {}
         found = {pod: asked.get(pod) or (str(owners.workload_of(pods[pod])) if pod in pods else "") for pod in of_side}
         workloads.append({pod: workload for pod, workload in found.items() if pod not in run.gone})
     return [(ends[0].get(ours), ends[1].get(theirs)) for ours, theirs in pair_pods(*workloads)]
@@ -299,8 +276,8 @@ def _standing(run: _SideRun, workloads: set[str]) -> dict[str, Placement]:
     """The pods of workloads that run, and did so before, by name."""
     if not workloads:
         return {}
-    owners, names = Owners(run.session.snapshot), run.session.cluster.columns.names
-    running = sorted((info.key, names[row], info.pod) for info, row in run.session.cluster.pods())
+    owners, names = Owners(run.end.snapshot), run.end.cluster.columns.names
+    running = sorted((info.key, names[row], info.pod) for info, row in run.end.cluster.pods())
     return {
         pod: Placement(pod=pod, outcome="skipped", node=node)
         for pod, node, obj in running

@@ -8,6 +8,7 @@ when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,16 +28,14 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
-from kwhatif.results.place import ScaleUp
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
-from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
-from kwhatif.simulation.fidelity.assess import RunRecord
+from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude_in_words
 from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
-from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes, with_growth
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
 from kwhatif.simulation.question import PendingResult
@@ -48,7 +47,7 @@ def drain_nodes(
     names: Sequence[str],
     filters: Filters,
     scaler: Scaler | None = None,
-    before: Placed | None = None,
+    before: Run | None = None,
     never_made: NeverMade = NOTHING_MISSING,
 ) -> tuple[PendingResult[DrainResult], Session]:
     """Drain nodes, all of which are cordoned, in this order: the result, and the cluster afterwards.
@@ -56,39 +55,40 @@ def drain_nodes(
     Autoscalers may help replacements, and may have helped pods that were placed ``earlier``.
     """
     run, members = _Drain(session, filters, scaler), running_members(session.cluster)
-    earlier = () if before is None else before.placements
     requested = run.requested_beside(names)
     nodes = tuple(run.node(name) for name in track(names, "Draining", "nodes"))
     run.placed.explain_futile()
-    after = settle_cluster(session, run.placed, run.recreated_pods, scaler, "evicted", run.emptied)
+    after = settle_cluster(
+        session,
+        run.placed,
+        run.recreated_pods,
+        scaler,
+        cause="evicted",
+        emptied=run.emptied,
+        earlier=() if before is None else before.placements,
+    )
     homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.at_home)
     pods = tuple(
         replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
     )
     evicted = [each.pod for each in pods if each.outcome == "evicted"]
-    placements = after.placements
-    scale_up: ScaleUp | None = None
-    if scaler is not None:
-        told, scale_up = apply_scale_up(scaler, session, [*earlier, *placements])
-        placements = told[len(earlier) :]
-    run_outcome = with_growth(after.run_outcome, (), scale_up)
+    run_outcome = after.run_outcome
     if before is not None:
         run_outcome = join_outcomes(before.run_outcome, run_outcome)
-    groups = tuple(disrupted_groups(members, after.session.cluster))
-    words = "" if before is None else f"{words_of_good(earlier)} placed before; "
+    groups = tuple(disrupted_groups(members, after.end.cluster))
+    words = "" if before is None else f"{words_of_good(before.placements)} placed before; "
     driven_out = len(run_outcome.victims) - len(run.emptied)
     result = partial(
         DrainResult,
         nodes=nodes,
         pods=pods,
         budgets=run.budgets.uses(),
-        placements=placements,
+        placements=tuple(after.placements),
         remaining=_remaining(requested, run.requested_beside(names)),
         groups=groups or msgspec.UNSET,
-        scale_up=scale_up,
+        scale_up=after.scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
     )
-    basis = RunRecord(session, run.recreated_pods, placements, evicted=evicted, by_group=bool(run.placed.groups))
 
     def make_result(fidelity: Fidelity) -> DrainResult:
         stuck = not all(each.drained for each in nodes) or any(
@@ -98,7 +98,7 @@ def drain_nodes(
         outcome = conclude_in_words(run_outcome, never_made, fidelity, [verdict], bad=stuck)
         return result(fidelity=fidelity, outcome=outcome)
 
-    return PendingResult([basis], make_result), after.session
+    return PendingResult([dataclasses.replace(after, evicted=evicted)], make_result), after.end
 
 
 def _verdict(

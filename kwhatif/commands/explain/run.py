@@ -98,7 +98,7 @@ class Explain(PodQuestion[ExplainResult]):
                 is_meant=lambda item: item.pod.key not in moved,
             )
             pending = found.pending(NeverMade(**scenario.refusal_fields))
-            parts.append(dataclasses.replace(pending, ends=[RunEnd(found.run.end.session)]))
+            parts.append(dataclasses.replace(pending, ends=[RunEnd(found.run.end)]))
         parts += _explain_named(
             scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule
         )

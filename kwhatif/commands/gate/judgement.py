@@ -38,7 +38,7 @@ from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.pods import template_paths
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, RunEnd
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
@@ -144,10 +144,10 @@ def judge_change(
         )
         return _judgement(proposal, terms, context, run)
 
-    return PendingResult([run.basis], result, placements, ends=[RunEnd(run.end.session)])
+    return PendingResult([run], result, placements, ends=[RunEnd(run.end)])
 
 
-def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, run: Placed) -> GateResult:
+def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, run: Run) -> GateResult:
     changes = tuple(_with_pod_counts([*proposal.changes.changes, *_rescaled_workloads(context)], proposal, context))
     judged = _Judgement(context, terms)
     open_ends = [*proposal.unknown_kinds, *proposal.read.gaps]

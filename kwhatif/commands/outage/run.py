@@ -24,8 +24,8 @@ from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import FailedWorld, Failure, OutageResult, Requirement, Scope
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
@@ -140,7 +140,7 @@ class Outage(OutageOptions, Question[OutageResult]):
             # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
         by_group = not any(each.evicted for each in failures)
-        record, end = RunRecord(session, examples, by_group=by_group), RunEnd(session, scenario.snapshot)
+        record, end = Run(session, examples, by_group=by_group), RunEnd(session, scenario.snapshot)
         return merge_placed(before, PendingResult([record], result, ends=[end]))
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:

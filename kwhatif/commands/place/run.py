@@ -19,7 +19,7 @@ from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.hot_nodes import hot_nodes
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
@@ -92,14 +92,14 @@ class Place(PlaceOptions, Question[PlaceResult]):
             return run.result(fidelity, NeverMade(**scenario.refusal_fields))
 
         placements = [*run.replacements, *run.placements]
-        return PendingResult([run.basis], result, placements, run.groups, ends=[RunEnd(run.end.session)])
+        return PendingResult([run], result, placements, run.groups, ends=[RunEnd(run.end)])
 
-    def _write(self, scenario: PreparedScenario, run: Placed, notes: Notes) -> None:
+    def _write(self, scenario: PreparedScenario, run: Run, notes: Notes) -> None:
         """Write the cluster afterwards."""
         files = [display_path(file) for file in scenario.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in run.placements)
         text = f"place {format_count(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
-        after = snapshot_after_run(scenario.session.snapshot, scenario.edited.covered, scenario.expanded, run.end, text)
+        after = snapshot_after_run(scenario.session.snapshot, scenario.edited.covered, scenario.expanded, run, text)
         write_snapshot(after, self.write_snapshot)
         number = len(after.objects.list_all(Pod))
         notes.note(f"{self.write_snapshot}: the cluster afterwards, with {format_count(number, 'pod')}")

@@ -29,8 +29,8 @@ from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.simulation.autoscalers.node_prices import Prices, read_prices
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult, Question, RunEnd
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
@@ -80,7 +80,7 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
             if self.steps
             else []
         )
-        basis = RunRecord(after.state.first, after.state.asked, after.state.placements, scenario.unknown_kinds)
+        basis = Run(after.state.first, after.state.asked, after.state.placements, scenario.unknown_kinds)
 
         def result(fidelity: Fidelity) -> RightsizeResult:
             if self.write:

@@ -21,15 +21,12 @@ from kwhatif.commands.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, 
 from kwhatif.errors import InputError, KwhatifError, UsageError
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.render import as_document
-from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
-from kwhatif.simulation.placement.placing import PlacementRun
-from kwhatif.simulation.placement.rollout_progress import roll_out_all
-from kwhatif.simulation.placement.run_to_rest import settle_cluster
-from kwhatif.simulation.placement.settled_cluster import SettledCluster
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.runs import place_in_turn
 from kwhatif.simulation.replay import ReplayedPods
-from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.session import PodToSchedule
 from kwhatif.simulation.study import StudyBase
 
 
@@ -215,20 +212,6 @@ class SweepCluster:
 
 
 @dataclass(frozen=True)
-class PolicyRun:
-    """A run that has ended, the pods it was about, and its updates."""
-
-    session: Session
-    asked: Sequence[PodToSchedule]
-    rollouts: Sequence[Rollout]
-    end: SettledCluster
-
-    @property
-    def placements(self) -> Sequence[Placement]:
-        return self.end.placements
-
-
-@dataclass(frozen=True)
 class SweepClusters:
     """The base of all worlds of a sweep."""
 
@@ -242,29 +225,26 @@ def try_policy(sites: SweepClusters, world: PolicyTask) -> Measures:
     return measures_of(site, run_policy(site, sites.space, world.settings))
 
 
-def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) -> PolicyRun:
+def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) -> Run:
     """Replayed pods first, in the order they started; then the new ones, in the scheduler's order; then updates."""
     session = site.base.fork(apply_settings(site.base.scenario.setup, space, settings))
     with pods_to_make(site.most_pods):
         rollouts = site.again().rollouts if site.again is not None else []
-        run, asked = PlacementRun(session), [*site.replayed.pods, *site.base.scenario.pods_to_schedule]
-        for item in site.replayed.pods:
-            info = run.take_up(item)
-            if info is not None:
-                run.schedule(item, info)
-        run.schedule_all(site.base.scenario.pods_to_schedule)
-        updates = roll_out_all(rollouts, run, asked)
-        run.wait()
-        return PolicyRun(session, asked, rollouts, settle_cluster(session, run, asked, rollouts=updates))
+        scenario = site.base.scenario
+        return place_in_turn(
+            session,
+            scenario.pods_to_schedule,
+            replayed=site.replayed.pods,
+            rollouts=rollouts,
+            others=scenario.unknown_kinds,
+        )
 
 
-def measures_of(site: SweepCluster, end: PolicyRun) -> Measures:
+def measures_of(site: SweepCluster, run: Run) -> Measures:
     """The measures of a run. Afterwards the cluster may be full of probes."""
-    found = measure_cluster(
-        end.session.cluster, end.placements, len(end.end.run_outcome.victims), site.today, site.prices
-    )
+    found = measure_cluster(run.end.cluster, run.placements, len(run.run_outcome.victims), site.today, site.prices)
     if site.probe is None:
         return found
     with pods_to_make(site.most_pods):
-        room = room_for(end.session, site.probe.asked, site.probe.claims, site.probe.limit)
+        room = room_for(run.end, site.probe.asked, site.probe.claims, site.probe.limit)
     return msgspec.structs.replace(found, probe_room=room)

@@ -31,7 +31,6 @@ from kwhatif.commands.sweep.measures import front_of, influences_of, measure_clu
 from kwhatif.commands.sweep.options import SweepOptions
 from kwhatif.commands.sweep.points import BATCH, Refiner, points_of
 from kwhatif.commands.sweep.policy_variant import (
-    PolicyRun,
     PolicyTask,
     Probe,
     SweepCluster,
@@ -55,8 +54,8 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome as WholeOutcome
 from kwhatif.simulation.autoscalers.node_prices import Prices, prices_of, read_prices
 from kwhatif.simulation.expansion.pods import expand_manifests
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
@@ -135,10 +134,10 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
         bases, sites = [], []
         for scenario in scenarios:
             site = self._site(cast("ReplayScenario", scenario), notes)
-            end = run_policy(site, self.known_space, {})
-            self._check_objectives(objectives, site, end)
-            bases.append(RunRecord(end.session, end.asked, end.placements, scenario.unknown_kinds, end.rollouts))
-            sites.append(replace(site, today={each.pod: each.node for each in end.placements if each.node}))
+            today = run_policy(site, self.known_space, {})
+            self._check_objectives(objectives, site, today)
+            bases.append(today)
+            sites.append(replace(site, today={each.pod: each.node for each in today.placements if each.node}))
         points, repeated = points_of(self.known_space, self.seed)
         words = describe_differences(setup, self.known_space)
         same = [point for point in points if not words(point)]
@@ -195,8 +194,8 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
         base = StudyBase.from_scenario(scenario)
         return SweepCluster(base, scenario.replayed, scenario.expand_again, probe, prices, reading.max_pods)
 
-    def _check_objectives(self, objectives: Sequence[Objective], site: SweepCluster, end: PolicyRun) -> None:
-        known = {*scalars([measure_cluster(end.session.cluster, end.placements, 0, {}, site.prices)])}
+    def _check_objectives(self, objectives: Sequence[Objective], site: SweepCluster, run: Run) -> None:
+        known = {*scalars([measure_cluster(run.end.cluster, run.placements, 0, {}, site.prices)])}
         known |= {"probeRoom"} if site.probe else set()
         for each in objectives:
             if each.measure not in known:

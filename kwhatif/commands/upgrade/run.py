@@ -28,9 +28,9 @@ from kwhatif.simulation.autoscalers.node_prices import Prices, read_prices
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.selection import chosen_nodes
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import join_outcomes, with_growth
 from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
 from kwhatif.simulation.placement.verdict import words_of_good
@@ -117,7 +117,7 @@ class Upgrade(UpgradeOptions, Question[UpgradeResult]):
             remarks=plan.remarks,
         )
         evicted = evictions.evicted_pods
-        basis = RunRecord(session, evictions.recreated_pods, placements, evicted=evicted)
+        basis = Run(session, evictions.recreated_pods, placements, evicted=evicted)
         run_outcome = with_growth(evictions.outcome(), (), scale_up)
         if before is not None:
             run_outcome = join_outcomes(before.run_outcome, run_outcome)

@@ -21,8 +21,8 @@ from kwhatif.scheduling.describe import devices_of, evictions, feasible_rows, no
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.simulation.explanation.fixes import TrialCluster, smallest_fixes
 from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
-from kwhatif.simulation.fidelity.assess import RunRecord
 from kwhatif.simulation.placement.placing import placement_of, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -65,7 +65,7 @@ def explain_pods(
         pods=tuple(reports.values()),
         warnings=session.setup.configuration.warnings,
     )
-    return PendingResult([RunRecord(session, asked, placements, others)], lambda fidelity: result(fidelity=fidelity))
+    return PendingResult([Run(session, asked, placements, others)], lambda fidelity: result(fidelity=fidelity))
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.explanation.group_fixes import group_fixes
 from kwhatif.simulation.explanation.group_room import unbind
 from kwhatif.simulation.explanation.group_trials import GroupTrials, schedule_group
-from kwhatif.simulation.fidelity.assess import RunRecord
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -65,13 +64,13 @@ def explain_running_groups(
         pods=(),
         warnings=session.setup.configuration.warnings,
     )
-    record = RunRecord(session, asked, (), others, by_group=True)
+    record = Run(session, asked, (), others, by_group=True)
     return PendingResult([record], lambda fidelity: result(fidelity=fidelity))
 
 
-def explain_groups_of(run: Placed, *, with_fixes: bool) -> tuple[GroupReport, ...]:
+def explain_groups_of(run: Run, *, with_fixes: bool) -> tuple[GroupReport, ...]:
     """The groups that a run has scheduled, as they were tried then. Fixes are tried in the cluster as it is left."""
-    return group_reports(run.end.session, run.groups, run.basis.pods_to_schedule, with_fixes=with_fixes)
+    return group_reports(run.end, run.groups, run.pods_to_schedule, with_fixes=with_fixes)
 
 
 def group_reports(

@@ -23,11 +23,11 @@ from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.explanation.groups import explain_groups_of, group_of
 from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder, report_of_attempt
 from kwhatif.simulation.explanation.options import ExplainOptions
-from kwhatif.simulation.placement.afterwards import cause
 from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
-from kwhatif.simulation.placement.run_result import Placed
 from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.placement.totals import cause
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -39,7 +39,7 @@ BEFORE_ALL = "before anything is placed"
 class WorkloadExplanation:
     """Workloads as a ``run`` placed them, and the report of one pod of each; groups of pods stand for their members."""
 
-    run: Placed
+    run: Run
     workloads: tuple[WorkloadReport, ...]
     pods: tuple[PodReport, ...]
     groups: tuple[GroupReport, ...] = ()
@@ -48,7 +48,7 @@ class WorkloadExplanation:
         """The answer, whose outcome is that of the run, with what never came to be."""
 
         def result(fidelity: Fidelity) -> ExplainResult:
-            session = self.run.basis.session
+            session = self.run.session
             return ExplainResult(
                 outcome=self.run.outcome(fidelity, never_made),
                 nodes=len(session.cluster),
@@ -59,7 +59,7 @@ class WorkloadExplanation:
                 warnings=session.setup.configuration.warnings,
             )
 
-        return PendingResult([self.run.basis], result)
+        return PendingResult([self.run], result)
 
 
 def explain_workloads(
@@ -80,12 +80,12 @@ def explain_workloads(
     recorder = WorkloadRecorder(book.owner_of)
     recorder.session = placing = session.fork(detailed=True, imagined=True, observer=recorder)
     run = place_pods(placing, asked, rollouts=rollouts, others=others)
-    items = {item.pod.key: item for item in run.basis.pods_to_schedule if group_of(session, item) is None}
+    items = {item.pod.key: item for item in run.pods_to_schedule if group_of(session, item) is None}
     by_owner: dict[str, list[Placement]] = {book.owner_of(item.pod): [] for item in items.values()}
     for each in run.placements:
-        if each.pod in items and each.pod not in run.end.removed:
+        if each.pod in items and each.pod not in run.removed:
             by_owner[book.owner_of(items[each.pod].pod)].append(each)
-    tried_in = TrialCluster(run.end.session.sandbox(), book, by_owner.keys())
+    tried_in = TrialCluster(run.end.sandbox(), book, by_owner.keys())
     alone = session.sandbox()
     workloads, reports = [], []
     for owner, placements in track(by_owner.items(), "Explaining", "workloads"):

@@ -6,7 +6,6 @@ A gap that touches none of the pods of the question is reported, too, but does n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +17,6 @@ from kwhatif.golang.formatting import without_password
 from kwhatif.policy.other_programs import describe_others
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.place import Placement
-from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
 from kwhatif.simulation.fidelity.gaps import (
     closing_commands_of,
@@ -31,6 +29,7 @@ from kwhatif.simulation.fidelity.gaps import (
     update_gaps,
 )
 from kwhatif.simulation.fidelity.ungrouped import autoscaled_gaps, ungrouped_gaps
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.versions import minor_of
 
@@ -96,44 +95,22 @@ def _number(number: int, what: str) -> str:
 _BUDGET = "PodDisruptionBudget"
 
 
-@dataclass(frozen=True)
-class RunRecord:
-    """A run of the scheduler that an answer is based on.
-
-    ``others`` names unknown kinds of the input, ``evicted`` pods that were evicted on purpose, besides the victims of
-    ``placements``. ``more``: the pods come on top of those that their workloads have. If the question is not ``about``
-    all pods, gaps that touch others do not count. ``by_group``: members of groups were scheduled together.
-    ``autoscaled``: autoscalers were asked for nodes.
-    """
-
-    session: Session
-    pods_to_schedule: Sequence[PodToSchedule] = ()
-    placements: Sequence[Placement] = ()
-    others: Sequence[str] = ()
-    rollouts: Sequence[Rollout] = ()
-    evicted: Sequence[str] = ()
-    more: bool = False
-    about: Collection[str] | None = None
-    by_group: bool = False
-    autoscaled: bool = False
-
-
-def assess(basis: RunRecord) -> Fidelity:
+def assess(run: Run) -> Fidelity:
     """The fidelity report of a run."""
-    session, asked, rollouts = basis.session, basis.pods_to_schedule, basis.rollouts
+    session, asked, rollouts = run.session, run.pods_to_schedule, run.updates
     snapshot, setup = session.snapshot, session.setup
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
         *unattempted_gaps(session, asked),
-        *ungrouped_gaps(session, asked, by_group=basis.by_group),
-        *(autoscaled_gaps(session, asked, by_group=basis.by_group) if basis.autoscaled else ()),
-        *_budget_gap(session, basis.placements, basis.evicted),
+        *ungrouped_gaps(session, asked, by_group=run.by_group),
+        *(autoscaled_gaps(session, asked, by_group=run.by_group) if run.autoscaled else ()),
+        *_budget_gap(session, run.placements, run.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),
         *_extender_gaps(session, asked),
     ]
-    gaps += missing_owner_gaps(snapshot, asked, more=basis.more)
+    gaps += missing_owner_gaps(snapshot, asked, more=run.more)
     told = {gap.what for gap in gaps}
     gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in told]
     told |= {gap.what for gap in gaps}
@@ -162,9 +139,9 @@ def assess(basis: RunRecord) -> Fidelity:
         Gap(what=f"the policy is translated, {what}", effect=effect, pods=_keys(asked, lambda item: True))
         for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
     ]
-    if basis.others:
-        gaps.append(unknown_gap(basis.others, asked))
-    about = basis.about
+    if run.others:
+        gaps.append(unknown_gap(run.others, asked))
+    about = run.about
     if about is not None:
         gaps = [replace(gap, pods=tuple(pod for pod in gap.pods if pod in about)) for gap in gaps]
     return Fidelity(

@@ -1,13 +1,9 @@
-"""The cluster after a run, as a snapshot for further questions; and totals of placements and of allocation by pool."""
+"""The cluster after a run, as a snapshot for further questions."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import namespace_of
@@ -18,29 +14,13 @@ from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.workloads_and_storage import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.storage import SELECTED_NODE, Storage
-from kwhatif.cluster.types import IntpArray
-from kwhatif.results.place import Allocation, Cause, Placement, Pool, Totals
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
-from kwhatif.simulation.node_pools import pool_of
-from kwhatif.simulation.session import Session
+from kwhatif.simulation.placement.run import Run
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.volumes import settle_volumes
 
 _ONLY_PLACED = "the snapshot before had no list of this kind"
-
-
-@dataclass(frozen=True)
-class FinalState:
-    """How a run leaves a cluster, of which ``session`` is.
-
-    ``pods`` exist in the end, in the cluster or waiting for a node; ``removed`` (``namespace/name``) are those that had
-    waited before and had to leave.
-    """
-
-    session: Session
-    pods: Sequence[Pod]
-    removed: Collection[str] = ()
 
 
 def pending_pod_of(attempt: Attempt) -> Pod:
@@ -57,7 +37,7 @@ def pending_pod_of(attempt: Attempt) -> Pod:
 
 
 def snapshot_after_run(
-    snapshot: Snapshot, covered: Collection[str], expanded: ExpandedManifests, end: FinalState, placed: str = ""
+    snapshot: Snapshot, covered: Collection[str], expanded: ExpandedManifests, run: Run, placed: str = ""
 ) -> Snapshot:
     """The snapshot after a run; the argument is not changed.
 
@@ -65,9 +45,9 @@ def snapshot_after_run(
     """
     whole, later = set(snapshot.whole), snapshot.copy()
     _store_whole(later, expanded)
-    later.objects.put(Pod, _pods(snapshot.objects.list_all(Pod), end))
-    store_volumes(later.objects, end.session.cluster.storage)
-    later.objects.put_if_any(ResourceClaim, end.session.cluster.devices.claims.values())
+    later.objects.put(Pod, _pods(snapshot.objects.list_all(Pod), run))
+    store_volumes(later.objects, run.end.cluster.storage)
+    later.objects.put_if_any(ResourceClaim, run.end.cluster.devices.claims.values())
     for kind in later.by_kind():
         if kind not in covered and kind not in whole:
             later.unreadable = {kind: _ONLY_PLACED, **later.unreadable}
@@ -75,16 +55,16 @@ def snapshot_after_run(
     return later
 
 
-def _pods(before: Iterable[Pod], end: FinalState) -> list[Pod]:
+def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:
     """Those that were there in their order, then those that are new."""
-    cluster = end.session.cluster
+    cluster = run.end.cluster
     running = {info.key: _running(info.pod, cluster.columns.names[row]) for info, row in cluster.pods()}
-    others = {pod.key: pod for pod in end.pods}
+    others = {pod.key: pod for pod in run.left}
     found: dict[str, Pod] = {}
     for pod in before:
         if pod.key in running or pod.key in others:
             found[pod.key] = running.get(pod.key) or others[pod.key]
-        elif pod.key not in end.removed and not _left(pod, cluster):
+        elif pod.key not in run.removed and not _left(pod, cluster):
             found[pod.key] = pod
     return list((found | others | running).values())
 
@@ -150,59 +130,3 @@ def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
 
 def _add_replica_set(there: Sequence[ReplicaSet], new: ReplicaSet) -> list[ReplicaSet]:
     return [*(one for one in there if (one.namespace, one.name) != (new.namespace, new.name)), new]
-
-
-_OF_NODES = re.compile(r"0/\d+ nodes are available: ")
-_NUMBER = re.compile(r"(?:^|, )\d+ ")
-
-
-def totals(placements: Sequence[Placement], cluster: Cluster) -> Totals:
-    """Count ``placements`` that have led to this ``cluster``."""
-    outcomes = Counter(placement.outcome for placement in placements)
-    causes = Counter(cause(placement.reason) for placement in placements if not placement.good)
-    pools: dict[str, list[int]] = {}
-    for row, node in enumerate(cluster.columns.nodes):
-        pools.setdefault(pool_of(node), []).append(row)
-    ranked = sorted(causes.items(), key=lambda entry: (-entry[1], entry[0]))
-    return Totals(
-        pods=len(placements),
-        placed=outcomes["placed"],
-        autoscaled=outcomes["autoscaled"],
-        skipped=outcomes["skipped"],
-        unplaced=sum(causes.values()),
-        causes=tuple(Cause(reason=reason, pods=number) for reason, number in ranked),
-        pools=tuple(_pool(name, np.array(rows, np.intp), cluster) for name, rows in sorted(pools.items())),
-    )
-
-
-def cause(reason: str) -> str:
-    """A failure message's reasons without their numbers, which differ from pod to pod; else the reason itself.
-
-    ``0/6 nodes are available: 2 Insufficient cpu, 4 node(s) were unschedulable.`` is ``Insufficient cpu, node(s) were
-    unschedulable``.
-    """
-    found = _OF_NODES.match(reason)
-    if found is None:
-        return reason
-    # What preemption says comes after a full stop.
-    reasons = reason[found.end() :].partition(". ")[0].removesuffix(".")
-    return ", ".join(sorted(filter(None, _NUMBER.split(reasons))))
-
-
-def _pool(name: str, rows: IntpArray, cluster: Cluster) -> Pool:
-    columns, pods = cluster.columns, int(cluster.pod_count[rows].sum())
-    amounts = [
-        (resource, int(columns.allocatable[rows, column].sum()), int(cluster.requested[rows, column].sum()))
-        for column, resource in enumerate(cluster.shapes.resources.names)
-    ]
-    amounts.append(("pods", int(columns.allowed_pods[rows].sum()), pods))
-    return Pool(
-        pool=name,
-        nodes=len(rows),
-        pods=pods,
-        resources=tuple(
-            Allocation(resource=resource, allocatable=has, requested=asked)
-            for resource, has, asked in amounts
-            if has or asked
-        ),
-    )

@@ -22,8 +22,9 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.controllers import Replacements, grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
-from kwhatif.simulation.placement.nodes_over_time import NodesOverTime, Rest
+from kwhatif.simulation.placement.nodes_over_time import NodesOverTime
 from kwhatif.simulation.placement.placing import create_claim, create_refused_pods, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.run import Rest
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -189,6 +190,11 @@ class ClusterSimulation:
     def _infos(self) -> Mapping[str, PodInfo]:
         preemptions = self.simulator.preemptions.values()
         return {each.uid: each for attempts in preemptions for attempt in attempts for each in attempt.victims_to_evict}
+
+    def preemptors(self) -> dict[str, str]:
+        """The pods that lost their node in this run, and which pod each lost it to, by ``namespace/name``."""
+        evicted = self.simulator.evicted.items()
+        return {info.key: by for uid, by in evicted if (info := self.info_of(uid)) is not None}
 
     def evicted_since(self) -> list[PodInfo]:
         """The pods that lost their node in this run."""

@@ -10,8 +10,8 @@ from kwhatif.results.place import ScaleUp
 from kwhatif.simulation.autoscalers.node_groups import observation_time_of
 from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
 from kwhatif.simulation.inputs import PROVISION_SECONDS
-from kwhatif.simulation.placement.afterwards import FinalState, snapshot_after_run
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import Session
@@ -30,7 +30,7 @@ class Growing:
         self._case, self._autoscalers, self._provision = scenario, autoscalers, provision
         self._beginning = scenario.session.fork()
 
-    def after(self, run: Placed) -> Placed:
+    def after(self, run: Run) -> Run:
         """The outcome once the autoscalers have helped, where the ``run`` without them leaves pods waiting."""
         if run.run_outcome.good and not run.run_outcome.victims:
             none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
@@ -52,5 +52,5 @@ class Growing:
 
     def _later(self, session: Session, waiting: Sequence[Pod]) -> Snapshot:
         return snapshot_after_run(
-            session.snapshot, self._case.edited.covered, self._case.expanded, FinalState(session, waiting)
+            session.snapshot, self._case.edited.covered, self._case.expanded, Run(session, left=waiting)
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,15 +14,8 @@ from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.placing import placement_of
+from kwhatif.simulation.placement.run import Rest
 from kwhatif.simulation.session import PodToSchedule, Session
-
-
-class Rest(NamedTuple):
-    """A moment (seconds) at which the scheduler rests: the number of nodes, and of waiting pods."""
-
-    time: float
-    nodes: int
-    waiting: int
 
 
 class NodesOverTime:

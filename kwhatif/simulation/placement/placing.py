@@ -105,6 +105,13 @@ class PlacementRun:
             return None
         return self._session.info(asked)
 
+    def replay(self, items: Iterable[PodToSchedule]) -> None:
+        """Schedule pods in this order."""
+        for item in track(list(items), "Replaying", "pods"):
+            info = self.take_up(item)
+            if info is not None:
+                self.schedule(item, info)
+
     def schedule_all(self, asked: Sequence[PodToSchedule]) -> None:
         """Schedule pods in the scheduler's order, and wait for permits."""
         queue = [(item, info) for item in asked if (info := self.take_up(item)) is not None]

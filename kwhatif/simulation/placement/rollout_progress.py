@@ -27,7 +27,7 @@ class RolloutProgress:
     """
 
     def __init__(self, rollout: Rollout, run: PlacementRun, asked: list[PodToSchedule]) -> None:
-        self._rollout, self._run, self._asked = rollout, run, asked
+        self.rollout, self._run, self._asked = rollout, run, asked
         self._attempted: dict[str, AttemptedPod] = {}
         self._made: dict[str, PodToSchedule] = {}
         self._simulation: ClusterSimulation | None = None
@@ -38,15 +38,15 @@ class RolloutProgress:
         if self._plan.steps and not self._plan.remaining_work:
             return False
         before, run = len(self._plan.steps), self._run
-        for step in track(self._plan, f"Rolling out {self._rollout.name}", "steps"):
-            for claim in self._rollout.claims(step):
+        for step in track(self._plan, f"Rolling out {self.rollout.name}", "steps"):
+            for claim in self.rollout.claims(step):
                 run.claim(claim)
             for pod, item in self._create_pods(step):
                 self._attempted[name_of(pod)] = taken = run.take(item)
                 _record_home(pod, _home_of(taken))
             for name in step.removes:
                 run.remove(self._key_of(name))
-            for claim_key in self._rollout.delete_claims(step):
+            for claim_key in self.rollout.delete_claims(step):
                 run.session.cluster.storage.delete_claim(claim_key)
         return len(self._plan.steps) > before
 
@@ -56,7 +56,7 @@ class RolloutProgress:
         step = next(self._plan, None)
         if step is None:
             return False
-        for claim in self._rollout.claims(step):
+        for claim in self.rollout.claims(step):
             simulation.claim(claim)
         for _, item in self._create_pods(step):
             simulation.take(item)
@@ -67,27 +67,27 @@ class RolloutProgress:
             uid = self._run.uid_of(key) if made is None else made.pod.identity
             if uid is not None:
                 simulation.simulator.remove(uid)
-        for claim_key in self._rollout.delete_claims(step):
+        for claim_key in self.rollout.delete_claims(step):
             simulation.session.cluster.storage.delete_claim(claim_key)
         return True
 
     @property
     def plan(self) -> RolloutPlan:
         """What has come of it, in names and numbers."""
-        return build_rollout_plan(self._rollout, self._plan)
+        return build_rollout_plan(self.rollout, self._plan)
 
     def _create_pods(self, step: Step) -> list[tuple[Object, PodToSchedule]]:
-        found = [(pod, self._rollout.pods_to_schedule(pod)) for pod in step.creates]
+        found = [(pod, self.rollout.pods_to_schedule(pod)) for pod in step.creates]
         self._asked += [item for _, item in found]
         if creations := self._run.session.creations:
             creations.count(step.creates)
             for name in step.removes:
-                creations.release(self._rollout.namespace, name)
+                creations.release(self.rollout.namespace, name)
         self._made |= {name_of(pod): item for pod, item in found}
         return found
 
     def _key_of(self, name: str) -> str:
-        return f"{self._rollout.namespace}/{name}"
+        return f"{self.rollout.namespace}/{name}"
 
     def _is_ready(self, pod: Object) -> bool:
         """Whether a pod of the update has a node, or the one that was made in its place; the plan learns which."""

@@ -7,7 +7,7 @@ others have left or nodes have come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -19,8 +19,8 @@ from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
-from kwhatif.simulation.placement.settled_cluster import SettledCluster
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -74,8 +74,8 @@ class GroupRounds:
 
     # --- how it ended
 
-    def settle(self, emptied: Iterable[PodInfo]) -> SettledCluster:
-        """The cluster as it is now. Pods of ``emptied`` nodes lost them, too."""
+    def settle(self) -> Run:
+        """The run, as it ended."""
         run, book = self._run, self._book
         at_home = {info.key: home for info in run.evicted if (home := self._home_of(info.uid))}
         told = [self._describe(each, at_home) for each in run.placements]
@@ -87,16 +87,17 @@ class GroupRounds:
         evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
         outcome = RunOutcome(
             pending=book.pending(still, pods, self._causes),
-            victims=(*book.victims((info, None) for info in emptied), *book.victims(evicted)),
+            victims=book.victims(evicted),
             unsettled=self._recreated.unsettled,
             lost=tuple(dict.fromkeys(lost)),
             created=self._session.created_later,
         )
         gone = run.removed | {each.pod for each in told if each.outcome == "preempted"}
         gone -= {each.pod for each in told if each.outcome != "preempted"}
-        return SettledCluster(
-            session=self._session,
-            placements=tuple(each for index, each in enumerate(told) if index not in made),
+        return Run(
+            self._session,
+            self._asked,
+            tuple(each for index, each in enumerate(told) if index not in made),
             run_outcome=outcome,
             replacements=tuple(each for index, each in enumerate(told) if index in made),
             left=tuple(

@@ -1,122 +1,203 @@
-"""Continues the simulation after an operation such as a drain until no pod would move any more."""
+"""Continues the simulation after first attempts, or after an operation such as a drain, until no pod would move."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.controllers import is_made_again
-from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
+from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.rounds import GroupRounds
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, evicted_by
-from kwhatif.simulation.placement.settled_cluster import SettledCluster
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, evicted_by, with_growth
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
 def settle_cluster(
     session: Session,
-    run: PlacementRun,
+    tried: PlacementRun,
     asked: list[PodToSchedule],
     scaler: Scaler | None = None,
+    *,
     cause: Cause | None = None,
     emptied: Sequence[PodInfo] = (),
-    rollouts: Sequence[RolloutProgress] = (),
-) -> SettledCluster:
-    """Go on from how a run has left a session until no pod would move. Pods of ``emptied`` nodes lost them, too;
-    ``cause`` is why the pods of the question look for a node, if the snapshot does not say. Updates that waited go on,
-    and controllers try again what quotas refused: their pods are added to ``asked``. Where groups of pods were
-    scheduled, that goes in rounds.
+    updates: Sequence[RolloutProgress] = (),
+    others: Sequence[str] = (),
+    earlier: Sequence[Placement] = (),
+) -> Run:
+    """Go on from what was ``tried`` in a session until no pod would move.
+
+    Pods of ``emptied`` nodes lost them, too; ``cause`` is why the pods of the question look for a node, if the snapshot
+    does not say. Updates that waited go on, and controllers try again what quotas refused: their pods are added to
+    ``asked``. Where groups of pods were scheduled, that goes in rounds. Autoscalers may have helped the pods of
+    ``earlier`` placements, too. ``others`` names unknown kinds of the input.
     """
     book = Bookkeeper.of(session.snapshot)
     causes: dict[str, Cause] = {} if cause is None else dict.fromkeys((item.pod.key for item in asked), cause)
-    asked += _create_again(session, run, emptied)
-    if run.goes_in_rounds:
-        rounds = GroupRounds(session, run, asked, causes)
-        rounds.run(rollouts)
-        return rounds.settle(emptied)
-    pods = {item.pod.key: item.pod for item in asked}
-    gone = run.removed | {victim.key for victim in run.evicted}
-    left = {
-        key: pending_pod_of(run.taken[key]) if key in run.taken else pod for key, pod in pods.items() if key not in gone
-    }
-    leaving = [victim for victim in run.evicted if not victim.shape.terminating]
-    by = evicted_by(run.placements) | {
-        victim.key: run.preemptors[victim.uid] for victim in leaving if victim.uid in run.preemptors
-    }
-    evicted = [(victim, by.get(victim.key)) for victim in leaving]
+    asked += _create_again(session, tried, emptied)
+    if tried.goes_in_rounds:
+        rounds = GroupRounds(session, tried, asked, causes)
+        rounds.run(updates)
+        run = rounds.settle()
+    elif tried.evicted or would_move(session, tried):
+        further = _Continuation(session, tried, asked, causes, book, scaler)
+        further.run(updates)
+        run = further.settle()
+    else:
+        run = _at_rest(session, tried, asked, causes, book)
+    placements, scale_up = tuple(run.placements), None
+    if scaler is not None:
+        placements, scale_up = apply_scale_up(scaler, run.end, [*earlier, *placements])
+        placements = placements[len(earlier) :]
+    found = with_growth(run.run_outcome, (), scale_up)
     drained = book.victims((info, None) for info in emptied)
-    still = [each for each in run.placements if each.pod not in run.removed]
-    if not run.evicted and not would_move(session, run):
-        run_outcome = RunOutcome(
-            pending=book.pending(still, pods, causes), victims=drained, created=session.created_later
-        )
-        return SettledCluster(
-            session=session, placements=tuple(run.placements), run_outcome=run_outcome, left=tuple(left.values())
-        )
-    # Extenders are not called to bind pods of a trial.
-    later = session if session.setup.extenders is None else session.sandbox()
-    simulation = ClusterSimulation(later, book, scaler=scaler)
-    again = {taken.asked.pod.key: taken for taken in run.without_node if taken.asked.pod.key not in gone}
-    for taken in again.values():
-        if taken.info is not None:
-            simulation.arrive(taken.asked, taken.info, causes.get(taken.asked.pod.key))
-    simulation.make_again(evicted, {key: causes.get(key) or book.cause_of(pod) for key, pod in pods.items()})
-    simulation.run(lambda: sum(each.advance_in(simulation) for each in rollouts) > 0)
-    asked += simulation.created_later
-    pods |= {item.pod.key: item.pod for item in asked}
-    ended = {each.pod: each for each in simulation.placements()}
-    replacements = tuple(simulation.replacements())
-    simulator = simulation.simulator
-    out = by | {
-        info.key: who for uid, who in simulator.evicted.items() if (info := simulation.info_of(uid)) is not None
-    }
-    told: list[Placement] = []
-    at_home = simulation.homes_of_victims()
-    for each in run.placements:
-        now = ended.get(each.pod, each)
-        now = replace(now, victims=tuple(map(simulation.describe_victim, each.victims)) or now.victims)
-        if now.good and now.node and each.pod in out and each.pod not in ended:
-            now = now.lose_node(out[each.pod], homeless=each.pod not in at_home)
-        told.append(now)
-    known = {each.pod for each in told}
-    told += [each for key, each in ended.items() if key not in known]
-    still = [each for each in still if each.pod not in run.removed]
-    present = [each for each in ended.values() if each.pod not in run.removed]
-    run_outcome = simulation.outcome_of(present, replacements)
-    others = [each for each in still if each.pod not in ended]
-    run_outcome = dataclasses.replace(
-        run_outcome,
-        pending=(*book.pending(others, pods, causes), *run_outcome.pending),
-        victims=(*drained, *run_outcome.victims),
-    )
-    attempts = [each for uid, each in simulator.outcome.items() if uid not in simulator.evicted]
-    homes = {each.pod.key for each in attempts if each.is_placed}
-    kept = {key: pod for key, pod in left.items() if key not in homes}
-    kept |= {each.pod.key: pending_pod_of(each) for each in attempts if not each.is_placed}
-    kept = {key: pod for key, pod in kept.items() if key not in run.removed}
-    return SettledCluster(
-        session=later,
-        placements=tuple(told),
-        run_outcome=run_outcome,
-        replacements=replacements,
-        left=(*kept.values(), *simulator.strangers),
-        at_home=at_home,
+    return dataclasses.replace(
+        run,
+        placements=placements,
+        groups=(*tried.groups, *gang_outcomes(run.end, asked, placements)),
+        rollouts=tuple(each.plan for each in updates),
+        scale_up=scale_up,
+        removed=tried.removed,
+        run_outcome=dataclasses.replace(found, victims=(*drained, *found.victims)),
+        others=others,
+        updates=[each.rollout for each in updates],
+        by_group=bool(tried.groups),
+        autoscaled=scaler is not None,
     )
 
 
-def _create_again(session: Session, run: PlacementRun, emptied: Sequence[PodInfo]) -> list[PodToSchedule]:
+def _create_again(session: Session, tried: PlacementRun, emptied: Sequence[PodInfo]) -> list[PodToSchedule]:
     """Pods that quotas have room for since others are gone, and that have been tried."""
     created = create_refused_pods(session, (info for info in emptied if not is_made_again(info.pod)))
     if created:
-        run.schedule_all(created)
+        tried.schedule_all(created)
     return created
+
+
+def _at_rest(
+    session: Session,
+    tried: PlacementRun,
+    asked: Sequence[PodToSchedule],
+    causes: Mapping[str, Cause],
+    book: Bookkeeper,
+) -> Run:
+    """The run where first attempts are all of it."""
+    pods = {item.pod.key: item.pod for item in asked}
+    still = [each for each in tried.placements if each.pod not in tried.removed]
+    return Run(
+        session,
+        asked,
+        tried.placements,
+        left=tuple(pods_left(tried, asked).values()),
+        run_outcome=RunOutcome(pending=book.pending(still, pods, causes), created=session.created_later),
+    )
+
+
+def pods_left(tried: PlacementRun, asked: Sequence[PodToSchedule]) -> dict[str, Pod]:
+    """The pods asked about that did not have to go, as their last attempts left them, by ``namespace/name``."""
+    gone = tried.removed | {victim.key for victim in tried.evicted}
+    pods = {item.pod.key: item.pod for item in asked}
+    return {
+        key: pending_pod_of(tried.taken[key]) if key in tried.taken else pod
+        for key, pod in pods.items()
+        if key not in gone
+    }
+
+
+class _Continuation:
+    """The simulation in time that goes on from what was tried: with those that have no node, and with victims."""
+
+    def __init__(
+        self,
+        session: Session,
+        tried: PlacementRun,
+        asked: list[PodToSchedule],
+        causes: Mapping[str, Cause],
+        book: Bookkeeper,
+        scaler: Scaler | None,
+    ) -> None:
+        self._session, self._tried, self._asked = session, tried, asked
+        self._causes, self._book = causes, book
+        self._left = pods_left(tried, asked)
+        # Extenders are not called to bind pods of a trial.
+        later = session if session.setup.extenders is None else session.sandbox()
+        self._simulation = ClusterSimulation(later, book, scaler=scaler)
+        self._leaving = [victim for victim in tried.evicted if not victim.shape.terminating]
+        self._preemptors = evicted_by(tried.placements) | {
+            victim.key: tried.preemptors[victim.uid] for victim in self._leaving if victim.uid in tried.preemptors
+        }
+
+    def run(self, updates: Sequence[RolloutProgress]) -> None:
+        """Those without a node arrive, victims are made again, and updates go on, until no pod would move."""
+        simulation, tried, causes = self._simulation, self._tried, self._causes
+        gone = tried.removed | {victim.key for victim in tried.evicted}
+        again = {taken.asked.pod.key: taken for taken in tried.without_node if taken.asked.pod.key not in gone}
+        for key, taken in again.items():
+            if taken.info is not None:
+                simulation.arrive(taken.asked, taken.info, causes.get(key))
+        pods = [item.pod for item in self._asked]
+        evicted = [(victim, self._preemptors.get(victim.key)) for victim in self._leaving]
+        simulation.make_again(evicted, {pod.key: causes.get(pod.key) or self._book.cause_of(pod) for pod in pods})
+        simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
+        self._asked += simulation.created_later
+
+    def settle(self) -> Run:
+        """The run, as it ended."""
+        simulation = self._simulation
+        ended = {each.pod: each for each in simulation.placements()}
+        placements = tuple(self._placements(ended))
+        replacements = tuple(simulation.replacements())
+        return Run(
+            self._session,
+            self._asked,
+            placements,
+            replacements=replacements,
+            after=simulation.session,
+            left=tuple(self._pods_left()),
+            at_home=simulation.homes_of_victims(),
+            run_outcome=self._outcome(ended, placements, replacements),
+        )
+
+    def _placements(self, ended: Mapping[str, Placement]) -> Iterator[Placement]:
+        """What became of each pod in the end: those that were tried in their order, then those that came later."""
+        simulation, at_home = self._simulation, self._simulation.homes_of_victims()
+        preemptors = self._preemptors | simulation.preemptors()
+        for first in self._tried.placements:
+            now = ended.get(first.pod, first)
+            now = replace(now, victims=tuple(map(simulation.describe_victim, first.victims)) or now.victims)
+            if now.good and now.node and now.pod in preemptors and now.pod not in ended:
+                now = now.lose_node(preemptors[now.pod], homeless=now.pod not in at_home)
+            yield now
+        known = {each.pod for each in self._tried.placements}
+        yield from (each for key, each in ended.items() if key not in known)
+
+    def _outcome(
+        self, ended: Mapping[str, Placement], placements: Sequence[Placement], replacements: Sequence[Placement]
+    ) -> RunOutcome:
+        """Who waits: of those that the simulation was about, and of all others that were tried."""
+        removed = self._tried.removed
+        found = self._simulation.outcome_of((each for each in ended.values() if each.pod not in removed), replacements)
+        others = [each for each in placements if each.pod not in removed and each.pod not in ended]
+        pods = {item.pod.key: item.pod for item in self._asked}
+        return dataclasses.replace(found, pending=(*self._book.pending(others, pods, self._causes), *found.pending))
+
+    def _pods_left(self) -> Iterator[Pod]:
+        simulator = self._simulation.simulator
+        attempts = [each for uid, each in simulator.outcome.items() if uid not in simulator.evicted]
+        homes = {each.pod.key for each in attempts if each.is_placed}
+        kept = {key: pod for key, pod in self._left.items() if key not in homes}
+        kept |= {each.pod.key: pending_pod_of(each) for each in attempts if not each.is_placed}
+        yield from (pod for key, pod in kept.items() if key not in self._tried.removed)
+        yield from simulator.strangers

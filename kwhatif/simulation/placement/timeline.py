@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
-from kwhatif.simulation.fidelity.assess import RunRecord
-from kwhatif.simulation.placement.afterwards import FinalState, pending_pod_of
+from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper, with_growth
-from kwhatif.simulation.placement.run_result import Placed
-from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -24,7 +22,7 @@ def simulate_timeline(
     others: Sequence[str] = (),
     scaler: Scaler | None = None,
     story: bool = True,
-) -> Placed:
+) -> Run:
     """Let all pods arrive at once and run until nothing more can change.
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
@@ -48,11 +46,12 @@ def simulate_timeline(
     aside = [item.pod for item in asked if item.pod.key not in tried]
     left = [pending_pod_of(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
     unclaimed = {item.pod.key: item.pod for item in asked}
-    at_home = simulation.homes_of_victims()
     run_outcome = simulation.outcome_of(placements[len(run.placements) :], replacements)
-    return Placed(
-        basis=RunRecord(session, asked, placements, others),
-        end=FinalState(session, [*left, *aside, *simulator.strangers]),
+    return Run(
+        session,
+        asked,
+        placements,
+        others,
         replacements=tuple(replacements),
         timeline=tuple(simulator.diary.entries) if story else (),
         events=tuple(simulator.diary.events) if story else (),
@@ -60,6 +59,6 @@ def simulate_timeline(
         groups=gang_outcomes(session, asked, placements),
         rests=simulation.rests,
         run_outcome=with_growth(run_outcome, book.pending(run.placements, unclaimed, {}), scale_up),
-        told=tuple(words_of_placements(placements, at_home, scale_up)),
-        at_home=at_home,
+        left=(*left, *aside, *simulator.strangers),
+        at_home=simulation.homes_of_victims(),
     )

@@ -17,9 +17,10 @@ from kwhatif.commands.schema_files import SCHEMAS
 from kwhatif.errors import FidelityError, InputError, UsageError
 from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
-from kwhatif.simulation.placement.afterwards import cause, snapshot_after_run
+from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.placement.totals import cause
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
@@ -33,9 +34,9 @@ from tests.storage_builders import claim, storage_class, volume
 def written(folder: Path, session: Session, *pods: Pod) -> Snapshot:
     """The cluster after these pods, from its file."""
     covered = session.snapshot.objects.known_kinds()
-    end = place_pods(session, asking(*pods)).end
+    run = place_pods(session, asking(*pods))
     path = str(folder / "after.json")
-    write_snapshot(snapshot_after_run(session.snapshot, covered, ExpandedManifests(), end), path)
+    write_snapshot(snapshot_after_run(session.snapshot, covered, ExpandedManifests(), run), path)
     return load_snapshot([path])
 
 

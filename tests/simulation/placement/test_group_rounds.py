@@ -16,7 +16,7 @@ from kwhatif.api.pod_groups import PodGroup
 from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.placement.run_result import Placed
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -110,7 +110,7 @@ ROWS = {
 }
 
 
-def placed(row: Row) -> tuple[Placed, PlaceResult]:
+def placed(row: Row) -> tuple[Run, PlaceResult]:
     run = place_pods(session_with(row.nodes, row.running, row.groups, *row.gates), asking(*row.asked))
     return run, told(run)
 
@@ -119,8 +119,8 @@ def placed(row: Row) -> tuple[Placed, PlaceResult]:
 def test_groups_at_rest(name: str) -> None:
     row = ROWS[name]
     run, found = placed(row)
-    columns = run.end.session.cluster.columns
-    assert Counter(columns.names[at] for _, at in run.end.session.cluster.pods()) == row.homes
+    columns = run.end.cluster.columns
+    assert Counter(columns.names[at] for _, at in run.end.cluster.pods()) == row.homes
     assert [each.pod for each in found.outcome.pending] == list(row.pending)
     assert [(each.pod, each.taken_by) for each in found.outcome.victims] == list(row.victims)
     assert found.good is not bool(row.pending)
@@ -155,7 +155,7 @@ def test_never_fewer_than_min_count_run_unless_others_drove_members_out(
     nodes = [node("a", cpu="3"), node("b", cpu="2")]
     row = Row(nodes, asked, there, groups, gates=["WorkloadAwarePreemption"] if for_all else [])
     run, found = placed(row)
-    session = run.end.session
+    session = run.end
     bound = Counter(info.key.partition("/")[2].partition("-")[0] for info, _ in session.cluster.pods())
     driven_out = {each.pod.partition("/")[2].partition("-")[0] for each in found.outcome.victims}
     for each, (_, least, _, _) in zip(groups, gangs, strict=True):
@@ -167,6 +167,6 @@ def test_never_fewer_than_min_count_run_unless_others_drove_members_out(
     bare = {f"default/p{n}" for n in range(len(others))}
     assert len(homes | waiting) == len(there) + len(asked) - len(bare & {each.pod for each in found.outcome.victims})
     # Whoever is asked again does not move.
-    again = place_pods(session, asking(*(each for each in run.end.pods if each.key in waiting)))
+    again = place_pods(session, asking(*(each for each in run.left if each.key in waiting)))
     assert not again.run_outcome.victims
     assert {each.pod for each in again.run_outcome.pending} == waiting

@@ -67,4 +67,4 @@ class Trim(PodQuestion[TrimResult]):
             decision = check_and_write(trimmed, session, waiting, self.out, loosely=self.nodes_too)
             return build_trim_result(whole, trimmed, decision, self.out)
 
-        return PendingResult([place_pods(session, waiting).basis], result)
+        return PendingResult([place_pods(session, waiting)], result)

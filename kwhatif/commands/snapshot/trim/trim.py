@@ -44,11 +44,11 @@ def without_empty_kinds(snapshot: Snapshot, session: Session, pods: Sequence[Pod
     session = session.with_snapshot(snapshot, covered=snapshot.covered_kinds())
     run = place_pods(session, pods)
     covered = snapshot.objects.known_kinds()
-    gaps = assess(run.basis).touching
+    gaps = assess(run).touching
     for kind in sorted(covered):
         if not snapshot.objects.list_kind(kind):
             session.covered = covered - {kind}
-            if assess(run.basis).touching == gaps:
+            if assess(run).touching == gaps:
                 covered = session.covered
     kept = {kind: objs for kind, objs in snapshot.objects.by_kind().items() if kind in covered}
     return dataclasses.replace(snapshot, objects=Objects(kept))
