@@ -79,6 +79,21 @@ OBJECTS = 1_000_000
 EMPTY_PAGES = 10
 """The most empty pages in a row of a list that is to be continued."""
 
+ANSWER_SECONDS = 60.0
+"""For one whole answer of an API server or a Prometheus: how long to wait for what is still to come of it."""
+
+LOAD_SECONDS = 10.0
+"""For one whole answer of a load-watcher."""
+
+LABEL_BYTES = MIB
+"""The labels of one series of usage, of which Prometheus' own servers allow a fraction; what else an answer says."""
+
+SERIES_BYTES = 64 * MIB
+"""One series of usage: a year of samples every fifteen seconds has no more."""
+
+USAGE_VALUES = 64_000_000
+"""Different values of usage that there is room for, in a gibibyte of memory."""
+
 DUMP_SECONDS = 900.0
 """For a whole dump, credentials included."""
 

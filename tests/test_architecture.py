@@ -380,8 +380,7 @@ READERS = {
     "commands.demo.run": "files of the package",
     "scheduling.extenders.http_caller": "certificates, to a limit",
     "snapshot.read.files": "everything else, recordings as well, to a limit; what a file of a directory begins with",
-    "usage.node_load": "the answer of a load-watcher, to a limit",
-    "usage.prometheus_client": "answers, as a stream, to a limit",
+    "usage.http_answers": "answers of Prometheus and of a load-watcher, as a stream, to a limit",
     "usage.read": "usage, as a stream, to a limit",
 }
 WRITERS = {

@@ -23,6 +23,7 @@ def told(name: str, value: float) -> str:
         "YAML_VALUES": "keys and values",
         "ALIASED_VALUES": "values",
         "EMPTY_PAGES": "pages",
+        "USAGE_VALUES": "values",
         "COST": "units of cost",
         "COUNT": "of a thing",
     }

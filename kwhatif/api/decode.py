@@ -200,6 +200,9 @@ T = TypeVar("T")
 Json = bytes | bytearray | memoryview | msgspec.Raw
 """UTF-8 encoded JSON."""
 
+ENDS_EARLY = "the text ends too early"
+"""The problem of JSON that was cut."""
+
 _TOO_DEEP = "lists and objects are nested too deeply"
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 _TRAILING = "trailing characters"
@@ -279,7 +282,7 @@ def syntax_error(error: msgspec.DecodeError, data: bytes, start: int = 0) -> Inp
         offset = start + (int(found[1]) if trailing is None else trailing)
         problem = str(error)[: found.start()].removeprefix("JSON is malformed: ")
     else:
-        offset, problem = len(data), "the text ends too early"
+        offset, problem = len(data), ENDS_EARLY
     line, column = line_and_column(data, offset)
     return InputError(f"not valid JSON: {problem}", place=f"line {line}, column {column}")
 

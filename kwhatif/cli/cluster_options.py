@@ -77,7 +77,8 @@ class ConnectionFlags:
         bool, typer.Option("--insecure-skip-tls-verify", help="Do not verify the server's certificate.")
     ] = False
     request_timeout: Annotated[
-        float, typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for an answer.")
+        float,
+        typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for a whole answer."),
     ] = 60.0
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long reading the cluster may take.")

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kwhatif import bounds
+from kwhatif.errors import InputError
 from kwhatif.usage.histogram import BIN, FloatArray, Histogram
 from kwhatif.usage.use_over_time import Timeline
 
@@ -41,6 +44,8 @@ class Complaints:
     series: int = 0
     not_a_number: int = 0
     negative: int = 0
+    untimely: int = 0
+    partial: int = 0
     repeated: int = 0
     outside_window: int = 0
     resets: int = 0
@@ -51,6 +56,15 @@ class Complaints:
     strangers: set[str] = field(default_factory=set)
     unknown_containers: set[str] = field(default_factory=set)
     undivided: set[str] = field(default_factory=set)
+
+
+MOST_AMOUNT = 2.0**53
+"""In millicores or bytes: what is more than eight pebibytes is no sample of a container."""
+
+_FIRST_MOMENT, _LAST_MOMENT = 0.0, 253_402_300_800.0
+"""Seconds since 1970: samples are of the years 1970 to 9999."""
+
+_LONGEST_NAME = 253
 
 
 class UsageBook:
@@ -71,6 +85,7 @@ class UsageBook:
         self.last: float | None = None
         self._known: dict[tuple[str, str], KnownPod | None] = {}
         self._seen: dict[tuple[str, str, str, str], float] = {}
+        self._room = 0
 
     def add(
         self, namespace: str, pod: str, container: str, resource: str, times: FloatArray | None, values: FloatArray
@@ -82,8 +97,14 @@ class UsageBook:
         told = self.complaints
         told.series += 1
         told.samples += len(values)
+        if max(map(len, (namespace, pod, container))) > _LONGEST_NAME:
+            # No pod has such a name.
+            told.unrelated += 1
+            return
         key = f"{namespace}/{pod}"
         told.pods.add(key)
+        if len(told.pods) + len(told.unknown_containers) > bounds.OBJECTS:
+            raise InputError(f"usage is of more than {bounds.OBJECTS:,} pods and containers in all")
         known = self._pod(namespace, pod)
         if known is None:
             told.strangers.add(key)
@@ -107,7 +128,12 @@ class UsageBook:
         histogram = self.histograms.get(place)
         if histogram is None:
             histogram = self.histograms[place] = Histogram(resource)
+            self._room += histogram.room
+        before = histogram.room
         whole = histogram.add(values)
+        self._room += histogram.room - before
+        if self._room > bounds.USAGE_VALUES:
+            raise InputError(f"usage has more than {bounds.USAGE_VALUES:,} different values in all")
         if known.present:
             mine = key, container, resource
             self.pod_peaks[mine] = max(self.pod_peaks.get(mine, 0), int(whole.max()))
@@ -119,18 +145,27 @@ class UsageBook:
             self._known[key] = self._directory(namespace, pod)
         return self._known[key]
 
+    def sound_samples(self, times: FloatArray | None, values: FloatArray) -> NDArray[np.bool_]:
+        """Which samples are of a time and an amount that can be, bool[n]; the others are counted."""
+        told = self.complaints
+        finite = np.isfinite(values) & (values <= MOST_AMOUNT)
+        positive = ~(values < 0)
+        told.not_a_number += int(np.count_nonzero(~finite & positive))
+        told.negative += int(np.count_nonzero(~positive))
+        sound = finite & positive
+        if times is not None:
+            timely = (times >= _FIRST_MOMENT) & (times < _LAST_MOMENT)
+            told.untimely += int(np.count_nonzero(sound & ~timely))
+            sound &= timely
+        return sound
+
     def _sound(
         self, times: FloatArray | None, values: FloatArray, series: tuple[str, str, str, str]
     ) -> tuple[FloatArray | None, FloatArray]:
         """The samples without those that are invalid, duplicates, or too old."""
         told = self.complaints
-        finite = np.isfinite(values)
-        wrong = int(len(values) - np.count_nonzero(finite))
-        negative = int(np.count_nonzero(values < 0))
-        if wrong or negative:
-            told.not_a_number += wrong
-            told.negative += negative
-            sound = finite & (values >= 0)
+        sound = self.sound_samples(times, values)
+        if not sound.all():
             values, times = values[sound], None if times is None else times[sound]
         if times is None or not len(values):
             return times, values
@@ -178,6 +213,8 @@ class UsageBook:
         for number, what in (
             (told.not_a_number, "samples are no numbers (NaN, infinite, or stale markers): they are left out"),
             (told.negative, "samples are negative: they are left out"),
+            (told.untimely, "samples are of no time in the years 1970 to 9999: they are left out"),
+            (told.partial, "answers are incomplete or in doubt, as the server that gave them says itself"),
             (told.repeated, "samples are no later than others of their series: they are left out"),
             (told.outside_window, "samples are older than the window: they are left out"),
             (told.resets, "times a counter began anew: what it shows then is taken as the increase"),

@@ -5,12 +5,8 @@ Upstream: pkg/watcher/watcher.go and pkg/watcher/internal/metricsprovider/k8s.go
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from http.client import HTTPException
 from typing import Any
 
 import msgspec
@@ -19,16 +15,14 @@ from kwhatif import bounds
 from kwhatif.api.core import Node
 from kwhatif.api.decode import convert, describe_value
 from kwhatif.api.quantity import Quantity
+from kwhatif.api.times import parse_time
 from kwhatif.api.watcher_metrics import Metric, MetricsData, MetricsWindow, NodeMetrics, WatcherMetrics
-from kwhatif.errors import ClusterError, InputError
+from kwhatif.errors import ClusterError, InputError, UsageError
 from kwhatif.results.amounts import format_count
-from kwhatif.snapshot.read.compression import decompress_chunks
 from kwhatif.snapshot.read.files import Text, read_paths
 from kwhatif.snapshot.read.objects import decode, inside, read_documents
-from kwhatif.usage.http_answers import opener, pieces_of, reason_of
-
-TIMEOUT = 10.0
-"""Seconds until a load-watcher has to answer."""
+from kwhatif.snapshot.read.secrets import WebAddress
+from kwhatif.usage.http_answers import NoAnswer, answer_of
 
 _EXPECTED = "what load-watcher serves at /watcher, or what /apis/metrics.k8s.io/v1beta1/nodes lists"
 
@@ -50,7 +44,15 @@ def read_node_load(source: str, nodes: Sequence[Node]) -> tuple[WatcherMetrics, 
     Usage from metrics.k8s.io becomes a share of the capacity of ``nodes``, as load-watcher computes it. Raises
     InputError with the place of what is wrong, ClusterError where the server cannot be reached.
     """
-    documents = read_documents(_text_of(source))
+    if is_url(source):
+        try:
+            address = WebAddress.parse(source)
+        except ValueError as error:
+            raise UsageError(f"--load: {error}") from None
+        source, text = address.shown, _ask(address)
+    else:
+        (text,) = read_paths([source], max_bytes=bounds.SETTINGS_BYTES)
+    documents = read_documents(text)
     used: list[tuple[_NodeUsage, int]] = []
     for place, document in enumerate(documents):
         try:
@@ -67,26 +69,22 @@ def read_node_load(source: str, nodes: Sequence[Node]) -> tuple[WatcherMetrics, 
 
 
 def is_url(source: str) -> bool:
-    return source.startswith(("http://", "https://"))
+    return source.lower().startswith(("http://", "https://"))
 
 
-def _text_of(source: str) -> Text:
-    if not is_url(source):
-        (text,) = read_paths([source], max_bytes=bounds.SETTINGS_BYTES)
-        return text
-    address = urllib.parse.urlsplit(source)
-    path = address.path.rstrip("/")
-    asked = address._replace(path=path if path.endswith("/watcher") else f"{path}/watcher").geturl()
-    request = urllib.request.Request(asked, headers={"Accept": "application/json", "Accept-Encoding": "gzip"})
+def _ask(address: WebAddress) -> Text:
+    shown, url = (each if each.endswith("/watcher") else f"{each}/watcher" for each in (address.shown, address.url))
+    headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
+    if address.authorization:
+        headers["Authorization"] = address.authorization
+    request = urllib.request.Request(url + address.query, headers=headers)
     try:
-        with opener().open(request, timeout=TIMEOUT) as answer:
-            return Text(asked, b"".join(decompress_chunks(pieces_of(answer), bounds.SETTINGS_BYTES)))
-    except urllib.error.HTTPError as error:
-        raise ClusterError(f"{asked}: {reason_of(error)}") from None
+        with answer_of(request, bounds.LOAD_SECONDS, bounds.SETTINGS_BYTES, address.secrets()) as pieces:
+            return Text(shown, b"".join(pieces))
+    except NoAnswer as error:
+        raise ClusterError(f"{shown}: {error}") from None
     except InputError as error:
-        raise ClusterError(f"{asked}: {error.problem}") from None
-    except (OSError, HTTPException, ValueError) as error:
-        raise ClusterError(f"{asked}: {getattr(error, 'reason', error) or type(error).__name__}") from None
+        raise ClusterError(f"{shown}: {error.problem}") from None
 
 
 def _read_served(value: Mapping[str, Any], source: str, nodes: Sequence[Node]) -> tuple[WatcherMetrics, str]:
@@ -118,10 +116,9 @@ def _usage_of(value: object) -> tuple[_NodeUsage, int]:
     if usage.timestamp is None:
         return usage, 0
     try:
-        return usage, int(datetime.fromisoformat(usage.timestamp).timestamp())
-    except ValueError:
-        problem = f'expected a time such as "2026-03-01T11:29:02Z", found "{usage.timestamp}"'
-        raise InputError(problem, place="$.timestamp") from None
+        return usage, int(parse_time(usage.timestamp).timestamp())
+    except ValueError as error:
+        raise InputError(str(error), place="$.timestamp") from None
 
 
 def _work_out_load(

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from http.client import HTTPException
+from dataclasses import dataclass, field
 
 from kwhatif import bounds
 from kwhatif.errors import ClusterError, InputError, UsageError
 from kwhatif.progress import track
-from kwhatif.snapshot.read.compression import decompress_chunks
 from kwhatif.snapshot.read.files import read_paths
+from kwhatif.snapshot.read.secrets import Secrets, WebAddress
 from kwhatif.usage.book import UsageBook
-from kwhatif.usage.http_answers import opener, pieces_of, reason_of
-from kwhatif.usage.prometheus_answers import CPU, MEMORY, read_answers
+from kwhatif.usage.http_answers import NoAnswer, answer_of
+from kwhatif.usage.prometheus_answers import CPU, MEMORY, read_answer
 
 MOST_STEPS = 10_000
 """Prometheus refuses ranges of more than 11,000 samples a series."""
 
 _CONTAINERS = 'container!="",container!="POD"'
-_TRANSIENT = frozenset({429, 502, 503, 504})
+_TRANSIENT = frozenset({0, 429, 502, 503, 504})
+"""Of an answer that did not come, or not to its end, the status is 0."""
 
 
 @dataclass(frozen=True)
 class PrometheusServer:
     """A Prometheus server and the query. ``step`` and ``window`` are in seconds, ``end`` is a Unix time.
 
-    A rate is that of the last ``rate`` seconds; samples of CPU are ``step`` apart. ``timeout`` is for each answer.
+    A rate is that of the last ``rate`` seconds; samples of CPU are ``step`` apart. ``timeout`` is for each answer as a
+    whole. A name and a password in the ``url`` are sent as Basic auth, unless there is a ``token``.
     """
 
     url: str
@@ -39,13 +39,16 @@ class PrometheusServer:
     window: float
     step: int = 60
     rate: int = 300
-    timeout: float = 60.0
+    timeout: float = bounds.ANSWER_SECONDS
     retries: int = 2
-    token: str = ""
+    token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if urllib.parse.urlsplit(self.url).scheme not in ("http", "https"):
-            raise UsageError(f"--prometheus {self.url}: expected a URL that begins with http:// or https://")
+        try:
+            WebAddress.parse(self.url)
+        except ValueError as error:
+            # What stands before an @ may be a password.
+            raise UsageError(f"--prometheus {self.url.rpartition('@')[2]}: {error}") from None
 
     def read(self, namespaces: Sequence[str], book: UsageBook) -> None:
         """Add the usage of these namespaces. Raises ClusterError where the server cannot be reached."""
@@ -67,38 +70,31 @@ class PrometheusServer:
                     start = stop + self.step
 
     def _ask_with_retries(self, ask: dict[str, str], book: UsageBook) -> None:
+        address = WebAddress.parse(self.url)
+        authorization = f"Bearer {self.token}" if self.token else address.authorization
+        secrets = address.secrets(authorization)
         for left in range(self.retries, -1, -1):
             try:
-                self._ask(ask, book)
-            except _Transient as error:
-                if not left:
-                    raise ClusterError(f"{self.url}: {error}") from None
+                self._ask(address, authorization, secrets, ask, book)
+            except NoAnswer as error:
+                if not left or error.status not in _TRANSIENT:
+                    raise ClusterError(f"{address.shown}: {error}") from None
                 time.sleep(min(2.0 ** (self.retries - left), 10.0) / 2)
+            except InputError as error:
+                raise ClusterError(str(error)) from None
             else:
                 return
 
-    def _ask(self, ask: dict[str, str], book: UsageBook) -> None:
+    def _ask(
+        self, address: WebAddress, authorization: str, secrets: Secrets, ask: dict[str, str], book: UsageBook
+    ) -> None:
         data = urllib.parse.urlencode(ask).encode()
         headers = {"Accept-Encoding": "gzip", "Content-Type": "application/x-www-form-urlencoded"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        request = urllib.request.Request(f"{self.url.rstrip('/')}/api/v1/query_range", data, headers)
-        try:
-            with opener().open(request, timeout=self.timeout) as answer:
-                read_answers(decompress_chunks(pieces_of(answer), bounds.RECORDING_BYTES), book, self.url)
-        except urllib.error.HTTPError as error:
-            said = reason_of(error)
-            if error.code in _TRANSIENT:
-                raise _Transient(said) from None
-            raise ClusterError(f"{self.url}: {said}") from None
-        except (OSError, HTTPException) as error:
-            raise _Transient(str(getattr(error, "reason", error)) or type(error).__name__) from None
-        except InputError as error:
-            raise ClusterError(str(error)) from None
-
-
-class _Transient(Exception):
-    """An error that may be gone on a retry."""
+        if authorization:
+            headers["Authorization"] = authorization
+        request = urllib.request.Request(f"{address.url}/api/v1/query_range{address.query}", data, headers)
+        with answer_of(request, self.timeout, bounds.RECORDING_BYTES, secrets) as pieces:
+            read_answer(pieces, book, address.shown)
 
 
 def read_token(path: str) -> str:

@@ -11,6 +11,10 @@ from kwhatif.usage.histogram import FloatArray, IntArray
 MOST_CELLS = 24_000_000
 """The most cells of all pods together. Beyond that steps get twice as long, and a cell has the higher value."""
 
+MOST_STEPS = 2_000_000
+"""The most steps between the first and the last sample of all pods: a year in steps of fifteen seconds. Beyond that,
+too, steps get longer."""
+
 FIRST_STEP = 15
 """Seconds. Kubelets are not scraped more often by default."""
 
@@ -23,12 +27,17 @@ class _Row:
     def __init__(self, start: int, cells: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
         self.start, self.cells = start, cells
 
-    def coarser(self) -> None:
-        """Two steps become one, which has the higher of the two."""
-        odd = self.start % 2
-        padded = np.pad(self.cells, (odd, (len(self.cells) + odd) % 2))
-        self.cells = padded.reshape(-1, 2).max(axis=1)
-        self.start //= 2
+    def coarsen(self, factor: int) -> None:
+        """So many steps become one, which has the highest of them."""
+        before = self.start % factor
+        padded = np.pad(self.cells, (before, -(len(self.cells) + before) % factor))
+        self.cells = padded.reshape(-1, factor).max(axis=1)
+        self.start //= factor
+
+    @property
+    def end(self) -> int:
+        """The step after the last one."""
+        return self.start + len(self.cells)
 
 
 class Timeline:
@@ -42,6 +51,8 @@ class Timeline:
         self._rows: dict[tuple[str, str], _Row] = {}
         self._now: dict[tuple[str, str], int] = {}
         self._cells = 0
+        self._begin: int | None = None
+        self._end = 0
 
     def add(self, pod: str, resource: str, times: FloatArray | None, amounts: FloatArray) -> None:
         """Samples of one container of a pod (``namespace/name``), in their order: seconds, and bins of its histogram.
@@ -59,12 +70,16 @@ class Timeline:
             # Finer steps than samples have would keep nothing but holes.
             while self.step * 2 <= apart:
                 self.step *= 2
+        row = self._rows.get(key)
+        # Room is made before there is anything in it: two samples may be a thousand years apart.
+        self._coarsen_for(row, float(times[0]), float(times[-1]))
         steps = (times // self.step).astype(np.int64)
         first, last = int(steps[0]), int(steps[-1])
+        self._begin = first if self._begin is None else min(self._begin, first)
+        self._end = max(self._end, last + 1)
         cells = np.zeros(last - first + 1, np.int32)
         np.maximum.at(cells, steps - first, np.minimum(amounts, 2**31 - 1).astype(np.int32))
         _carry(cells, steps - first, apart / self.step)
-        row = self._rows.get(key)
         if row is None:
             self._rows[key] = _Row(first, cells)
             self._cells += len(cells)
@@ -72,22 +87,38 @@ class Timeline:
             self._cells -= len(row.cells)
             self._merge(row, first, cells)
             self._cells += len(row.cells)
-        while self._cells > MOST_CELLS:
-            self._coarsen()
 
     @staticmethod
     def _merge(row: _Row, first: int, cells: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
         start = min(row.start, first)
-        whole = np.zeros(max(row.start + len(row.cells), first + len(cells)) - start, np.int32)
-        whole[row.start - start : row.start - start + len(row.cells)] = row.cells
+        whole = np.zeros(max(row.end, first + len(cells)) - start, np.int64)
+        whole[row.start - start : row.end - start] = row.cells
         whole[first - start : first - start + len(cells)] += cells
-        row.start, row.cells = start, whole
+        row.start, row.cells = start, np.minimum(whole, 2**31 - 1).astype(np.int32)
 
-    def _coarsen(self) -> None:
-        self.step *= 2
-        for row in self._rows.values():
-            row.coarser()
-        self._cells = sum(len(row.cells) for row in self._rows.values())
+    def _coarsen_for(self, row: _Row | None, first: float, last: float) -> None:
+        """Make steps longer until the samples of another series, from one time to another, have room in a row."""
+        factor = 1
+        while True:
+            step = self.step * factor
+            start, end = int(first // step), int(last // step) + 1
+            begin = start if self._begin is None else min(start, self._begin // factor)
+            own = end - start
+            if row is not None:
+                own = max(end, -(-row.end // factor)) - min(start, row.start // factor)
+            others = self._cells - (len(row.cells) if row else 0)
+            if others // factor + own <= MOST_CELLS and max(end, -(-self._end // factor)) - begin <= MOST_STEPS:
+                break
+            factor *= 2
+        if factor == 1:
+            return
+        self.step *= factor
+        for each in self._rows.values():
+            each.coarsen(factor)
+        self._cells = sum(len(each.cells) for each in self._rows.values())
+        if self._rows:
+            self._begin = min(each.start for each in self._rows.values())
+            self._end = max(each.end for each in self._rows.values())
 
     def together(self, pods: Iterable[str], resource: str) -> IntArray:
         """What these pods used together, int64[steps]; empty if there are samples of none of them."""
@@ -97,9 +128,9 @@ class Timeline:
         if not rows:
             return np.array([untimed] if untimed else [], np.int64)
         start = min(row.start for row in rows)
-        whole = np.zeros(max(row.start + len(row.cells) for row in rows) - start, np.int64)
+        whole = np.zeros(max(row.end for row in rows) - start, np.int64)
         for row in rows:
-            whole[row.start - start : row.start - start + len(row.cells)] += row.cells
+            whole[row.start - start : row.end - start] += row.cells
         return whole + untimed
 
 
@@ -120,8 +151,7 @@ def _carry(cells: np.ndarray[tuple[int], np.dtype[np.int32]], steps: IntArray, a
     """Steps between two samples have what the first one had, where samples are further apart than steps are."""
     if apart <= 1:
         return
-    gaps = steps[1:] - steps[:-1]
-    width = int(np.ceil(apart))
-    for shift in range(1, width):
-        wide = gaps > shift
-        cells[steps[:-1][wide] + shift] = cells[steps[:-1][wide]]
+    lengths = np.minimum(steps[1:] - steps[:-1], int(np.ceil(apart)))
+    begins = np.cumsum(lengths) - lengths
+    places = np.arange(int(lengths.sum())) + np.repeat(steps[:-1] - begins, lengths)
+    cells[places] = np.repeat(cells[steps[:-1]], lengths)

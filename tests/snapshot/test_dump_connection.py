@@ -28,9 +28,10 @@ pytestmark = pytest.mark.usefixtures("hurry")
 def test_the_user_of_the_kubeconfig_asks(server: ApiServer, tmp_path: Path) -> None:
     ran = dump(server, tmp_path, token="viewer")
     assert ran.code == 2
+    # The token of this server is the name of who asks, and a token is not shown, whoever says it.
     assert ran.err == (
         f"kwhatif: loop ({server.url}): the nodes cannot be read: forbidden (403: nodes is forbidden: User "
-        '"viewer" cannot list resource "nodes" in API group "" at the cluster scope)\n'
+        '"***" cannot list resource "nodes" in API group "" at the cluster scope)\n'
     )
     assert [path.name for path in tmp_path.iterdir()] == ["kubeconfig.json"]
 

@@ -128,7 +128,7 @@ def test_a_load_watcher_is_asked_at_its_address(url: str) -> None:
     for source in (url, f"{url}/", f"{url}/watcher"):
         load, sentence = read_node_load(source, NODES)
         assert list(load.data.nodes or {}) == ["a", "b"]
-        assert sentence == f"load: {source}, what load-watcher served for 1 of 2 nodes"
+        assert sentence == f"load: {source.rstrip(chr(47))}, what load-watcher served for 1 of 2 nodes"
 
 
 def test_a_server_that_does_not_answer_is_named(url: str) -> None:

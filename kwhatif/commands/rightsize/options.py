@@ -41,7 +41,7 @@ class UsageOptions:
             metavar="SECONDS",
             least=0.1,
             shows_default=True,
-            help="How long to wait for an answer.",
+            help="How long to wait for a whole answer.",
         ),
     ] = 60.0
     prometheus_retries: Annotated[

@@ -92,7 +92,7 @@ class Extender:
         body = wire.request(info, nodes, self._texts)
         answer = self._ask("filter", self._configured.filter_verb, body, wire.FilterResult) or wire.FilterResult()
         if answer.error:
-            raise ExtenderError(answer.error)
+            raise ExtenderError(self._caller.secrets.conceal(answer.error))
         if not self.whole_nodes:
             known = {node.name for node in nodes}
             for name in answer.node_names or ():
@@ -117,7 +117,7 @@ class Extender:
     def bind(self, info: PodInfo, node: str) -> None:
         answer = self._ask("bind", self._configured.bind_verb, wire.bind_request(info, node), wire.BindingResult)
         if answer and answer.error:
-            raise ExtenderError(answer.error)
+            raise ExtenderError(self._caller.secrets.conceal(answer.error))
 
     def _claim(self, cluster: Cluster, node: str, meta: wire.MetaVictims | None) -> Victims:
         """Resolve uids to pods of that node."""

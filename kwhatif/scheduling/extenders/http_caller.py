@@ -18,7 +18,9 @@ from kwhatif.errors import PolicyError
 from kwhatif.golang.formatting import go_quote, without_password
 from kwhatif.golang.parsing import Duration
 from kwhatif.policy.structs import Extender, ExtenderTLSConfig
+from kwhatif.snapshot.read.bounded_answers import AnswerLimit, answers_within, bound_answers
 from kwhatif.snapshot.read.compression import decompress_all
+from kwhatif.snapshot.read.secrets import Secrets
 
 if TYPE_CHECKING:
     from urllib3 import PoolManager
@@ -49,14 +51,16 @@ class Caller:
         except (OSError, ValueError) as error:
             raise PolicyError(f"couldn't build extenders: {configured.url_prefix}: {error}") from None
         self._opened: PoolManager | None = None
+        self.secrets = Secrets()
+        """What calls have carried. Whoever shows words of the extender has them taken out."""
 
     def post(self, url: str, body: bytes) -> tuple[int, bytes]:
         """The status and body of the answer; the body of one that is not 200 is left unread. Raises ExtenderError."""
         try:
-            # The library's time limits are per read.
+            # Answers are bounded one by one, and all redirects, names of hosts and connections together.
             return bounds.in_time(self._limit.seconds, lambda: self._follow_redirects(url, body))
         except Exception as error:
-            problem = _problem(error)
+            problem = self.secrets.conceal(_problem(error))
             late = f"no answer within {self._limit}"
             raise ExtenderError(f"extender {without_password(url)}: {problem or late}", late=not problem) from None
 
@@ -71,16 +75,24 @@ class Caller:
             if parts.auth is not None:
                 name, _, password = parts.auth.partition(":")
                 headers |= make_headers(basic_auth=f"{unquote(name)}:{unquote(password)}")
-            response = self._pool.urlopen(
-                "GET" if body is None else "POST", url, body=body, headers=headers, preload_content=False
-            )
+                self.secrets.add_header(headers["authorization"])
+            with answers_within(AnswerLimit(self._limit.seconds)):
+                response = self._pool.urlopen(
+                    "GET" if body is None else "POST",
+                    url,
+                    body=body,
+                    headers=headers,
+                    preload_content=False,
+                    redirect=False,
+                )
             try:
                 onwards = response.headers.get("Location")
                 if response.status not in (*_ASKED_ANEW, *_REPEATED) or not onwards:
                     if response.status != 200:
                         return response.status, b""
                     chunks = response.stream(decode_content=False)
-                    return response.status, decompress_all(chunks, bounds.ANSWER_BYTES)
+                    whole = decompress_all(chunks, bounds.ANSWER_BYTES)
+                    return response.status, self.secrets.conceal_data(whole)
             finally:
                 response.close()
             url = urljoin(url, onwards)
@@ -100,6 +112,7 @@ class Caller:
                 timeout=self._limit.seconds,
                 retries=False,
             )
+            bound_answers(self._opened)
         return self._opened
 
 

@@ -23,7 +23,9 @@ from urllib.parse import urlencode, urlsplit
 
 from kwhatif import bounds
 from kwhatif.errors import ClusterError, InputError
+from kwhatif.snapshot.read.bounded_answers import AnswerLimit, answers_within, bound_answers
 from kwhatif.snapshot.read.compression import decompress_all
+from kwhatif.snapshot.read.secrets import Secrets, password_in, passwords_of_proxies
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 """The variable with the API server's address in a pod."""
@@ -45,7 +47,8 @@ _MOST_SECONDS_TO_CONNECT = 10.0
 class Connection:
     """A cluster and a user. Both times are in seconds.
 
-    ``timeout`` is for one answer to begin or to go on, ``limit`` for all requests, credentials included.
+    ``timeout`` is for one answer as a whole (of a watch, until it begins or goes on), ``limit`` for all requests,
+    credentials included.
     """
 
     kubeconfig: str | None = None
@@ -53,7 +56,7 @@ class Connection:
     user: str | None = None
     groups: Sequence[str] = ()
     insecure: bool = False
-    timeout: float = 60.0
+    timeout: float = bounds.ANSWER_SECONDS
     limit: float = bounds.DUMP_SECONDS
 
     @property
@@ -70,7 +73,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP answer, complete. Names of headers are in any case."""
+    """An HTTP answer, complete and without secrets. Names of headers are in any case."""
 
     status: int
     headers: Mapping[str, str]
@@ -112,6 +115,11 @@ class LiveCluster:
             warnings.filterwarnings("ignore", category=urllib3.exceptions.InsecureRequestWarning)
         client: Any = ApiClient(self._configuration)
         self._pool: Any = client.rest_client.pool_manager
+        bound_answers(self._pool)
+        addresses = (str(self._configuration.host), str(self._configuration.proxy or ""))
+        self.secrets = Secrets(*map(password_in, addresses), *passwords_of_proxies())
+        """What requests have carried. Whoever shows words of the server has them taken out."""
+        self._seconds = connection.timeout
         connect = min(_MOST_SECONDS_TO_CONNECT, connection.timeout)
         self._timeout = urllib3.Timeout(connect=connect, read=connection.timeout)
         self._headers = [("accept", "application/json"), ("accept-encoding", "gzip"), ("user-agent", "kwhatif")]
@@ -143,34 +151,41 @@ class LiveCluster:
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None) -> Reply:
         """One request. Raises ConnectionLost if no answer came, or not all of it."""
-        with self._open_request(path, params, self._headers, self._timeout) as reply:
-            return _whole(reply)
+        limit = AnswerLimit(self._seconds)
+        with self._open_request(path, params, self._headers, self._timeout, limit) as reply:
+            return self._whole(reply)
 
     def lines(self, path: str, params: Mapping[str, str | int], silence: float) -> Iterator[bytes]:
         """An empty line once the server has accepted, then the lines of its answer as they come, except an incomplete
         last one.
 
-        Raises UnexpectedReply for any other answer, ConnectionLost if there was none, if it was cut, or after so many
-        seconds of silence.
+        Raises UnexpectedReply for any other answer, ConnectionLost if there was none, if it was cut, after so many
+        seconds of silence, or if it goes on for much longer than ``timeoutSeconds`` of ``params``.
         """
         headers = [(name, value) for name, value in self._headers if name != "accept-encoding"]
         timeout = self._urllib3.Timeout(connect=self._timeout.connect_timeout, read=silence)
-        with self._open_request(path, params, headers, timeout) as reply:
+        limit = AnswerLimit(float(params.get("timeoutSeconds", 0)) + silence, bounds.RECORDING_BYTES)
+        with self._open_request(path, params, headers, timeout, limit) as reply:
             if reply.status != 200:
-                raise UnexpectedReply(_whole(reply))
+                raise UnexpectedReply(self._whole(reply))
             yield b""
             rest: list[bytes] = []
             size = 0
             for chunk in reply.stream(_AT_ONCE, decode_content=False):
                 if b"\n" in chunk:
                     *lines, last = b"".join([*rest, chunk]).split(b"\n")
-                    yield from lines
+                    yield from map(self.secrets.conceal_data, lines)
                     rest, size = [last], len(last)
                     continue
                 rest.append(chunk)
                 size += len(chunk)
                 if size > bounds.LINE_BYTES:
                     raise ConnectionLost(f"a line is longer than the limit of {bounds.LINE_BYTES:,} bytes")
+
+    def _whole(self, reply: Any) -> Reply:
+        """An answer, read to its end. Raises InputError for one that is too large or cannot be unpacked."""
+        body = decompress_all(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
+        return Reply(reply.status, reply.headers, self.secrets.conceal_data(body))
 
     @contextmanager
     def _open_request(
@@ -179,6 +194,7 @@ class LiveCluster:
         params: Mapping[str, str | int] | None,
         more: Sequence[tuple[str, str]],
         timeout: Any,
+        limit: AnswerLimit,
     ) -> Iterator[Any]:
         """An answer that is still to be read. Raises ConnectionLost if there is none, or for errors while it
         is read.
@@ -194,38 +210,31 @@ class LiveCluster:
             if token is not None:
                 # A file with a token ends in a newline as often as not.
                 headers["authorization"] = token["value"].strip()
+                self.secrets.add_header(headers["authorization"])
             _check(headers)
-            reply = self._pool.request(
-                "GET",
-                url,
-                headers=headers,
-                timeout=timeout,
-                retries=False,
-                redirect=False,
-                enforce_content_length=True,
-                preload_content=False,
-            )
+            with answers_within(limit):
+                reply = self._pool.request(
+                    "GET",
+                    url,
+                    headers=headers,
+                    timeout=timeout,
+                    retries=False,
+                    redirect=False,
+                    enforce_content_length=True,
+                    preload_content=False,
+                )
             try:
                 yield reply
             finally:
                 reply.close()
         except (errors.HTTPError, OSError) as error:
             dropped = _to_connection_lost(error, errors)
-            raise (
-                ConnectionLost(_NOT_SENT) if headers.get("authorization", _NOT_SENT) in str(dropped) else dropped
-            ) from None
+            raise ConnectionLost(self.secrets.conceal(str(dropped)), final=dropped.final) from None
+        except InputError as error:
+            raise ConnectionLost(self.secrets.conceal(str(error))) from None
         except ValueError:
             # What libraries say of a request may quote it.
             raise ConnectionLost(_NOT_SENT, final=True) from None
-
-
-def _whole(reply: Any) -> Reply:
-    """An answer, read to its end. Raises ConnectionLost for one that is too large or cannot be unpacked."""
-    try:
-        body = decompress_all(reply.stream(decode_content=False), bounds.ANSWER_BYTES)
-    except InputError as error:
-        raise ConnectionLost(str(error)) from None
-    return Reply(reply.status, reply.headers, body)
 
 
 def _check(headers: Mapping[str, str]) -> None:

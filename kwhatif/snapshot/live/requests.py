@@ -80,7 +80,7 @@ class RetryingClient:
                 self._met = True
                 if reply.status not in _BUSY:
                     return self._check_reply(reply, what)
-                problem, pause = f"the server answers {_describe_reply(reply)}", pause_after(reply, attempt)
+                problem, pause = f"the server answers {self._describe(reply)}", pause_after(reply, attempt)
             if attempt + 1 < ATTEMPTS and not self.stop.is_set():
                 self.tell(f"{what}: {problem}; asking again")
                 wait(self.stop, pause)
@@ -108,10 +108,19 @@ class RetryingClient:
             why = self._cluster.complaint or "the credentials are missing, wrong or expired"
             raise ClusterError(f"{self._cluster.name}: {what}: unauthorized (401): {why}")
         if reply.status in (403, 404):
-            raise RequestRefused(reply.status, _describe_reply(reply))
+            raise RequestRefused(reply.status, self._describe(reply))
         if reply.status == 410:
             raise ListExpired
-        raise ClusterError(f"{self._cluster.name}: {what}: the server answers {_describe_reply(reply)}")
+        raise ClusterError(f"{self._cluster.name}: {what}: the server answers {self._describe(reply)}")
+
+    def _describe(self, reply: Reply) -> str:
+        """``403: pods is forbidden: ...``; for an answer that is no Status only the number."""
+        try:
+            status = decode_json(reply.body, _Status)
+        except InputError:
+            status = _Status()
+        words = self._cluster.secrets.conceal(status.message or "") if status.kind == "Status" else ""
+        return f"{reply.status}: {words[:_LONGEST_MESSAGE]}" if words else str(reply.status)
 
     def build_protocol_error(self, what: str, problem: str) -> ClusterError:
         """The error for an answer that no API server gives."""
@@ -133,16 +142,6 @@ def pause_after(reply: Reply | None, attempt: int) -> float:
 def wait(stop: threading.Event, seconds: float) -> None:
     """Wait; returns early if all has been stopped."""
     stop.wait(seconds)
-
-
-def _describe_reply(reply: Reply) -> str:
-    """``403: pods is forbidden: ...``; for an answer that is no Status only the number."""
-    try:
-        status = decode_json(reply.body, _Status)
-    except InputError:
-        status = _Status()
-    told = (status.message or "")[:_LONGEST_MESSAGE] if status.kind == "Status" else ""
-    return f"{reply.status}: {told}" if told else str(reply.status)
 
 
 LOOK_AGAIN = 30.0
