@@ -28,12 +28,13 @@ from kwhatif.commands.gate.units import Unit
 from kwhatif.commands.outage.failures import FailingCluster
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
-from kwhatif.results.gate import Subject
+from kwhatif.results.gate import Change, Subject
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.scheduling.budget_status import drop_stale_statuses
 from kwhatif.scheduling.controllers import Replacements, with_claims
 from kwhatif.scheduling.driver import Driver
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
 from kwhatif.simulation.edits.document import apply_edits
@@ -98,6 +99,7 @@ class Context:
     scheduler does, of which autoscalers know nothing. ``run_outcome`` is who waits when nobody would move any more.
     ``scaled`` are the workloads of the change that autoscalers of pods scale; ``scale_out`` rolls the change out with
     these at their upper bounds. ``groups`` are what became of groups of pods that are scheduled together.
+    ``changes`` are the objects that come, change or go, also those without pods.
     """
 
     units: Sequence[Unit]
@@ -115,6 +117,7 @@ class Context:
     scaled: Sequence[ScaledWorkload] = ()
     scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
     groups: Sequence[GroupOutcome] = ()
+    changes: Sequence[Change] = ()
     _outcomes: dict[tuple[str, int], Sequence[Outcome]] = field(default_factory=dict)
 
     @property
@@ -141,6 +144,23 @@ class Context:
             owner = mine.get(info.key) or self.owners.workload_of(info.pod)
             found.setdefault(owner, []).append((info, row))
         return found
+
+    @cached_property
+    def units_under_changed_budgets(self) -> Sequence[Unit]:
+        """The workloads of which the change has but a disruption budget; each where that budget stands."""
+        changed = {each.subject: each for each in self.changes if each.what in ("added", "changed")}
+        budgets = SelectedBudgets(
+            self.snapshot.objects.list_all(PodDisruptionBudget),
+            lambda each: changed.get(Subject(kind="PodDisruptionBudget", namespace=each.namespace, name=each.name)),
+        )
+        units = {unit.subject: unit for unit in self.units}
+        for subject, pods in self._running.items():
+            pod = pods[0][0].pod
+            for change in budgets.of(pod.namespace, pod.metadata.labels or {}):
+                if change is not None and subject not in units:
+                    units[subject] = Unit(subject, change.location, labels=pod.metadata.labels or {})
+        mine = {unit.subject for unit in self.units}
+        return [unit for subject, unit in units.items() if subject not in mine]
 
     @cached_property
     def owner(self) -> dict[str, Unit]:

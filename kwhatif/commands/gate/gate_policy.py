@@ -29,7 +29,10 @@ from kwhatif.results.gate import Exemption, Finding, Subject
 from kwhatif.simulation.repository_policy import ReadPolicy
 from kwhatif.snapshot.read.objects import inside
 
-DEFAULT_RULES = ("fidelity", "limits", "preempts", "quota", "rollout-deadlock", "single-node", "unschedulable")
+DEFAULT_RULES = (
+    *("blocking-budget", "fidelity", "limits", "preempts", "quota"),
+    *("rollout-deadlock", "single-node", "unschedulable"),
+)
 """What is looked at by default."""
 
 

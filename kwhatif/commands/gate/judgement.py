@@ -28,7 +28,7 @@ from kwhatif.commands.gate.scaled_out import ScaledOutChange
 from kwhatif.commands.gate.units import Unit, subject_of, subject_of_workload, units_of
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.progress import track
-from kwhatif.results.amounts import format_count
+from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subject, describe_findings
 from kwhatif.results.place import failures_left
@@ -47,6 +47,7 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ def judge_change(
             scaled=expanded.scaled,
             scale_out=scale_out,
             groups=run.groups,
+            changes=proposal.changes.changes,
         )
         return _judgement(proposal, terms, context, run)
 
@@ -151,7 +153,13 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, ru
     changes = tuple(_with_pod_counts([*proposal.changes.changes, *_rescaled_workloads(context)], proposal, context))
     judged = _Judgement(context, terms)
     open_ends = [*proposal.unknown_kinds, *proposal.read.gaps]
-    nothing = proposal.read.base is not None and not open_ends and not _count_outcomes(context.units, changes)
+    seen = {kind for rule in terms.rules if rule.given.level != "off" for kind in rule.kinds_without_pods}
+    nothing = (
+        proposal.read.base is not None
+        and not open_ends
+        and not _count_outcomes(context.units, changes)
+        and not any(change.what in ("added", "changed") and change.subject.kind in seen for change in changes)
+    )
     if not nothing:
         judged.run()
     told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
@@ -161,7 +169,7 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, ru
         ),
         verdict=judged.verdict,
         judged="everything" if proposal.read.base is None else "change",
-        note=NOTHING if nothing else "",
+        note=_describe_nothing(changes) if nothing else "",
         changes=changes,
         placements=tuple(context.placements),
         scale_up=context.scale_up,
@@ -172,6 +180,12 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, ru
         fidelity=context.fidelity,
         policy=terms.policy,
     )
+
+
+def _describe_nothing(changes: Sequence[Change]) -> str:
+    """``nothing to judge: ...; no rule looks at ConfigMap shop/settings``."""
+    others = [str(change.subject) for change in changes if change.what != "unchanged"]
+    return f"{NOTHING}; no rule looks at {format_some(others, _MOST_NAMED)}" if others else NOTHING
 
 
 # --- the change

@@ -90,6 +90,8 @@ class Rule(Generic[P]):
     parameters: ClassVar[type[Any]] = Parameters
     scores: ClassVar[bool] = False
     """Whether it needs the scores of the nodes, which take time to keep."""
+    kinds_without_pods: ClassVar[frozenset[str]] = frozenset()
+    """The kinds of objects without pods that it looks at: a change of such an object alone is something to judge."""
 
     def __init__(self, given: P) -> None:
         self.given = given

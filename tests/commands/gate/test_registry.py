@@ -25,8 +25,8 @@ from tests.builders import node
 from tests.commands.gate.judging import NOON, Given, manifests, new, snapshot_of
 
 RULES = {
-    *("evicted-again", "fidelity", "fits-at-max", "fits-without", "headroom", "limits", "new-nodes", "pinned"),
-    *("pod-groups", "pool-upgrade"),
+    *("blocking-budget", "evicted-again", "fidelity", "fits-at-max", "fits-without", "headroom", "limits"),
+    *("new-nodes", "pinned", "pod-groups", "pool-upgrade"),
     *("preempts", "quota", "request-vs-usage", "rollout-deadlock", "scale-up", "score-margin", "single-node"),
     *("snapshot-age", "spread", "unschedulable"),
 }

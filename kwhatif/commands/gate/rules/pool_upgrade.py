@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -38,12 +38,13 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
     name = "pool-upgrade"
     purpose = "The nodes of a pool can be replaced without anybody's help, whatever runs there."
     parameters = PoolUpgradeParameters
+    kinds_without_pods: ClassVar[frozenset[str]] = frozenset({"PodDisruptionBudget"})
 
     def threshold(self) -> str:
         return f"no upgrade of a pool hangs on a pod of the change ({self.given.strategy})"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        units = list(self.units(context))
+        units = [*self.units(context), *filter(self.given.selects, context.units_under_changed_budgets)]
         self.checked = 0
         snapshot = context.snapshot_after
         pools: dict[str, list[Node]] = {}

@@ -17,6 +17,8 @@ from tests.commands.gate.judging import found, judged, new, only, snapshot_of, w
 from tests.simulation.edits.editing import of
 from tests.workloads.test_pod_autoscalers import hpa
 
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
 
 def three(cpu: str = "4", **more: Any) -> Snapshot:
     """Three nodes in two zones, with nothing on them."""
@@ -415,6 +417,77 @@ def test_a_budget_counts_the_pods_that_the_change_leaves_whatever_its_status_sai
     snapshot.objects.add(budget("web", select(app="web"), namespace="shop", allowed=1))
     result = ask("pool-upgrade", snapshot, new("Deployment", "web", 1))
     assert only(result.findings).title == "the upgrade of pool <none> hangs on it"
+
+
+def _budget_of(least: int | str, name: str = "web") -> Json:
+    head = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "shop"}}
+    return {**head, "spec": {"minAvailable": least, "selector": {"matchLabels": {"app": "web"}}}}
+
+
+def _running_web(count: int = 2) -> Snapshot:
+    """Pods of a Deployment that the change leaves alone."""
+    pods = [
+        pod(
+            f"web-x-{i}",
+            namespace="shop",
+            labels={"app": "web"},
+            on=f"n{i % 3 + 1}",
+            owner=("apps/v1", "ReplicaSet", "web-x"),
+            status=READY,
+        )
+        for i in range(count)
+    ]
+    whole = [workload("Deployment", "web", count), workload("ReplicaSet", "web-x", count, owner="web")]
+    return snapshot_of([node(f"n{i}", zone="ab"[i % 2]) for i in (1, 2, 3)], pods, whole=whole)
+
+
+def test_a_budget_alone_is_a_change_that_makes_the_upgrade_of_its_pods_pool_hang() -> None:
+    result = ask("pool-upgrade", _running_web(), _budget_of(2), base=[])
+    finding = only(result.findings)
+    assert str(finding.subject) == "Deployment shop/web"
+    assert finding.location == Location(file="head.yaml", line=1)
+    assert result.note == ""
+
+
+# --- blocking-budget
+
+
+def test_a_new_budget_that_allows_no_eviction_of_healthy_pods_is_found_though_no_pod_changes() -> None:
+    result = ask("blocking-budget", _running_web(12), _budget_of(12), base=[])
+    finding = only(result.findings)
+    assert str(finding.subject) == "PodDisruptionBudget shop/web"
+    assert finding.message.startswith("minAvailable is 12, so 12 of its 12 pods must be healthy, and 12 are")
+    assert finding.hint == "set maxUnavailable: 1, or run 1 more replica"
+    assert (result.verdict, result.note) == ("fail", "")
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "verdict"),
+    [
+        ([], [_budget_of(11)], "pass"),
+        ([_budget_of(11)], [_budget_of(12)], "fail"),
+        ([], [_budget_of("100%")], "fail"),
+        ([_budget_of(12)], [_budget_of(12)], "pass"),
+        ([], [_budget_of(1), _budget_of(1, "also")], "fail"),
+    ],
+    ids=["it allows one", "it changed", "a share", "it was there before", "two over the same pods"],
+)
+def test_budgets_that_come_or_change_are_judged(base: list[Json], head: list[Json], verdict: str) -> None:
+    assert ask("blocking-budget", _running_web(12), *head, base=base).verdict == verdict
+
+
+def test_a_workload_that_shrinks_below_its_budget_is_found_where_its_manifest_stands() -> None:
+    snapshot = three()
+    snapshot.objects.add(budget("web", select(app="web"), namespace="shop", allowed=1, least=2))
+    finding = only(ask("blocking-budget", snapshot, new("Deployment", "web", 2)).findings)
+    assert str(finding.subject) == "PodDisruptionBudget shop/web"
+    assert finding.location == Location(file="head.yaml", line=1)
+
+
+def test_a_change_that_no_rule_looks_at_is_named() -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"}}
+    result = ask("blocking-budget", _running_web(), settings, base=[])
+    assert result.note.endswith("; no rule looks at ConfigMap shop/settings")
 
 
 def test_a_pool_whose_budgets_allow_it_is_replaced_on_paper() -> None:

@@ -1,0 +1,118 @@
+"""No disruption budget stands in the way of every eviction.
+
+What the eviction API does with budgets: pkg/registry/core/pod/storage/eviction.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from kwhatif.api.core import Pod
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.commands.gate.units import Unit
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.gate import Finding, Subject
+from kwhatif.scheduling.budget_status import with_statuses
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
+
+
+class BlockingBudgetParameters(Parameters, frozen=True, kw_only=True):
+    level: Level = "warn"
+
+
+class BlockingBudget(Rule[BlockingBudgetParameters]):
+    name = "blocking-budget"
+    purpose = "Disruption budgets let pods be evicted while all are healthy, and no pod has two of them."
+    parameters = BlockingBudgetParameters
+    kinds_without_pods: ClassVar[frozenset[str]] = frozenset({"PodDisruptionBudget"})
+
+    def threshold(self) -> str:
+        return "each budget allows a disruption, each pod has one budget"
+
+    def check(self, context: Context) -> Iterator[Finding]:
+        snapshot = context.snapshot_after
+        running = [pod for pod in snapshot.objects.list_all(Pod) if (pod.status.phase or "") not in FINISHED]
+        budgets = list(with_statuses(snapshot.objects.list_all(PodDisruptionBudget), running))
+        selected = SelectedBudgets(budgets, subject_of_budget)
+        pods: dict[Subject, list[Pod]] = {}
+        for pod in running:
+            for subject in selected.of(pod.namespace, pod.metadata.labels or {}):
+                pods.setdefault(subject, []).append(pod)
+        found = 0
+        for budget in budgets:
+            unit = self._unit_of(budget, pods.get(subject_of_budget(budget), ()), context)
+            if unit is None or not self.given.selects(unit):
+                continue
+            self.checked += 1
+            covered = pods.get(unit.subject, [])
+            for finding in (self._check_evictions(unit, budget, covered), self._check_overlap(unit, covered, selected)):
+                if finding is not None:
+                    found += 1
+                    yield finding
+        self.summary = f"{found} of {format_count(self.checked, 'budget')} in the way"
+
+    def _unit_of(self, budget: PodDisruptionBudget, pods: list[Pod] | tuple[()], context: Context) -> Unit | None:
+        """A budget that the change is about: it came or changed, or a workload did whose pods it selects."""
+        subject = subject_of_budget(budget)
+        labels = budget.metadata.labels or {}
+        for change in context.changes:
+            if change.subject == subject and change.what in ("added", "changed"):
+                return Unit(subject, change.location, labels=labels)
+        unit = next((context.owner[pod.key] for pod in pods if pod.key in context.owner), None)
+        return None if unit is None else Unit(subject, unit.location, labels=labels)
+
+    def _check_evictions(self, unit: Unit, budget: PodDisruptionBudget, pods: list[Pod]) -> Finding | None:
+        status, count = budget.status, len(pods)
+        healthy, desired = status.current_healthy or 0, status.desired_healthy or 0
+        if not count or status.disruptions_allowed or healthy < count:
+            return None
+        spec = budget.spec
+        said = (
+            f"maxUnavailable is {spec.max_unavailable}"
+            if spec.max_unavailable is not None
+            else f"minAvailable is {1 if spec.min_available is None else spec.min_available}"
+        )
+        more = desired + 1 - count
+        hint = "set maxUnavailable: 1"
+        if spec.max_unavailable is None and more > 0:
+            hint += f", or run {format_count(more, 'more replica')}"
+        return self.finding_about(
+            unit,
+            "the budget allows no eviction",
+            f"{said}, so {desired} of its {format_count(count, 'pod')} must be healthy, and {healthy} are: "
+            "a drain or an upgrade of their nodes does not end",
+            about="blocked",
+            numbers={"pods": count, "healthy": healthy, "desiredHealthy": desired, "disruptionsAllowed": 0},
+            hint=hint,
+            pod=pods[0].key,
+        )
+
+    def _check_overlap(self, unit: Unit, pods: list[Pod], selected: SelectedBudgets[Subject]) -> Finding | None:
+        doubled = [pod for pod in pods if len(selected.of(pod.namespace, pod.metadata.labels or {})) > 1]
+        if not doubled:
+            return None
+        others = {
+            each.name
+            for pod in doubled
+            for each in selected.of(pod.namespace, pod.metadata.labels or {})
+            if each != unit.subject
+        }
+        return self.finding_about(
+            unit,
+            "pods have more than one budget",
+            f"{format_some(sorted(others))} also selects {format_count(len(doubled), 'pod')} of it, such as "
+            f"{doubled[0].key}: the API server evicts no pod that has two budgets",
+            about="doubled",
+            numbers={"pods": len(doubled)},
+            hint="let one budget select each pod",
+            pod=doubled[0].key,
+        )
+
+
+def subject_of_budget(budget: PodDisruptionBudget) -> Subject:
+    """The subject that a budget is in a change."""
+    return Subject(kind="PodDisruptionBudget", namespace=budget.namespace, name=budget.name)
