@@ -1,7 +1,7 @@
 """Runs the tests where their authors are not: python .ci/elsewhere.py [--strict] [--pytest OPTIONS] [NAME...]
 
-Each environment of the table below is a clone of what is committed, alone in a directory, with Python and dependencies of
-its own, which uv installs. Each Python is found on the PATH, as python3.13. Other times need libfaketime (Debian's
+Each environment of the table below is a clone of what is committed, alone in a directory, with Python and dependencies
+of its own, which uv installs. Each Python is found on the PATH, as python3.13. Other times need libfaketime (Debian's
 package faketime), a user without rights and a machine without network need Linux and root. What this machine lacks is
 said and left out, and an error with --strict.
 """
@@ -86,21 +86,21 @@ def run_tests(environment: Environment, options: Sequence[str], lacking: list[st
         place = Path(top) / "alone" / environment.directory
         place.parent.mkdir()
         execute("git", "clone", "--quiet", "--no-local", "--depth", "1", ROOT.as_uri(), str(place))
-        python = install(environment, place, Path(top))
+        python = install(environment, place)
         prefix: list[str] = []
         variables = {**os.environ, **(environment.variables or {})}
         variables["PATH"] = f"{python.parent}{os.pathsep}{variables['PATH']}"
         if environment.bare:
             del variables["HOME"]
             variables["PATH"] = f"{python.parent}{os.pathsep}{link_programs(Path(top) / 'bin')}"
-            prefix += no_network(lacking) + no_rights(place.parent, lacking)
+            prefix += no_network(lacking) + no_rights(python, place.parent, lacking)
         prefix += clock_ahead(environment.days, lacking)
         command = [*prefix, str(python), "-m", "pytest", "-p", "no:cacheprovider", *(options or ["-n", "auto"])]
         print(f"\n{environment.name}: Python {environment.python} in {place}", flush=True)
         return subprocess.run(command, cwd=place, env=variables, check=False).returncode
 
 
-def install(environment: Environment, place: Path, top: Path) -> Path:
+def install(environment: Environment, place: Path) -> Path:
     """The Python of a new virtual environment in the clone. Raises Missing."""
     name = f"python{environment.python}"
     base = shutil.which(name)
@@ -109,26 +109,11 @@ def install(environment: Environment, place: Path, top: Path) -> Path:
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if uv is None:
         raise Missing("uv is not installed")
-    if environment.bare:
-        base = str(readable_python(base, top))
     python = place / ".venv" / "bin" / "python"
     execute(uv, "venv", "--quiet", "--seed", "--python", base, str(place / ".venv"))
     resolution = ["--resolution", environment.resolution, "--group", "build"]
     execute(uv, "pip", "install", "--quiet", "--python", str(python), *resolution, "-e", ".[dev]", cwd=place)
     return python
-
-
-def readable_python(python: str, top: Path) -> Path:
-    """This Python, or a copy of it where only root may read it."""
-    told = subprocess.run(
-        [python, "-c", "import sys; print(sys.base_prefix, sys.executable)"], capture_output=True, text=True, check=True
-    )
-    prefix, executable = map(Path, told.stdout.split())
-    real = executable.resolve()
-    if all(folder.stat().st_mode & 0o005 == 0o005 for folder in real.parents):
-        return real
-    shutil.copytree(prefix, top / "python", symlinks=True)
-    return top / "python" / real.relative_to(prefix)
 
 
 def link_programs(folder: Path) -> Path:
@@ -149,7 +134,7 @@ def no_network(lacking: list[str]) -> list[str]:
     return ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
 
 
-def no_rights(clone: Path, lacking: list[str]) -> list[str]:
+def no_rights(python: Path, clone: Path, lacking: list[str]) -> list[str]:
     """What a command begins with to be run by a user without rights, who owns the clone."""
     if os.getuid() != 0:
         return []
@@ -158,7 +143,11 @@ def no_rights(clone: Path, lacking: list[str]) -> list[str]:
         return []
     owner = pwd.getpwnam(USER)
     execute("chown", "-R", f"{owner.pw_uid}:{owner.pw_gid}", str(clone))
-    return ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"]
+    command = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"]
+    if subprocess.run([*command, str(python), "-c", ""], capture_output=True, check=False).returncode:
+        lacking.append(f"a user without rights (no other than root may run {python.resolve()})")
+        return []
+    return command
 
 
 def clock_ahead(days: int, lacking: list[str]) -> list[str]:
