@@ -113,6 +113,24 @@ COST = 1_000_000_000
 """What all expressions and searches for devices of one run may cost together, in the units in which an API server says
 what a single expression may cost."""
 
+PROGRAM_BYTES = 2048 * MIB
+"""The memory of a program that renders manifests, by the addresses that it uses."""
+
+RENDER_SECONDS = 600
+"""All programs of a run that render manifests, together; each may take a minute."""
+
+GIT_BYTES = 8192 * MIB
+"""The memory of git, likewise: it maps files that it reads a part of."""
+
+TREE_ENTRIES = 1_000_000
+"""Files and directories of a revision of git, or of a directory that is read with those below it."""
+
+NAME_LENGTH = 255
+"""The name of a file. No file system has longer ones."""
+
+PATH_LENGTH = 4096
+"""The path of a file in a revision."""
+
 _EACH_COSTS = 10
 _SHOWN = 60
 

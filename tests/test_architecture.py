@@ -379,6 +379,8 @@ READERS = {
     "api.field_types": "a file of the package",
     "commands.demo.run": "files of the package",
     "scheduling.extenders.http_caller": "certificates, to a limit",
+    "snapshot.repository.chart_files": "an archive that was read to a limit",
+    "snapshot.read.rooted_files": "what documents of others name, to a limit",
     "snapshot.read.files": "everything else, recordings as well, to a limit; what a file of a directory begins with",
     "usage.http_answers": "answers of Prometheus and of a load-watcher, as a stream, to a limit",
     "usage.read": "usage, as a stream, to a limit",
@@ -400,8 +402,14 @@ THREADS = {
     "fleet.executors": "a worker watches whether its parent is there",
     "snapshot.live.dump": "several kinds at a time",
     "snapshot.live.recorder": "a kind each",
-    "snapshot.repository.programs": "stops a program that takes too long",
+    "snapshot.read.programs": "stops a program that takes too long",
     "snapshot.repository.renderer": "waits for several programs at a time",
+}
+
+
+PROGRAMS = {
+    "snapshot.read.programs": "every program",
+    "snapshot.live.live_cluster": "what a kubeconfig names for credentials, which the client starts",
 }
 
 
@@ -449,7 +457,11 @@ def test_nothing_is_written_but_as_a_draft() -> None:
 def test_what_a_path_leads_to_is_asked_in_a_way_that_knows_no_impossible_paths() -> None:
     # Path.is_file() raises OSError for a name that is too long; os.path.isfile() says no.
     asked = ("exists", "is_file", "is_dir", "is_symlink")
-    found = {(module, name) for module, name, call in calls() if name.rpartition(".")[2] in asked and not call.args}
+    found = {
+        (module, name)
+        for module, name, call in calls()
+        if name.rpartition(".")[2] in asked and not call.args + call.keywords
+    }
     assert found == set()
 
 
@@ -459,6 +471,62 @@ def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
     assert callers("Thread", "Timer", "ThreadPoolExecutor") == set(THREADS)
     threaded = {module for module in modules() if module.startswith("snapshot.live.")}
     assert threaded & (set(DECODERS) | callers("convert")) == set()
+
+
+def test_programs_are_started_in_one_place() -> None:
+    """Which words of others they get, and how these are checked, stands in ``program_words.py``."""
+    assert {i.module for i in imports() if i.package == "subprocess"} == set(PROGRAMS)
+    assert {module for module, name, _ in calls() if name.startswith("subprocess.")} == {"snapshot.read.programs"}
+    replacing = {name for module in modules() for name in _attributes(module) if _STARTS.fullmatch(name)}
+    assert replacing == {"os.execv"}
+    assert callers("execv") == {"snapshot.read.program_launcher"}
+    assert callers("ProgramCall") == {
+        "snapshot.read.git_objects",
+        "snapshot.read.git_revisions",
+        "snapshot.repository.charts",
+        "snapshot.repository.kustomize",
+    }
+
+
+_STARTS = re.compile(
+    r"os\.(?:exec|spawn|posix_spawn|system|popen|startfile|fork)\w*|asyncio\.\w*subprocess\w*|pty\.\w+"
+)
+
+
+def _attributes(module: str) -> set[str]:
+    return {ast.unparse(node) for node in ast.walk(parsed(module)) if isinstance(node, ast.Attribute)}
+
+
+_ASKS_OF_PATHS = {
+    *("os.path.realpath", "os.path.abspath", "os.path.isfile", "os.path.isdir", "os.path.islink", "os.path.exists"),
+    *(
+        "os.path.join",
+        "os.path.lexists",
+        "os.listdir",
+        "os.scandir",
+        "os.walk",
+        "os.stat",
+        "os.lstat",
+        "os.open",
+        "open",
+    ),
+    *("os.readlink", "first_bytes", "regular_file", "read_paths", "lines_that_begin"),
+}
+
+
+def test_paths_of_a_repository_are_joined_and_opened_by_its_tree() -> None:
+    """What a document of others names leads where ``FileTree`` says, and is opened by ``FileRoot``."""
+    found = {
+        module for module, name, _ in calls() if name in _ASKS_OF_PATHS and module.startswith("snapshot.repository.")
+    }
+    assert found == {
+        "snapshot.repository.charts",  # a directory of ours
+        "snapshot.repository.file_trees",
+        "snapshot.repository.kustomize",  # a directory of ours
+        "snapshot.repository.manifest_reader",  # standard input
+        "snapshot.repository.scratch_directories",
+    }
+    assert {module for module in modules() if "os.O_NONBLOCK" in _attributes(module)} <= {"snapshot.read.rooted_files"}
 
 
 def test_sessions_are_opened_one_way_and_assessed_by_the_stage() -> None:

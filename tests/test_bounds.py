@@ -26,6 +26,9 @@ def told(name: str, value: float) -> str:
         "USAGE_VALUES": "values",
         "COST": "units of cost",
         "COUNT": "of a thing",
+        "TREE_ENTRIES": "files and directories",
+        "NAME_LENGTH": "bytes",
+        "PATH_LENGTH": "bytes",
     }
     unit = "seconds" if name.endswith("_SECONDS") else units.get(name, name.lower())
     return f"{value:,.0f} {unit}"

@@ -9,6 +9,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import STDIN, display_path, found_in, os_error
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
+from kwhatif.snapshot.read.rooted_files import walk_folders
 
 
 def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_empty: bool = False) -> list[str]:
@@ -34,13 +35,11 @@ def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_e
 
 
 def _folders_below(path: str, *, recursive: bool) -> Iterator[str]:
-    def complain(error: OSError) -> None:
-        raise os_error(error, error.filename or path) from None
-
-    for folder, folders, names in os.walk(path, onerror=complain):
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
+    for folder, names in walk_folders(path):
         if any(map(is_listed, names)):
             yield folder
+        if not recursive:
+            return
 
 
 def list_manifests(directory: str, exclude: Sequence[str] = ()) -> list[str]:

@@ -5,7 +5,6 @@ Upstream: argo-cd (pkg/apis/application/v1alpha1/types.go, reposerver/repository
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.deployments import (
+    NO_VALUES,
     NOT_HERE,
     Deployed,
     Deployment,
@@ -105,11 +105,11 @@ def _release(
         elif "://" in str(each):
             return NotFollowed("values of another repository")
         else:
-            file = tree.at_top(str(each)) if str(each).startswith("/") else os.path.join(path, str(each))
+            file = tree.at_top(str(each)) if str(each).startswith("/") else tree.path_in(path, str(each))
         if file and tree.is_file(file):
             files.append(file)
         elif not helm.get("ignoreMissingValueFiles"):
-            return NotFollowed("values of files that are not there")
+            return NO_VALUES
     given = [values for values in (parse_values(text_at(helm, "values")), section(helm, "valuesObject")) if values]
     return ChartRelease(
         text_at(helm, "releaseName") or text_at(section(value, "metadata"), "name"),
@@ -127,7 +127,7 @@ def _parameters(helm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             text = str(each.get("value", ""))
             if not (text.startswith("{") and text.endswith("}")):
                 text = text.replace(",", "\\,")
-            yield ("--set-string" if each.get("forceString") else "--set"), f"{each['name']}={text}"
+            yield ("set-string" if each.get("forceString") else "set"), f"{each['name']}={text}"
 
 
 def _overlay(kustomize: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ Upstream: helm (pkg/chart/dependency.go, pkg/action/dependency.go).
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +17,13 @@ import msgspec
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text, text_of
+from kwhatif.snapshot.read.git_trees import problem_of_name
 from kwhatif.snapshot.read.objects import decode, read_documents
+from kwhatif.snapshot.read.program_words import HELM_TEMPLATE, ProgramCall
+from kwhatif.snapshot.read.programs import find_program, run_program
+from kwhatif.snapshot.repository.chart_files import chart_files
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.programs import run_program
-from kwhatif.snapshot.repository.scratch_directories import scratch_directory
+from kwhatif.snapshot.repository.scratch_directories import ScratchDirectory
 
 CHART = "Chart.yaml"
 
@@ -30,7 +32,7 @@ CHART = "Chart.yaml"
 class ChartRelease:
     """With what a chart is installed: later ``value_files`` count more than earlier ones, ``values`` more than these.
 
-    ``parameters`` are the words of ``--set`` and ``--set-string``, each with its option.
+    ``parameters`` are the words of ``set`` and ``set-string``, each with its option.
     """
 
     name: str
@@ -61,19 +63,19 @@ def parse_values(text: str) -> dict[str, Any]:
 
 def is_helm_installed() -> bool:
     """Whether charts can be rendered at all."""
-    return shutil.which("helm") is not None
+    return bool(find_program(HELM_TEMPLATE.program))
 
 
 def has_chart(tree: FileTree, folder: str) -> bool:
     """Whether a directory is that of a chart."""
-    return tree.is_file(os.path.join(folder, CHART))
+    return tree.is_file(tree.path_in(folder, CHART))
 
 
 def read_chart(tree: FileTree, folder: str) -> Chart:
     """The chart of a directory; one that cannot be read has that for its problem."""
     try:
         value: dict[str, Any] = {}
-        for document in read_documents(tree.read(os.path.join(folder, CHART))):
+        for document in read_documents(tree.read(tree.path_in(folder, CHART))):
             value |= decode(document.value, dict[str, Any])
     except InputError as error:
         return Chart(folder, os.path.basename(folder), problem=str(error))
@@ -87,7 +89,7 @@ def read_chart(tree: FileTree, folder: str) -> Chart:
 
 def _dependencies_of(tree: FileTree, folder: str, value: Mapping[str, Any]) -> list[str]:
     listed = value.get("dependencies")
-    requirements = os.path.join(folder, "requirements.yaml")
+    requirements = tree.path_in(folder, "requirements.yaml")
     if listed is None and value.get("apiVersion") == "v1" and tree.is_file(requirements):
         for document in read_documents(tree.read(requirements)):
             listed = decode(document.value, dict[str, Any]).get("dependencies")
@@ -96,29 +98,37 @@ def _dependencies_of(tree: FileTree, folder: str, value: Mapping[str, Any]) -> l
 
 
 def _is_vendored(tree: FileTree, folder: str, name: str) -> bool:
-    charts = os.path.join(folder, "charts")
-    if has_chart(tree, os.path.join(charts, name)):
+    charts = tree.path_in(folder, "charts")
+    if problem_of_name(os.fsencode(name)):
+        return False
+    if has_chart(tree, tree.path_in(charts, name)):
         return True
     return any(os.path.basename(file).startswith(f"{name}-") for file in tree.archives_in(charts))
 
 
-def render_chart(folder: str, source: str, release: ChartRelease, kubernetes_version: str = "") -> Text:
-    """What helm makes of a chart on disk; ``source`` is what messages call it.
-
-    Tests of the chart are left out, definitions of its resources are in. Raises InputError with helm's words if it
-    fails, or takes too long.
+class ChartCopy:
+    """A chart with what it is installed with, written to a directory of ours. Raises InputError for what helm must not
+    get.
     """
-    with scratch_directory() as home:
-        words = ["helm", "template", release.name, os.path.abspath(folder), "--include-crds", "--skip-tests"]
-        if release.namespace:
-            words += ["--namespace", release.namespace]
-        if kubernetes_version:
-            words += ["--kube-version", kubernetes_version]
-        for file in release.value_files:
-            words += ["--values", os.path.abspath(file)]
-        for number, values in enumerate(release.values):
-            words += ["--values", home.write(f"values-{number}.json", msgspec.json.encode(values))]
-        for option, text in release.parameters:
-            words += [option, text]
-        printed = run_program(words, home.path, source)
-    return text_of(f"{source} (rendered)", printed, bounds.MANIFEST_BYTES)
+
+    def __init__(self, tree: FileTree, scratch: ScratchDirectory, folder: str, release: ChartRelease) -> None:
+        self._scratch, self._release = scratch, release
+        for name, data in chart_files(tree, folder).items():
+            scratch.write(f"chart/{name}", data)
+        given = [tree.content_of(file) for file in release.value_files]
+        given += [msgspec.json.encode(values) for values in release.values]
+        self._values = [scratch.write(f"values/{number}.yaml", data) for number, data in enumerate(given)]
+
+    def render(self, source: str, kubernetes_version: str) -> Text:
+        """What helm makes of it; ``source`` is what messages call it.
+
+        Tests of the chart are left out, definitions of its resources are in. Raises InputError with helm's words if it
+        fails, or takes too much.
+        """
+        release = self._release
+        options = [("namespace", release.namespace), ("kube-version", kubernetes_version)]
+        options = [each for each in options if each[1]]
+        options += [*(("values", path) for path in self._values), *release.parameters]
+        call = ProgramCall(HELM_TEMPLATE, options, (release.name, os.path.join(self._scratch.path, "chart")))
+        printed = run_program(call, self._scratch.path, source)
+        return text_of(f"{source} (rendered)", printed, bounds.MANIFEST_BYTES)

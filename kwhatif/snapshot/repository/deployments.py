@@ -47,6 +47,7 @@ class NotFollowed:
 Deployed = Sequence[Deployment | NotFollowed]
 
 NOT_HERE = NotFollowed("not in this repository")
+NO_VALUES = NotFollowed("values of files that are not there")
 
 
 def owner_of(item: Item, value: Mapping[str, Any]) -> str:

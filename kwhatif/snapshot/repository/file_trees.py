@@ -15,10 +15,11 @@ from functools import cached_property
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.directories import list_manifests
-from kwhatif.snapshot.read.files import Text, display_path, first_bytes, read_paths, text_of
-from kwhatif.snapshot.read.git_revisions import RevisionFile, list_revision, origin_url, read_blobs
+from kwhatif.snapshot.read.files import Text, display_path, read_paths, text_of
+from kwhatif.snapshot.read.git_revisions import list_revision, origin_url, read_blobs
+from kwhatif.snapshot.read.git_trees import RevisionFile
 from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
-from kwhatif.snapshot.repository.scratch_directories import ScratchDirectory
+from kwhatif.snapshot.read.rooted_files import FileRoot, LeadsOutError, WalkRoom
 
 _ARCHIVE = ".tgz"
 
@@ -49,6 +50,10 @@ class FileTree(ABC):
     def is_file(self, path: str) -> bool: ...
 
     @abstractmethod
+    def leads_out(self, path: str) -> bool:
+        """Whether a path leads out of the tree, be it by a link."""
+
+    @abstractmethod
     def folders_in(self, folder: str) -> list[str]:
         """The directories in a directory, by name."""
 
@@ -57,12 +62,20 @@ class FileTree(ABC):
         """The files of a directory that may be manifests, by name."""
 
     @abstractmethod
-    def archives_in(self, folder: str) -> list[str]:
-        """The packed charts of a directory, by name."""
+    def files_in(self, folder: str) -> list[tuple[str, bool]]:
+        """Whatever is in a directory, hidden or not, by name, and whether it is a directory."""
 
     @abstractmethod
+    def content_of(self, path: str) -> bytes:
+        """A file as it is. Raises InputError."""
+
     def read(self, path: str) -> Text:
         """The text of a file. Raises InputError."""
+        return text_of(self.display(path), self.content_of(path), bounds.MANIFEST_BYTES)
+
+    def read_named(self, path: str) -> Text:
+        """The text of a file that the user named, which may be a link or a pipe. Raises InputError."""
+        return self.read(path)
 
     @abstractmethod
     def prepare(self, paths: Sequence[str]) -> None:
@@ -73,11 +86,29 @@ class FileTree(ABC):
     def url(self) -> str:
         """The URL of the repository's remote; empty if it is unknown."""
 
+    @abstractmethod
+    def is_inside(self, path: str, folder: str) -> bool:
+        """Whether what a path leads to is in a directory."""
+
+    def path_in(self, folder: str, name: str) -> str:
+        """The path of what a document in a directory calls ``name``, wherever that leads."""
+        return os.path.normpath(os.path.join(folder, name))
+
     def folders_below(self, folder: str) -> Iterator[str]:
-        """A directory and those below it, by path."""
-        yield folder
-        for each in self.folders_in(folder):
-            yield from self.folders_below(each)
+        """A directory and those below it, by path. Raises InputError if they are too deep or too many."""
+        room = WalkRoom(folder)
+        ahead = [(folder, 0)]
+        while ahead:
+            each, depth = ahead.pop()
+            below = self.folders_in(each)
+            room.take(depth, len(below))
+            yield each
+            ahead += [(inner, depth + 1) for inner in reversed(below)]
+
+    def archives_in(self, folder: str) -> list[str]:
+        """The packed charts of a directory, by name."""
+        files = self.files_in(folder) if self.is_folder(folder) else []
+        return [os.path.join(folder, name) for name, is_folder in files if not is_folder and name.endswith(_ARCHIVE)]
 
     def is_below(self, path: str, folder: str) -> bool:
         """Whether a path is that of a directory, or of what is in it."""
@@ -87,40 +118,52 @@ class FileTree(ABC):
 
 @dataclass(frozen=True)
 class DiskTree(FileTree):
-    """Files on disk. ``top`` is the top of the repository that they are in, and ``revision`` whose files these are."""
+    """Files on disk. ``top`` is the top of the repository that they are in; nothing outside of it is there."""
 
     top: str
-    revision: str = ""
+
+    @cached_property
+    def _root(self) -> FileRoot:
+        return FileRoot(self.top)
 
     def display(self, path: str) -> str:
-        if not self.revision:
-            return display_path(path)
-        return display_path(f"{self.revision}:{os.path.relpath(path, self.top)}")
+        return display_path(path)
 
     def path_named(self, name: str) -> str:
-        return os.path.join(self.top, name.removeprefix(f"{self.revision}:")) if self.revision else name
+        return name
 
     def place_of(self, path: str) -> str:
         return os.path.abspath(path)
 
     def at_top(self, path: str) -> str:
         found = os.path.normpath(os.path.join(self.top, path.lstrip("/")))
-        real, inside = os.path.realpath(found), os.path.realpath(self.top)
-        return found if os.path.commonpath((real, inside)) == inside else ""
+        return "" if self.leads_out(found) else found
 
     def is_folder(self, path: str) -> bool:
-        return os.path.isdir(path)
+        return self._root.sort_of(path) == "folder"
 
     def is_file(self, path: str) -> bool:
-        return os.path.isfile(path)
+        return self._root.sort_of(path) == "file"
+
+    def leads_out(self, path: str) -> bool:
+        try:
+            self._root.resolve(path)
+        except LeadsOutError:
+            return True
+        return False
+
+    def is_inside(self, path: str, folder: str) -> bool:
+        return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
+
+    def files_in(self, folder: str) -> list[tuple[str, bool]]:
+        return self._root.entries_in(folder)
 
     def folders_in(self, folder: str) -> list[str]:
         try:
-            names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
-        except OSError:
+            entries = self._root.entries_in(folder)
+        except InputError:
             return []
-        paths = [os.path.join(folder, name) for name in names]
-        return [path for path in paths if os.path.isdir(path) and not os.path.islink(path)]
+        return [os.path.join(folder, name) for name, is_folder in entries if is_folder and not name.startswith(".")]
 
     def manifests_in(self, folder: str, exclude: Sequence[str] = ()) -> list[str]:
         return list_manifests(folder, exclude)
@@ -128,16 +171,10 @@ class DiskTree(FileTree):
     def prepare(self, paths: Sequence[str]) -> None:
         """There is nothing to prepare: files are read one by one."""
 
-    def archives_in(self, folder: str) -> list[str]:
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            return []
-        return [os.path.join(folder, name) for name in names if name.endswith(_ARCHIVE)]
+    def content_of(self, path: str) -> bytes:
+        return self._root.read(path, bounds.MANIFEST_BYTES + 1)
 
-    def read(self, path: str) -> Text:
-        if self.revision:
-            return text_of(self.display(path), first_bytes(path, bounds.MANIFEST_BYTES + 1), bounds.MANIFEST_BYTES)
+    def read_named(self, path: str) -> Text:
         (text,) = read_paths([path], max_bytes=bounds.MANIFEST_BYTES)
         return text
 
@@ -150,15 +187,28 @@ def disk_trees(paths: Sequence[str]) -> dict[str, DiskTree]:
     """The tree of each path on disk: that of the repository which it is in.
 
     Those that are in none have one together: that of the directory around here if they are in it, else of the nearest
-    directory that all of them are in.
+    directory that all of them are in. The root of the file system and a home directory are no such tree.
     """
-    tops = {path: _top_of(path) for path in paths}
-    alone = [os.path.abspath(path) for path, top in tops.items() if not top]
-    here = os.path.abspath(os.curdir)
+    # A directory that the user named counts for what it is, wherever a link leads.
+    real = {path: os.path.realpath(path) for path in paths}
+    tops = {path: _top_of(real[path]) for path in paths}
+    alone = [real[path] for path, top in tops.items() if not top]
+    here = os.path.realpath(os.curdir)
     common = os.path.commonpath([here, *alone])
-    if common != here and alone:
+    if alone and (common != here or here in (os.path.dirname(here), os.path.expanduser("~"))):
         common = os.path.commonpath([path if os.path.isdir(path) else os.path.dirname(path) for path in alone])
-    return {path: DiskTree(_shown_top(path, top or common)) for path, top in tops.items()}
+    return {path: DiskTree(_shown_top(path, _as_given(path, top or common))) for path, top in tops.items()}
+
+
+def _as_given(path: str, top: str) -> str:
+    """The top of the repository as the path to what is in it has it, if there a link leads to it."""
+    folder = os.path.abspath(path)
+    while os.path.realpath(folder) != top:
+        above = os.path.dirname(folder)
+        if above == folder:
+            return top
+        folder = above
+    return folder
 
 
 def _top_of(path: str) -> str:
@@ -204,16 +254,15 @@ class RevisionTree(FileTree):
         return {each.path: each for each in list_revision(self.revision)}
 
     @cached_property
-    def _folders(self) -> dict[str, tuple[set[str], set[str]]]:
+    def _folders(self) -> dict[str, tuple[list[str], list[str]]]:
         """Directories with the paths of the directories and of the files in them."""
-        found: dict[str, tuple[set[str], set[str]]] = {"": (set(), set())}
+        found: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
         for path in self._files:
-            folder = os.path.dirname(path)
-            found.setdefault(folder, (set(), set()))[1].add(path)
-            while folder:
-                above = os.path.dirname(folder)
-                found.setdefault(above, (set(), set()))[0].add(folder)
-                folder = above
+            inner, folder = path, os.path.dirname(path)
+            while folder not in found:
+                found[folder] = ([], [inner]) if inner == path else ([inner], [])
+                inner, folder = folder, os.path.dirname(folder)
+            found[folder][inner == path].append(inner)
         return found
 
     def is_folder(self, path: str) -> bool:
@@ -222,38 +271,40 @@ class RevisionTree(FileTree):
     def is_file(self, path: str) -> bool:
         return self.place_of(path) in self._files
 
+    def leads_out(self, path: str) -> bool:
+        place = self.place_of(path)
+        return os.path.isabs(place) or place.split(os.sep)[0] == os.pardir
+
+    def is_inside(self, path: str, folder: str) -> bool:
+        return self.is_below(path, folder)
+
+    def _inside(self, folder: str) -> tuple[list[str], list[str]]:
+        return self._folders.get(self.place_of(folder), ([], []))
+
+    def files_in(self, folder: str) -> list[tuple[str, bool]]:
+        folders, files = self._inside(folder)
+        entries = [*((path, True) for path in folders), *((path, False) for path in files)]
+        return sorted((os.path.basename(path), is_folder) for path, is_folder in entries)
+
     def folders_in(self, folder: str) -> list[str]:
-        inside, _ = self._folders.get(self.place_of(folder), (set(), set()))
-        return sorted(path for path in inside if not os.path.basename(path).startswith("."))
+        return sorted(path for path in self._inside(folder)[0] if not os.path.basename(path).startswith("."))
 
     def manifests_in(self, folder: str, exclude: Sequence[str] = ()) -> list[str]:
-        _, files = self._folders.get(self.place_of(folder), (set(), set()))
+        files = self._inside(folder)[1]
         return sorted(path for path in files if is_listed(os.path.basename(path)) and not is_excluded(path, exclude))
 
-    def archives_in(self, folder: str) -> list[str]:
-        _, files = self._folders.get(self.place_of(folder), (set(), set()))
-        return sorted(path for path in files if path.endswith(_ARCHIVE))
-
-    def read(self, path: str) -> Text:
+    def content_of(self, path: str) -> bytes:
         place = self.place_of(path)
         if place not in self._texts:
             self.prepare([place])
         if place not in self._texts:
             raise InputError("git lacks the content of this file", source=self.display(place))
-        return text_of(self.display(place), self._texts[place], bounds.MANIFEST_BYTES)
+        return self._texts[place]
 
     def prepare(self, paths: Sequence[str]) -> None:
-        wanted = [self._files[path] for path in map(self.place_of, paths) if path not in self._texts]
-        self._texts |= read_blobs(self.revision, wanted)
+        places = [path for path in map(self.place_of, paths) if path not in self._texts]
+        self._texts |= read_blobs(self.revision, [self._files[path] for path in places if path in self._files])
 
     @cached_property
     def url(self) -> str:
         return origin_url()
-
-
-def write_revision(revision: str, directory: ScratchDirectory) -> DiskTree:
-    """All files of a revision in a directory, for programs that read files. Raises InputError if they are too large."""
-    files = list(list_revision(revision))
-    for path, data in read_blobs(revision, files).items():
-        directory.write(path, data)
-    return DiskTree(directory.path, revision)

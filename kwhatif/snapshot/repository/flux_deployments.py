@@ -6,7 +6,6 @@ Upstream: fluxcd/kustomize-controller (api/v1/kustomization_types.go), fluxcd/he
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
 from kwhatif.snapshot.repository.deployments import (
+    NO_VALUES,
     NOT_HERE,
     Deployed,
     Deployment,
@@ -119,7 +119,9 @@ def _of_release(
         if isinstance(values, NotFollowed):
             return values
         given.append(values)
-    files = [os.path.join(path, str(each)) for each in list_at(chart, "valuesFiles")]
+    files = [tree.path_in(path, str(each)) for each in list_at(chart, "valuesFiles")]
+    if not all(map(tree.is_file, files)) and not chart.get("ignoreMissingValuesFiles"):
+        return NO_VALUES
     lost = ["spec.postRenderers"] if spec.get("postRenderers") else []
     return Deployment(
         owner_of(item, value),

@@ -1,34 +1,24 @@
 """Kustomizations of a repository: which of them includes which, and which can be built offline.
 
 A kustomization is built only if each resource, base and component of it, and of those it includes, is a file or
-directory of the repository. kustomize itself reads no files outside of a kustomization's directory.
+directory of the repository, and what else it reads a file in its own directory, where kustomize reads.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
-
-from kwhatif import bounds
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import Text, text_of
-from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.programs import run_program
-from kwhatif.snapshot.repository.scratch_directories import scratch_directory
+from kwhatif.snapshot.repository.kustomization_fields import NEEDS_MORE, read_fields, with_references
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_TREES = ("resources", "bases", "components")
-_FILES = ("patchesStrategicMerge", "crds", "configurations", "transformers", "generators", "validators")
-_PATCHES = ("patches", "patchesJson6902", "replacements")
-_NEEDS_MORE = ("helmCharts", "helmChartInflationGenerator", "transformers", "generators", "validators")
-_PLAIN = frozenset({"apiVersion", "kind", "metadata", "resources", "bases"})
+_PLAIN = frozenset({"apiVersion", "kind", "metadata", "resources"})
 _DEEPEST = 64
+_MOST_BUILDS = 10_000
+"""Directories that kustomize builds for one: each as often as a way leads to it."""
 
 
 class ResourceFile(NamedTuple):
@@ -42,11 +32,13 @@ class ResourceFile(NamedTuple):
 class Kustomization:
     """What the kustomization of a directory reads: ``resources`` in their order, and ``files``, these among them.
 
-    ``namespace`` is the one it sets, if any, and ``patches`` are files that are no objects. A ``plain`` one has
-    resources and nothing else. ``problem`` says why it cannot be built offline.
+    ``fields`` are what it says, and ``namespace`` the one it sets, if any; ``patches`` are files that are no objects. A
+    ``plain`` one has resources and nothing else. ``problem`` says why it cannot be built offline, and ``outside`` has
+    what it names outside of the repository.
     """
 
     folder: str
+    fields: dict[str, Any] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)
     folders: list[str] = field(default_factory=list)
     resources: list[str] = field(default_factory=list)
@@ -55,6 +47,7 @@ class Kustomization:
     is_component: bool = False
     is_plain: bool = False
     problem: str = ""
+    outside: list[str] = field(default_factory=list)
 
 
 class KustomizationGraph:
@@ -66,7 +59,7 @@ class KustomizationGraph:
 
     def file_of(self, folder: str) -> str:
         """The file of a directory's kustomization; empty if it has none."""
-        paths = (os.path.join(folder, name) for name in NAMES)
+        paths = (self._tree.path_in(folder, name) for name in NAMES)
         return next((path for path in paths if self._tree.is_file(path)), "")
 
     def add(self, folder: str) -> Kustomization:
@@ -116,7 +109,26 @@ class KustomizationGraph:
 
     def problem_of(self, folder: str) -> str:
         """Why a directory's kustomization cannot be built; empty if it can."""
-        return next((one.problem for one in self.reach_of(folder) if one.problem), "")
+        problem = next((one.problem for one in self.reach_of(folder) if one.problem), "")
+        if not problem and self._builds_of(folder) > _MOST_BUILDS:
+            problem = f"{self._tree.display(folder)} has more than {_MOST_BUILDS:,} kustomizations built"
+        return problem
+
+    def _builds_of(self, folder: str) -> int:
+        """How many kustomizations are built for one; those that lead back to themselves are built without end."""
+        builds: dict[str, int] = {}
+        ahead = [(folder, False)]
+        while ahead:
+            each, done = ahead.pop()
+            place = self._tree.place_of(each)
+            below = self._by_place[place].folders
+            if done:
+                counts = (builds[self._tree.place_of(inner)] or _MOST_BUILDS for inner in below)
+                builds[place] = min(1 + sum(counts), 2 * _MOST_BUILDS)
+            elif place not in builds:
+                builds[place] = 0
+                ahead += [(each, True), *((inner, False) for inner in below)]
+        return builds[self._tree.place_of(folder)]
 
     def is_plain(self, folder: str) -> bool:
         """Whether what comes of a directory's kustomization is its resources as they stand in their files."""
@@ -142,104 +154,57 @@ class KustomizationGraph:
             one.problem = f"{self._tree.display(folder)} has no kustomization"
             return
         one.files.add(file)
-        value: dict[str, Any] = {}
+        problems: list[str] = []
+        shown = self._tree.display(file)
         try:
-            for document in read_documents(self._tree.read(file)):
-                value |= decode(document.value, dict[str, Any])
+            one.fields = read_fields(self._tree.read(file), problems)
         except InputError as error:
             one.problem = str(error)
-        one.namespace = value["namespace"] if isinstance(value.get("namespace"), str) else ""
-        one.is_plain = value.keys() <= _PLAIN
-        one.is_component = value.get("kind") == "Component"
-        if needed := [key for key in _NEEDS_MORE if value.get(key)]:
-            one.problem = f"{self._tree.display(file)} has {needed[0]}"
-        for key in (*_TREES, *_FILES):
-            for entry in _list_of(value, key):
-                self._follow_entry(one, entry, key, depth)
-        for name in _files_of_generators(value):
-            self._require_file(one, name)
-        for key in _PATCHES:
-            for entry in _list_of(value, key):
-                path = entry.get("path") if isinstance(entry, dict) else entry
-                if isinstance(path, str) and "\n" not in path:
-                    one.patches.add(os.path.normpath(os.path.join(folder, path)))
-                    self._require_file(one, path)
+        with_references(one.fields, _References(self._tree, one), problems)
+        one.namespace = one.fields["namespace"] if isinstance(one.fields.get("namespace"), str) else ""
+        one.is_plain = one.fields.keys() <= _PLAIN
+        one.is_component = one.fields.get("kind") == "Component"
         one.files |= one.patches
-
-    def _require_file(self, one: Kustomization, name: str) -> None:
-        """What kustomize reads has to be there: it fetches what looks like a URL."""
-        if not one.problem and not self._tree.is_file(os.path.normpath(os.path.join(one.folder, name))):
-            one.problem = f"{name} of {self._tree.display(one.folder)} is not there, and nothing is fetched"
-
-    def _follow_entry(self, one: Kustomization, entry: Any, key: str, depth: int) -> None:
-        path = os.path.normpath(os.path.join(one.folder, entry)) if isinstance(entry, str) else ""
-        if not path or "\n" in entry:
-            return
-        if self._tree.is_folder(path):
-            one.folders.append(path)
-            self._follow(path, depth + 1)
-        elif not self._tree.is_file(path):
-            one.problem = (
-                one.problem or f"{entry} of {self._tree.display(one.folder)} is not there, and nothing is fetched"
-            )
-        elif key in _TREES:
-            one.files.add(path)
-            one.resources.append(path)
-        else:
-            one.patches.add(path)
+        problems += (f"it has {key}" for key in NEEDS_MORE if one.fields.get(key))
+        if problems and not one.problem:
+            one.problem = f"{shown}: {problems[0]}"
+        for each in one.folders:
+            self._follow(each, depth + 1)
 
 
-def _list_of(value: Mapping[str, Any], key: str) -> list[Any]:
-    listed = value.get(key)
-    return listed if isinstance(listed, list) else []
+@dataclass
+class _References:
+    """Finds the files and directories that a kustomization names, and those that are not there."""
 
+    files: FileTree
+    one: Kustomization
 
-def _files_of_generators(value: Mapping[str, Any]) -> Iterator[str]:
-    """The files that generators and the schema of a kustomization are made of."""
-    for key in ("configMapGenerator", "secretGenerator"):
-        for generator in _list_of(value, key):
-            if isinstance(generator, dict):
-                names = [*_list_of(generator, "files"), *_list_of(generator, "envs"), generator.get("env")]
-                yield from (name.rpartition("=")[2] for name in names if isinstance(name, str) and name)
-    schema = value.get("openapi")
-    if isinstance(schema, dict) and isinstance(schema.get("path"), str):
-        yield schema["path"]
+    def tree(self, key: str, name: str) -> str:
+        path = self.files.path_in(self.one.folder, name)
+        if self.files.is_folder(path):
+            self.one.folders.append(path)
+            return name
+        if self.files.is_file(path):
+            self.one.files.add(path)
+            self.one.resources.append(path)
+        return self._check(name, path)
 
+    def patch(self, name: str) -> str:
+        path = self.files.path_in(self.one.folder, name)
+        if self.files.is_file(path):
+            self.one.patches.add(path)
+        return self._check(name, path)
 
-def program_of_kustomize() -> list[str]:
-    """The program that builds kustomizations, with its first words; nothing if there is none."""
-    if shutil.which("kustomize"):
-        return ["kustomize", "build"]
-    return ["kubectl", "kustomize"] if shutil.which("kubectl") else []
+    def input(self, name: str) -> str:
+        return self._check(name, self.files.path_in(self.one.folder, name))
 
-
-def build_kustomization(folder: str, source: str, overlay: Mapping[str, Any] | None = None) -> Text:
-    """What kustomize makes of a directory on disk, with the fields of an ``overlay`` laid over it.
-
-    Its components are named as directories are named here. ``source`` is what messages call it. Raises
-    InputError with kustomize's words if it fails, or takes too long.
-    """
-    with scratch_directory() as home:
-        target = os.path.abspath(folder)
-        if overlay:
-            start = os.path.join(os.path.realpath(home.path), "overlay")
-            fields = _overlay_fields(start, target, overlay)
-            target = os.path.dirname(home.write(f"overlay/{NAMES[0]}", msgspec.json.encode(fields)))
-        printed = run_program([*program_of_kustomize(), target], home.path, source)
-    return text_of(f"{source} (built)", printed, bounds.MANIFEST_BYTES)
-
-
-def _overlay_fields(start: str, folder: str, overlay: Mapping[str, Any]) -> dict[str, Any]:
-    """A kustomization in the directory ``start`` that leads to ``folder``."""
-
-    def path_to(path: str) -> str:
-        return os.path.relpath(os.path.realpath(path), start)
-
-    components = [path_to(str(each)) for each in overlay.get("components") or ()]
-    return {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        **overlay,
-        "resources": [path_to(folder)],
-        "components": components,
-    }
+    def _check(self, name: str, path: str) -> str:
+        """Raise InputError for a file that kustomize cannot read, fetches, or must not read."""
+        if self.files.leads_out(path):
+            self.one.outside.append(name)
+            raise InputError(f"{name!a} is outside of the repository, where nothing is read")
+        if not self.files.is_file(path):
+            raise InputError(f"{name} is not there, and nothing is fetched")
+        if not self.files.is_inside(path, self.one.folder):
+            raise InputError(f"{name} is not in the kustomization's directory, and kustomize reads no other files")
+        return name

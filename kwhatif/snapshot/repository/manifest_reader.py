@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from kwhatif import bounds
@@ -16,29 +15,20 @@ from kwhatif.snapshot.read.files import STDIN, display_path, once, read_paths
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.objects import Document, Origin, items_of
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_item, find_items
-from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, RevisionTree, disk_trees, write_revision
+from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, RevisionTree, disk_trees
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
-from kwhatif.snapshot.repository.scratch_directories import scratch_directory
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.repository.tree_reader import TreeReader
 
 
 class ManifestReader:
-    """Reads the given paths. Revisions to be rendered are written to disk while it is open."""
+    """Reads the given paths."""
 
     def __init__(self, options: ReadingOptions, report: ReadingReport) -> None:
         self._options, self._report = options, report
-        self._stack = ExitStack()
-        self._written: dict[str, DiskTree] = {}
         self._readers: dict[str, TreeReader] = {}
         self._places: dict[str, tuple[TreeReader, list[str]]] = {}
-
-    def __enter__(self) -> ManifestReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     def prepare(self, paths: Sequence[str]) -> None:
         """Find out what each path names, and read it. Raises InputError."""
@@ -90,14 +80,7 @@ class ManifestReader:
         tree = tree_named(path)
         if tree is None:
             return f"disk {on_disk[path].top}", on_disk[path], path
-        key = f"revision {tree.revision}"
-        if self._options.render == "never":
-            return key, RevisionTree(tree.revision), tree.path or os.curdir
-        if tree.revision not in self._written:
-            folder = self._stack.enter_context(scratch_directory())
-            self._written[tree.revision] = write_revision(tree.revision, folder)
-        written = self._written[tree.revision]
-        return key, written, os.path.normpath(os.path.join(written.top, tree.path))
+        return f"revision {tree.revision}", RevisionTree(tree.revision), tree.path or os.curdir
 
 
 def read_items(
@@ -109,22 +92,22 @@ def read_items(
     """
     nothing = True
     paths = once([each for each in given if isinstance(each, str)])
-    with ManifestReader(options, report) as reader:
-        reader.prepare(paths)
-        for number, each in enumerate(given, 1):
-            if isinstance(each, str):
-                report_start(f"Loading {display_path(each)}")
-                for found in reader.read(each):
-                    nothing = False
-                    yield found
-            else:
+    reader = ManifestReader(options, report)
+    reader.prepare(paths)
+    for number, each in enumerate(given, 1):
+        if isinstance(each, str):
+            report_start(f"Loading {display_path(each)}")
+            for found in reader.read(each):
                 nothing = False
-                document = Document(Origin(f"object {number}"), dict(each))
-                for item in items_of(document):
-                    yield document, item, True
-        for found in reader.read_deployed():
+                yield found
+        else:
             nothing = False
-            yield found
+            document = Document(Origin(f"object {number}"), dict(each))
+            for item in items_of(document):
+                yield document, item, True
+    for found in reader.read_deployed():
+        nothing = False
+        yield found
     nothing = nothing and not report.documents and not report.missing
     if nothing and given and not options.may_be_empty:
         names = ", ".join(map(display_path, paths))

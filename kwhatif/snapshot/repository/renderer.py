@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.repository.charts import Chart, ChartRelease, is_helm_installed, read_chart, render_chart
+from kwhatif.snapshot.read.programs import ProgramFailureError, end_programs
+from kwhatif.snapshot.repository.charts import Chart, ChartCopy, ChartRelease, is_helm_installed, read_chart
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.kustomizations import (
-    KustomizationGraph,
-    build_kustomization,
-    program_of_kustomize,
-)
+from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
+from kwhatif.snapshot.repository.kustomize import KustomizationCopy, command_of_kustomize
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.scratch_directories import scratch_directory
 
 _MOST_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
 class RenderRequest:
-    """A directory to render: a chart if there is a ``release``, else a kustomization with an ``overlay`` on it."""
+    """A directory to render: a chart if there is a ``release``, else a kustomization with an ``overlay`` on it.
+
+    What the overlay names is seen from the directory ``base``.
+    """
 
     folder: str
+    base: str = ""
     overlay: Mapping[str, Any] = field(default_factory=dict)
     release: ChartRelease | None = None
 
@@ -38,6 +45,7 @@ class Renderer:
     ) -> None:
         self._tree, self._graph, self._options, self._report = tree, graph, options, report
         self._charts: dict[str, Chart] = {}
+        self._seconds = 0.0
 
     def chart_of(self, folder: str) -> Chart:
         """What is known of the chart of a directory."""
@@ -50,15 +58,11 @@ class Renderer:
         """What becomes of each, None for what is not rendered. Raises InputError if all has to be."""
         if self._options.render == "never" or not requests:
             return [None] * len(requests)
-        problems = [self.problem_of(each) for each in requests]
-        works = [self._work_of(each) for each, problem in zip(requests, problems, strict=True) if not problem]
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(min(_MOST_AT_ONCE, (os.cpu_count() or 1) + 1)) as pool:
-            done = iter(list(pool.map(_attempt, works)))
+        outcomes: list[Text | InputError] = []
+        for some in (requests[at : at + _MOST_AT_ONCE] for at in range(0, len(requests), _MOST_AT_ONCE)):
+            outcomes += self._attempt_all(some)
         texts: list[Text | None] = []
-        for request, problem in zip(requests, problems, strict=True):
-            outcome: Text | InputError = InputError(problem) if problem else next(done)
+        for request, outcome in zip(requests, outcomes, strict=True):
             if isinstance(outcome, Text):
                 texts.append(outcome)
                 self._report.built += request.release is None
@@ -66,24 +70,72 @@ class Renderer:
                 continue
             source = os.path.normpath(self._tree.display(request.folder))
             if self._options.render == "always":
-                raise outcome if outcome.source else InputError(f"cannot be rendered: {problem}", source=source)
+                rendered = InputError(f"cannot be rendered: {outcome.problem}", source=source)
+                raise outcome if isinstance(outcome, ProgramFailureError) else rendered
             self._report.not_rendered[source] = outcome.problem
             texts.append(None)
         return texts
+
+    def _attempt_all(self, requests: Sequence[RenderRequest]) -> list[Text | InputError]:
+        """What becomes of a few, at the same time. All copies are made before the first program runs."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ExitStack() as stack:
+            works = [self._work_of(each, stack) for each in requests]
+            pool = ThreadPoolExecutor(min(len(works), (os.cpu_count() or 1) + 1))
+            try:
+                return list(pool.map(_attempt, works))
+            except BaseException:
+                end_programs()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def problem_of(self, request: RenderRequest) -> str:
         """Why something cannot be rendered, as far as that can be known before; empty if it can."""
         if request.release is not None:
             return self.chart_of(request.folder).problem or ("" if is_helm_installed() else "helm is not installed")
         problem = self._graph.problem_of(request.folder)
-        return problem or ("" if program_of_kustomize() else "neither kustomize nor kubectl is installed")
+        return problem or ("" if command_of_kustomize() else "neither kustomize nor kubectl is installed")
 
-    def _work_of(self, request: RenderRequest) -> Callable[[], Text]:
+    def _work_of(self, request: RenderRequest, stack: ExitStack) -> Callable[[], Text]:
+        """What renders something, once it is written where programs may read it."""
         source = self._tree.display(request.folder)
-        if request.release is not None:
-            release, version = request.release, self._options.kubernetes_version
-            return lambda: render_chart(request.folder, source, release, version)
-        return lambda: build_kustomization(request.folder, source, request.overlay)
+        problem = self.problem_of(request) or self._problem_of_time()
+        try:
+            if problem:
+                raise InputError(problem)
+            scratch = stack.enter_context(scratch_directory())
+            if request.release is not None:
+                chart, version = (
+                    ChartCopy(self._tree, scratch, request.folder, request.release),
+                    self._options.kubernetes_version,
+                )
+                return self._measure(lambda: chart.render(source, version))
+            copy = KustomizationCopy(
+                self._tree, self._graph, scratch, request.folder, request.overlay, request.base or request.folder
+            )
+            return self._measure(lambda: copy.build(source))
+        except InputError as error:
+            return partial(_refuse, error)
+
+    def _problem_of_time(self) -> str:
+        most = bounds.RENDER_SECONDS
+        return f"programs have taken more than {most:,} seconds together" if self._seconds > most else ""
+
+    def _measure(self, work: Callable[[], Text]) -> Callable[[], Text]:
+        def run() -> Text:
+            began = time.monotonic()
+            try:
+                return work()
+            finally:
+                self._seconds += time.monotonic() - began
+
+        return run
+
+
+def _refuse(error: InputError) -> Text:
+    raise error
 
 
 def _attempt(work: Callable[[], Text]) -> Text | InputError:

