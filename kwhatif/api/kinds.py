@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from kwhatif.api import core, devices, pod_groups, scheduler_plugins
+from kwhatif.api import core, devices, kueue, pod_groups, scheduler_plugins
 from kwhatif.api import node_provisioning as machines
 from kwhatif.api import node_provisioning as node_pools
 from kwhatif.api import workloads_and_storage as others
@@ -176,6 +176,25 @@ KIND_TABLE: tuple[Kind, ...] = (
             (scheduler_plugins.NetworkTopology, "networktopology.diktyo.x-k8s.io", ("v1alpha1",), True),
             (scheduler_plugins.SeccompProfile, "security-profiles-operator.x-k8s.io", ("v1beta1",), True),
         )
+    ),
+    # Kueue's.
+    *(
+        Kind(struct.__name__, kueue.GROUP, ("v1beta2", "v1beta1"), struct=struct, namespaced=namespaced, rare=True)
+        for struct, namespaced in (
+            (kueue.ClusterQueue, False),
+            (kueue.Cohort, False),
+            (kueue.LocalQueue, True),
+            (kueue.ResourceFlavor, False),
+            (kueue.Topology, False),
+            (kueue.WorkloadPriorityClass, False),
+            (kueue.AdmissionCheck, False),
+        )
+    ),
+    Kind(
+        *("KueueWorkload", kueue.GROUP, ("v1beta2", "v1beta1")),
+        struct=kueue.KueueWorkload,
+        rare=True,
+        served="Workload",
     ),
     # Cluster API's, and those that OpenShift made of them.
     *(

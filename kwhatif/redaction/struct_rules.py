@@ -27,6 +27,7 @@ from kwhatif.plugins import in_tree_plugins
 from kwhatif.plugins.outoftree import out_of_tree_plugins
 from kwhatif.policy.legacy_formats import legacy
 from kwhatif.policy.profile import EXTENSION_POINTS
+from kwhatif.redaction.kueue_rules import KUEUE_RULES
 from kwhatif.redaction.pseudonyms import Pseudonyms
 from kwhatif.redaction.rules import (
     AMOUNTS,
@@ -169,6 +170,7 @@ def _named_by(rule: Rule) -> dict[str, Rule]:
 
 _OWN: dict[type[Struct], dict[str, Rule]] = {
     **STRUCT_RULES,
+    **KUEUE_RULES,
     core.Container: {"imagePullPolicy": one_of("Always", "IfNotPresent", "Never")},
     core.ContainerStateTerminated: {"reason": one_of(*_STATE_REASONS)},
     core.ContainerStateWaiting: {"reason": one_of(*_STATE_REASONS)},

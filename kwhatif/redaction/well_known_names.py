@@ -14,7 +14,7 @@ DEFAULT_NAMES = frozenset({"all-syscalls", "nt-default"})
 
 NODE_KEYS = frozenset({"kubernetes.io/hostname", "beta.kubernetes.io/hostname"})
 """Labels whose value is a node."""
-UID_KEYS = frozenset({"batch.kubernetes.io/controller-uid", "controller-uid"})
+UID_KEYS = frozenset({"batch.kubernetes.io/controller-uid", "controller-uid", "kueue.x-k8s.io/job-uid"})
 """Labels whose value is the uid of an owner."""
 INDEX_KEYS = frozenset({"apps.kubernetes.io/pod-index", "batch.kubernetes.io/job-completion-index"})
 """Labels whose value is a number that controllers count up."""
@@ -77,7 +77,7 @@ _WORKLOADS = (
 )
 _GROUPS = (
     *("appgroup.diktyo.x-k8s.io", "appgroup.diktyo.x-k8s.io.workload"),
-    "scheduling.x-k8s.io/pod-group",
+    *("kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/queue-name", "scheduling.x-k8s.io/pod-group"),
 )
 KEYS = (
     frozenset({*_TOPOLOGY, *_NODES, *_TAINTS, *_WORKLOADS, *_GROUPS})

@@ -37,6 +37,14 @@ KEPT_ANNOTATIONS = frozenset(
         *("deployment.kubernetes.io/revision", "deprecated.daemonset.template.generation"),
         *("descheduler.alpha.kubernetes.io/evict", "descheduler.alpha.kubernetes.io/prefer-no-eviction"),
         "karpenter.sh/do-not-disrupt",
+        *("kueue.x-k8s.io/admission-gated-by", "kueue.x-k8s.io/job-min-parallelism"),
+        *(
+            f"kueue.x-k8s.io/podset-{name}"
+            for name in (
+                *("group-name", "preferred-topology", "required-topology", "slice-required-topology"),
+                *("slice-size", "unconstrained-topology"),
+            )
+        ),
         *(
             "preemption-toleration.scheduling.x-k8s.io/minimum-preemptable-priority",
             "preemption-toleration.scheduling.x-k8s.io/toleration-seconds",
