@@ -29,7 +29,7 @@ ORDER = (
     {"policy"},
     {"legacy", "redaction"},
     {"scheduling"},
-    {"autoscaling", "descheduling", "upgrading"},
+    {"autoscaling", "descheduling", "kueue", "upgrading"},
     {"fleet"},
     {"simulation"},
     {"render"},

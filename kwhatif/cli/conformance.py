@@ -54,8 +54,8 @@ def conformance(
 ) -> None:
     """Replay scenarios, and compare the answers with what a real kube-scheduler was recorded to do.
 
-    Scenarios with nodeGroups are of cluster-autoscaler, those with nodePools of Karpenter, and those with a
-    DeschedulerPolicy of the descheduler.
+    Scenarios with nodeGroups are of cluster-autoscaler, those with nodePools of Karpenter, those with a
+    DeschedulerPolicy of the descheduler, and those with Kueue's Configuration of Kueue.
 
     Exit codes: 0 the answer is good, 1 it is not: something differs, 2 usage or input error.
     """

@@ -14,6 +14,7 @@ from typing import Any
 
 from kwhatif.api.json_schema import components, document_schema
 from kwhatif.commands.conformance.group_answers import GroupScenario
+from kwhatif.commands.conformance.kueue_answers import KueueScenario
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
 from kwhatif.commands.rightsize import policy_document
@@ -90,6 +91,8 @@ def _result_schema(name: str, package: str, path: str, purpose: str) -> Schema:
         given = definition.get("required", ())
         fields = definition["properties"].items()
         definition["required"] = [name for name, field in fields if name in given or "default" in field]
+        # A docstring, whose lines are broken as the code has them.
+        definition["description"] = " ".join(definition["description"].split())
     whole = definitions.pop(result.__name__)
     return document_schema(
         name,
@@ -142,6 +145,15 @@ def group_scenario_schema() -> Schema:
     )
 
 
+def kueue_scenario_schema() -> Schema:
+    return _recording_schema(
+        "kueue-scenario",
+        KueueScenario,
+        "A cluster with Kueue, steps in which workloads come and end, and what Kueue did then: a line of a file of "
+        "recorded decisions.",
+    )
+
+
 def _recording_schema(name: str, struct: type, description: str) -> Schema:
     """Objects and pods are held to their kinds when they are read."""
     _, definitions = components(struct)
@@ -187,6 +199,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
         "What a cloud offers to Karpenter, and how that was started: what kwhatif autoscale --catalogue reads.",
         ("apiVersion", "kind", "types"),
     ),
+    "kueue-scenario": kueue_scenario_schema,
     "node-groups": partial(
         _file_schema,
         "node-groups",

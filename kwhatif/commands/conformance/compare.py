@@ -20,7 +20,9 @@ import msgspec
 
 from kwhatif.api.document_numbers import Measure, Number
 from kwhatif.commands.conformance.compare_descheduling import descheduling_differences
+from kwhatif.commands.conformance.compare_kueue import kueue_differences
 from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
+from kwhatif.commands.conformance.kueue_answers import RecordedKueue
 from kwhatif.commands.conformance.recorded_groups import RecordedGroups, group_differences
 from kwhatif.commands.conformance.result import Difference, FileAgreement
 from kwhatif.commands.conformance.scenario import RecordedAutoscaler, RecordedKarpenter
@@ -311,6 +313,10 @@ def _status(status: RecordedStatus | None, recorded: RecordedStatus | None) -> d
     return found
 
 
+AnyRecording = Recorded | RecordedGroups | RecordedAutoscaler | RecordedKarpenter | RecordedDescheduler | RecordedKueue
+"""What a real program was recorded to do."""
+
+
 class Tally:
     """How far the scenarios of one file agree, so far.
 
@@ -326,7 +332,7 @@ class Tally:
     def add(
         self,
         name: str,
-        expected: Recorded | RecordedGroups | RecordedAutoscaler | RecordedKarpenter | RecordedDescheduler | None,
+        expected: AnyRecording | None,
         answer: Mapping[str, Any],
         *,
         pods: int,
@@ -342,6 +348,8 @@ class Tally:
             found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded), partly=partly))
         elif isinstance(expected, RecordedGroups):
             found = list(group_differences(expected, answer))
+        elif isinstance(expected, RecordedKueue):
+            found = list(kueue_differences(expected, answer))
         elif isinstance(expected, RecordedDescheduler):
             recorded = msgspec.to_builtins(expected)
             found = [("", *difference) for difference in descheduling_differences(recorded, answer)]

@@ -22,6 +22,7 @@ from kwhatif.commands.conformance.autoscaler_replay import (
 )
 from kwhatif.commands.conformance.descheduler_answers import DeschedulerScenario, descheduler_answer
 from kwhatif.commands.conformance.group_answers import GroupScenario, group_answer
+from kwhatif.commands.conformance.kueue_answers import KueueScenario, kueue_answer
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario, scheduler_answer
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Plugin
@@ -55,7 +56,9 @@ def _strip_compression(name: str) -> str:
 _NOTHING = msgspec.Raw()
 
 
-AnyScenario = SchedulerScenario | GroupScenario | AutoscalerScenario | KarpenterScenario | DeschedulerScenario
+AnyScenario = (
+    SchedulerScenario | GroupScenario | AutoscalerScenario | KarpenterScenario | DeschedulerScenario | KueueScenario
+)
 
 
 class _Head(msgspec.Struct, rename="camel"):
@@ -65,11 +68,14 @@ class _Head(msgspec.Struct, rename="camel"):
     node_pools: msgspec.Raw = _NOTHING
     steps: msgspec.Raw = _NOTHING
     policy: msgspec.Raw = _NOTHING
+    config: msgspec.Raw = _NOTHING
 
     @property
     def kind(self) -> type[AnyScenario]:
         if self.policy is not _NOTHING and _is_of_descheduler(self.policy):
             return DeschedulerScenario
+        if self.config is not _NOTHING and _is_of_kueue(self.config):
+            return KueueScenario
         if self.node_groups is not _NOTHING:
             return AutoscalerScenario
         if self.steps is not _NOTHING and self.node_pools is _NOTHING:
@@ -85,15 +91,28 @@ def _is_of_descheduler(policy: msgspec.Raw) -> bool:
         return False
 
 
+def _is_of_kueue(config: msgspec.Raw) -> bool:
+    """Schedulers have configurations, too, of another group."""
+    try:
+        return decode_json(config, _Config).api_version.startswith("config.kueue.x-k8s.io/")
+    except InputError:
+        return False
+
+
 class _Policy(msgspec.Struct):
     kind: str = ""
+
+
+class _Config(msgspec.Struct, rename="camel"):
+    api_version: str = ""
 
 
 def read_scenarios(path: str) -> Iterator[tuple[str, AnyScenario]]:
     """The scenarios of a file in order, each with what messages call it: the file and the line.
 
     Those with node groups are of cluster-autoscaler, those with NodePools of Karpenter, those with steps have groups of
-    pods, those with a DeschedulerPolicy are of the descheduler. Raises InputError.
+    pods, those with a DeschedulerPolicy are of the descheduler, those with Kueue's Configuration of Kueue. Raises
+    InputError.
     """
     (text,) = read_paths([path])
     for line, raw in _objects(text):
@@ -108,8 +127,8 @@ def read_scenarios(path: str) -> Iterator[tuple[str, AnyScenario]]:
 
 
 def pods_in(scenario: AnyScenario) -> int:
-    """How many pods the scenario schedules: none where the descheduler chooses among running ones."""
-    if isinstance(scenario, DeschedulerScenario):
+    """How many pods the scenario schedules: none where the descheduler chooses among running ones, or Kueue decides."""
+    if isinstance(scenario, DeschedulerScenario | KueueScenario):
         return 0
     return scenario.size if isinstance(scenario, GroupScenario) else len(scenario.pods)
 
@@ -157,6 +176,8 @@ def replay_scenario(
             return karpenter_answer(scenario)
         if isinstance(scenario, DeschedulerScenario):
             return descheduler_answer(scenario)
+        if isinstance(scenario, KueueScenario):
+            return kueue_answer(scenario)
         features = features or features_of()
         if isinstance(scenario, SchedulerScenario | GroupScenario) and scenario.gates:
             features = features_of(features.minor, {**dict(features.gates), **scenario.gates})

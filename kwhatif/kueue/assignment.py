@@ -1,0 +1,163 @@
+"""Flavors for the pod sets of a workload, and how well they fit.
+
+Upstream: Assignment and PodSetAssignment in pkg/scheduler/flavorassigner/flavorassigner.go.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from kwhatif.api.kueue_topology import TopologyAssignment
+from kwhatif.kueue.amounts import Quantities, Requests, add
+from kwhatif.kueue.workload import DomainUse, PodSetAdmission, ScanProgress, Usage, Workload
+
+
+class Mode(enum.IntEnum):
+    """How a flavor could be assigned, the worst first."""
+
+    NO_FIT = 0
+    PREEMPT = 1
+    FIT = 2
+
+    @property
+    def text(self) -> str:
+        return ("NoFit", "Preempt", "Fit")[self]
+
+
+@dataclass(slots=True)
+class FlavorChoice:
+    """A flavor for a resource. Pod sets of one group share it. ``tried`` is -1 after the last flavor."""
+
+    name: str
+    mode: Mode
+    borrowing: int
+    tried: int = 0
+
+
+@dataclass(slots=True)
+class PodSetChoice:
+    """What was found for a pod set, and why it does not fit."""
+
+    name: str
+    count: int
+    requests: Requests
+    flavors: dict[str, FlavorChoice] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    error: str = ""
+    topology: TopologyAssignment | None = None
+    topology_flavor: str = ""
+
+    @property
+    def mode(self) -> Mode:
+        if self.error:
+            return Mode.NO_FIT
+        if not self.reasons:
+            return Mode.FIT
+        if not self.flavors:
+            return Mode.NO_FIT
+        return min(flavor.mode for flavor in self.flavors.values())
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.error or (self.requests and not self.flavors))
+
+    def as_admission(self) -> PodSetAdmission:
+        """Only resources with a flavor count."""
+        flavors = {resource: flavor.name for resource, flavor in self.flavors.items()}
+        usage = {resource: amount for resource, amount in self.requests.items() if resource in flavors}
+        return PodSetAdmission(self.name, self.count, flavors, usage, self.topology)
+
+
+class Assignment:
+    """The flavors of all pod sets. Pod sets after one for which there is no flavor are missing."""
+
+    def __init__(self, workload: Workload, generation: int, cycle: int) -> None:
+        self.workload = workload
+        self.pod_sets: list[PodSetChoice] = []
+        self.borrowing = 0
+        self.quota: Quantities = {}
+        self.progress = ScanProgress([], generation, cycle)
+        self._mode: Mode | None = None
+
+    def append(self, choice: PodSetChoice) -> None:
+        self.pod_sets.append(choice)
+        tried: dict[str, int] = {}
+        for resource, flavor in choice.flavors.items():
+            self.borrowing = max(self.borrowing, flavor.borrowing)
+            key = flavor.name, resource
+            self.quota[key] = add(self.quota.get(key, 0), choice.requests.get(resource, 0))
+            tried[resource] = flavor.tried
+        self.progress.tried.append(tried)
+
+    @property
+    def mode(self) -> Mode:
+        """The worst of the pod sets, unless the topology has said another one since."""
+        if not self.pod_sets:
+            return Mode.NO_FIT
+        if self._mode is None:
+            self._mode = min(each.mode for each in self.pod_sets)
+        return self._mode
+
+    def set_mode(self, pod_set: str, mode: Mode) -> None:
+        choice = self.choice_of(pod_set)
+        for flavor in choice.flavors.values():
+            flavor.mode = mode
+        self._mode = mode
+
+    def fail(self, choice: PodSetChoice, error: str) -> None:
+        choice.error = error
+        self._mode = None
+
+    def choice_of(self, pod_set: str) -> PodSetChoice:
+        return next(each for each in self.pod_sets if each.name == pod_set)
+
+    @property
+    def message(self) -> str:
+        """Why it does not fit, in Kueue's words; nothing if it does."""
+        parts = []
+        for each in self.pod_sets:
+            if each.error:
+                return f"failed to assign flavors to pod set {each.name}: {each.error}"
+            if each.reasons:
+                parts.append(f"couldn't assign flavors to pod set {each.name}: {', '.join(sorted(each.reasons))}")
+        return "; ".join(parts)
+
+    @property
+    def needs_preemption(self) -> frozenset[tuple[str, str]]:
+        """Flavors and resources that others would have to leave."""
+        return frozenset(
+            (flavor.name, resource)
+            for each in self.pod_sets
+            for resource, flavor in each.flavors.items()
+            if flavor.mode is Mode.PREEMPT
+        )
+
+    @property
+    def preemptor_quota(self) -> Quantities:
+        """What the workload needs when others have left: its own requests, without the count of its pods.
+
+        Upstream: TotalRequestsFor.
+        """
+        found: Quantities = {}
+        for choice, own in zip(self.pod_sets, self.workload.total_requests, strict=False):
+            for resource, amount in own.scale(choice.count).requests.items():
+                if amount and (flavor := choice.flavors.get(resource)) is not None:
+                    key = flavor.name, resource
+                    found[key] = add(found.get(key, 0), amount)
+        return found
+
+    @property
+    def usage(self) -> Usage:
+        """What it would use: quota, and room in the domains where pods would go (upstream: ComputeTASNetUsage)."""
+        own = self._pod_requests()
+        domains: dict[str, list[DomainUse]] = {}
+        for each in self.pod_sets:
+            if each.topology is not None:
+                uses = [DomainUse(values, own[each.name], count) for values, count in each.topology.domains]
+                domains.setdefault(each.topology_flavor, []).extend(uses)
+        return Usage(self.quota, domains)
+
+    def _pod_requests(self) -> dict[str, Requests]:
+        names = (each.name for each in self.workload.pod_sets)
+        return dict(zip(names, self.workload.pod_requests, strict=True))

@@ -1,0 +1,160 @@
+"""Kueue's controllers: conditions and checks of workloads, evictions by stopped queues, the status of queues.
+
+Upstream: pkg/controller/core (workload_controller.go, localqueue_controller.go) and step 6 of
+pkg/controller/jobframework/reconciler.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.kueue.kueue_objects import KueueState
+from kwhatif.kueue.workload import ADMITTED, EVICTED, QUOTA_RESERVED, REQUEUED, Check, Usage, Workload
+
+_DRAINED = "HoldAndDrain"
+_INADMISSIBLE = "Inadmissible"
+_GATED = "AdmissionGated"
+
+
+def reconcile(state: KueueState, workload: Workload, now: int) -> bool:
+    """Run the controller of a workload until it changes nothing; whether quota was released."""
+    released = False
+    while True:
+        before = workload.status in ("quotaReserved", "admitted")
+        cluster_queue, usage = workload.cluster_queue, workload.usage
+        changed = _reconcile_once(state, workload, now) or _release_evicted(workload, now)
+        if before and workload.status == "pending":
+            # Upstream counts until the event; nothing looks in between.
+            released = True
+            _let_go(state, workload, cluster_queue, usage, now)
+        if not changed:
+            return released
+
+
+def _let_go(state: KueueState, workload: Workload, cluster_queue: str, usage: Usage, now: int) -> None:
+    state.release_quota(workload, state.queues.get(cluster_queue), usage)
+    if workload.is_admissible:
+        state.enqueue(workload, now)
+
+
+def _reconcile_once(state: KueueState, workload: Workload, now: int) -> bool:
+    if workload.status == "finished":
+        return False
+    if not workload.active and not workload.is_true(EVICTED):
+        state.dequeue(workload)
+        workload.evict("Deactivated", "The workload is deactivated", now)
+        return True
+    local = state.local_queues.get(workload.queue_key)
+    is_open = local is not None and not local.spec.is_stopped
+    if is_open and _restart(workload, "LocalQueueStopped", "LocalQueueRestarted", "LocalQueue", now):
+        return True
+    if _sync_gate(workload, now):
+        return True
+    queue = state.queue_of(workload)
+    if queue is not None:
+        open_again = not queue.source.spec.is_stopped
+        if open_again and _restart(workload, "ClusterQueueStopped", "ClusterQueueRestarted", "ClusterQueue", now):
+            return True
+        if _sync_checks(state, workload):
+            return True
+    changed = False
+    if not workload.is_true(ADMITTED):
+        if not workload.holds_quota and (blocker := _queue_blocker(state, workload)):
+            changed = workload.set_condition(QUOTA_RESERVED, False, _INADMISSIBLE, blocker, now)
+        changed = workload.sync_admitted(now) or changed
+    if workload.holds_quota:
+        changed = _stop(state, workload, now) or changed
+    return changed
+
+
+def _restart(workload: Workload, reason: str, restarted: str, kind: str, now: int) -> bool:
+    requeued = workload.conditions.get(REQUEUED)
+    if requeued is None or requeued.status or requeued.reason != reason:
+        return False
+    return workload.set_condition(REQUEUED, True, restarted, f"The {kind} was restarted after being stopped", now)
+
+
+def _sync_gate(workload: Workload, now: int) -> bool:
+    reserved = workload.conditions.get(QUOTA_RESERVED)
+    has_condition = reserved is not None and reserved.reason == _GATED
+    if workload.is_gated and not has_condition:
+        annotation = (workload.source.metadata.annotations or {})["kueue.x-k8s.io/admission-gated-by"]
+        return workload.unset_quota(_GATED, f"Admission is gated by: {annotation}", now)
+    if has_condition and not workload.is_gated:
+        return workload.unset_quota("Pending", "AdmissionGatedBy cleared, waiting for quota reservation", now)
+    return False
+
+
+def _sync_checks(state: KueueState, workload: Workload) -> bool:
+    """Give it the states of the checks that are for it; their controllers answer elsewhere."""
+    queue = state.queue_of(workload)
+    assert queue is not None
+    if workload.admission is None:
+        wanted = {name for name, flavors in queue.checks.items() if flavors >= queue.flavors}
+    else:
+        used = {flavor for each in workload.admission for flavor in each.flavors.values()}
+        wanted = {name for name, flavors in queue.checks.items() if flavors & used}
+    known = {check.name: check for check in workload.checks}
+    if known.keys() == wanted and len(known) == len(workload.checks):
+        return False
+    workload.checks = [known.get(name) or Check(name) for name in sorted(wanted)]
+    return True
+
+
+def _queue_blocker(state: KueueState, workload: Workload) -> str:
+    """Why it stands in no queue that moves; nothing if it does (upstream: getQueueBlocker)."""
+    local = state.local_queues.get(workload.queue_key)
+    if local is None:
+        return f"LocalQueue {workload.queue_name} doesn't exist"
+    if local.spec.is_stopped:
+        return f"LocalQueue {workload.queue_name} is inactive"
+    queue = state.queues.get(local.spec.cluster_queue)
+    if queue is None:
+        return f"ClusterQueue {local.spec.cluster_queue} doesn't exist"
+    return "" if queue.is_active else f"ClusterQueue {queue.name} is inactive"
+
+
+def _stop(state: KueueState, workload: Workload, now: int) -> bool:
+    """A stopped queue takes quota that is only reserved, and with HoldAndDrain also that of running workloads."""
+    local = state.local_queues.get(workload.queue_key)
+    # The queue that it would wait in, which is none if its LocalQueue is stopped or gone.
+    name = state.queue_name_of(workload)
+    queue = state.queues.get(name)
+    policies = (
+        ("LocalQueue", workload.queue_name, local.spec.stop_policy if local else None, local is not None),
+        ("ClusterQueue", name, queue.source.spec.stop_policy if queue else None, queue is not None),
+    )
+    for kind, named, policy, exists in policies:
+        if workload.is_true(ADMITTED):
+            if policy == _DRAINED and not workload.is_true(EVICTED):
+                workload.evict(f"{kind}Stopped", f"The {kind} is stopped", now)
+                return True
+            continue
+        if not exists:
+            return workload.unset_quota(_INADMISSIBLE, f"{kind} {named} is terminating or missing", now)
+        if (policy or "None") != "None":
+            return workload.unset_quota(_INADMISSIBLE, f"{kind} {named} is stopped", now)
+    return False
+
+
+def _release_evicted(workload: Workload, now: int) -> bool:
+    """What the job's controller does once the pods of an evicted workload are gone, which here is at once."""
+    if not workload.is_true(EVICTED) or not workload.holds_quota:
+        return False
+    evicted = workload.conditions[EVICTED]
+    requeued = evicted.reason in ("Preempted", "NodeFailures")
+    workload.set_condition(REQUEUED, requeued, evicted.reason, evicted.message, now)
+    workload.unset_quota("Pending", evicted.message, now)
+    return True
+
+
+def local_queue_condition(state: KueueState, key: str) -> tuple[bool, str, str]:
+    """Whether a LocalQueue is active, with reason and message."""
+    local = state.local_queues[key]
+    if local.spec.is_stopped:
+        return False, "Stopped", "LocalQueue is stopped"
+    queue = state.queues.get(local.spec.cluster_queue)
+    closed = "Can't submit new workloads to clusterQueue"
+    if queue is None:
+        return False, "ClusterQueueDoesNotExist", closed
+    if not queue.is_active:
+        return False, "ClusterQueueIsInactive", closed
+    return True, "Ready", "Can submit new workloads to localQueue"

@@ -1,0 +1,322 @@
+"""The search for flavors: resource by resource, flavor by flavor in the order of the ClusterQueue.
+
+Upstream: pkg/scheduler/flavorassigner/flavorassigner.go and tas_flavorassigner.go.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kwhatif.api.kueue import ResourceFlavor
+from kwhatif.kueue.amounts import (
+    UNLIMITED,
+    FlavorResource,
+    Requests,
+    add,
+    limit_text,
+    quantity_text,
+    sort_requests,
+    subtract,
+    sum_requests,
+)
+from kwhatif.kueue.assignment import Assignment, FlavorChoice, Mode, PodSetChoice
+from kwhatif.kueue.cluster_queue import NEVER, TRY_NEXT, ClusterQueue, Fungibility, Group
+from kwhatif.kueue.flavor_match import flavor_problem, is_topology_implied, is_topology_requested
+from kwhatif.kueue.topology.flavor_topology import PlacementResults
+from kwhatif.kueue.topology.pod_set_request import PodSetTopologyRequest, TopologyRequests
+from kwhatif.kueue.workload import PodSetRequests, Workload
+
+_PODS = "pods"
+
+
+class Fit(enum.IntEnum):
+    """How a flavor could be had, the worst first: by nothing, by preemption if only somebody were a candidate, by
+    preempting workloads of the own queue, by reclaiming quota of others, or at once.
+    """
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1
+    PREEMPT = 2
+    RECLAIM = 3
+    FIT = 4
+
+    @property
+    def mode(self) -> Mode:
+        if self is Fit.NO_FIT:
+            return Mode.NO_FIT
+        return Mode.FIT if self is Fit.FIT else Mode.PREEMPT
+
+
+class Grade(NamedTuple):
+    """How good a flavor is: how it could be had, and how far up the quota is borrowed."""
+
+    fit: Fit
+    borrowing: int
+
+
+_BEST, _WORST = Grade(Fit.FIT, 0), Grade(Fit.NO_FIT, UNLIMITED)
+
+
+class Oracle(Protocol):
+    """Says what preemption could do for a resource in a flavor."""
+
+    def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> Grade: ...
+
+
+class FlavorAssigner:
+    """One search for one workload. ``pinned`` are the flavors to stay with, by pod set and resource."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        queue: ClusterQueue,
+        flavors: Mapping[str, ResourceFlavor],
+        oracle: Oracle,
+        *,
+        cycle: int,
+        fair: bool,
+        ignores_undeclared: bool,
+        pinned: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self._workload, self._queue, self._flavors, self._oracle = workload, queue, flavors, oracle
+        self._cycle, self._ignores_undeclared, self._pinned = cycle, ignores_undeclared, pinned
+        preemption = queue.preemption
+        self._may_preempt_while_borrowing = preemption.borrows or (fair and preemption.reclaim != NEVER)
+
+    def assign(self, counts: Sequence[int] | None = None) -> Assignment:
+        """Flavors for all pod sets; ``counts`` for fewer pods than they would have."""
+        found = Assignment(self._workload, self._queue.generation, self._cycle)
+        totals = self._workload.total_requests
+        if counts is not None:
+            totals = tuple(each.scale(count) for each, count in zip(totals, counts, strict=True))
+        totals = tuple(map(self._with_pods, totals))
+        groups: dict[str, list[int]] = {}
+        for k, pod_set in enumerate(self._workload.pod_sets):
+            wish = pod_set.topology_request
+            group = wish.pod_set_group_name if wish else None
+            groups.setdefault(str(k) if group is None else group, []).append(k)
+        for members in groups.values():
+            if not self._assign_group(found, members, totals):
+                return found
+        if found.mode is not Mode.NO_FIT:
+            self._assign_topology(found)
+        return found
+
+    def _with_pods(self, total: PodSetRequests) -> PodSetRequests:
+        if self._queue.group_of(_PODS) is None:
+            return total
+        return PodSetRequests(total.name, total.count, sort_requests({**total.requests, _PODS: total.count}))
+
+    def _assign_group(self, found: Assignment, members: Sequence[int], totals: Sequence[PodSetRequests]) -> bool:
+        """Flavors for pod sets that go together; False if there are none."""
+        requests = sum_requests(totals[k].requests for k in members)
+        flavors: dict[str, FlavorChoice] | None = {}
+        reasons: list[str] = []
+        for resource, amount in requests.items():
+            assert flavors is not None
+            if self._queue.group_of(resource) is None and (not amount or self._ignores_undeclared):
+                continue
+            if resource in flavors:
+                continue
+            chosen, why = self._find_flavor(members, requests, resource, found)
+            if not chosen:
+                flavors, reasons = None, why
+                break
+            flavors |= chosen
+            reasons += why
+        complete = True
+        for k in members:
+            total = totals[k]
+            choice = PodSetChoice(total.name, total.count, total.requests, reasons=list(reasons))
+            choice.flavors = self._flavors_of(k, total, flavors or {})
+            found.append(choice)
+            complete = complete and not choice.has_failed
+        return complete
+
+    def _flavors_of(
+        self, member: int, total: PodSetRequests, flavors: dict[str, FlavorChoice]
+    ) -> dict[str, FlavorChoice]:
+        """Those of the group that the pod set asks for; one that asks for nothing goes where its group goes."""
+        if total.requests:
+            return {resource: choice for resource, choice in flavors.items() if resource in total.requests}
+        wish = self._workload.pod_sets[member].topology_request
+        if wish is None or wish.pod_set_group_name is None:
+            return {}
+        return {resource: choice for resource, choice in flavors.items() if choice.name in self._queue.topologies}
+
+    # --- one resource
+
+    def _find_flavor(
+        self, members: Sequence[int], requests: Requests, resource: str, found: Assignment
+    ) -> tuple[dict[str, FlavorChoice], list[str]]:
+        """The best flavor for all resources that come with this one, and why it, or those before it, do not fit."""
+        group = self._queue.group_of(resource)
+        if group is None:
+            return {}, [f"resource {resource} unavailable in ClusterQueue"]
+        covered = {name: amount for name, amount in requests.items() if name in group.covered}
+        best: dict[str, FlavorChoice] = {}
+        best_grade = _WORST
+        reasons: list[str] = []
+        tried = -1
+        progress = self._workload.progress
+        first = progress.next_flavor(members[0], resource) if progress is not None else 0
+        for k in range(first, len(group.flavors)):
+            tried, name = k, group.flavors[k]
+            if self._pinned is not None and not self._is_pinned(members, resource, name):
+                reasons.append(
+                    f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
+                )
+                continue
+            if problem := self._flavor_problem(members, group, name):
+                reasons.append(problem)
+                continue
+            choices, grade = self._grade_flavor(name, covered, found, reasons)
+            if not _should_try_next(grade, self._queue.fungibility):
+                best, best_grade = choices, grade
+                break
+            if _is_preferred(grade, best_grade, self._queue.fungibility):
+                best, best_grade = choices, grade
+        for choice in best.values():
+            choice.tried = -1 if tried == len(group.flavors) - 1 else tried
+        return best, [] if best_grade.fit is Fit.FIT else reasons
+
+    def _is_pinned(self, members: Sequence[int], resource: str, flavor: str) -> bool:
+        names = (self._workload.pod_sets[k].name for k in members)
+        return any((self._pinned or {}).get(name, {}).get(resource) == flavor for name in names)
+
+    def _flavor_problem(self, members: Sequence[int], group: Group, name: str) -> str:
+        flavor = self._flavors.get(name)
+        if flavor is None:
+            return f"flavor {name} not found"
+        known = self._workload.flavor_problems
+        for k in members:
+            problem = known.get((k, name))
+            if problem is None:
+                pod_set, requests = self._workload.pod_sets[k], self._workload.pod_requests[k]
+                problem = known[k, name] = flavor_problem(self._queue, group, flavor, pod_set, requests)
+            if problem:
+                return problem
+        return ""
+
+    def _grade_flavor(
+        self, flavor: str, requests: Requests, found: Assignment, reasons: list[str]
+    ) -> tuple[dict[str, FlavorChoice], Grade]:
+        """How the flavor could be had for all of these resources: as for the worst of them."""
+        choices: dict[str, FlavorChoice] = {}
+        worst = _BEST
+        for resource, amount in requests.items():
+            grade, reason = self._grade_resource((flavor, resource), found.quota.get((flavor, resource), 0), amount)
+            if reason:
+                reasons.append(reason)
+            if _is_preferred(worst, grade, self._queue.fungibility):
+                worst = grade
+            if worst.fit is not Fit.NO_FIT:
+                choices[resource] = FlavorChoice(flavor, grade.fit.mode, grade.borrowing)
+        return choices, worst
+
+    def _grade_resource(self, key: FlavorResource, assumed: int, amount: int) -> tuple[Grade, str]:
+        """Upstream: fitsResourceQuota. ``assumed`` is what pod sets before this one use."""
+        flavor, resource = key
+        queue = self._queue
+        total = add(assumed, amount)
+        most = queue.potential_available(key)
+        if total > most:
+            return Grade(Fit.NO_FIT, 0), (
+                f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
+                f"({limit_text(resource, assumed)}) + current podset request ({quantity_text(resource, amount)}) > "
+                f"maximum capacity ({limit_text(resource, most)})"
+            )
+        free = queue.free(key)
+        height, may_reclaim = queue.borrowing_height(key, total)
+        if total <= free:
+            return Grade(Fit.FIT, height), ""
+        missing = limit_text(resource, subtract(total, free))
+        reason = f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"
+        if queue.quota(key).nominal >= total or may_reclaim or self._may_preempt_while_borrowing:
+            return self._oracle.simulate(queue, self._workload, key, total), reason
+        return Grade(Fit.NO_FIT, height), reason
+
+    # --- the topology
+
+    def _assign_topology(self, found: Assignment) -> None:
+        requests = topology_requests(found, self._queue)
+        if found.mode is Mode.FIT:
+            placed = self._queue.place(requests)
+            failed = first_failure(placed)
+            if failed is None:
+                put_topology(found, placed)
+            else:
+                found.choice_of(failed).reasons.append(str(placed[failed]))
+                found.set_mode(failed, Mode.PREEMPT)
+        if found.mode is Mode.PREEMPT:
+            failed = first_failure(self._queue.place(requests, empty=True))
+            if failed is not None:
+                found.set_mode(failed, Mode.NO_FIT)
+            else:
+                # Quota may be there and room as well, only in too many pieces.
+                for request in (each for of_flavor in requests.values() for each in of_flavor):
+                    found.set_mode(request.pod_set.name, Mode.PREEMPT)
+
+
+def _should_try_next(grade: Grade, fungibility: Fungibility) -> bool:
+    if grade.fit in (Fit.NO_FIT, Fit.NO_CANDIDATES):
+        return True
+    if grade.fit in (Fit.PREEMPT, Fit.RECLAIM) and fungibility.when_can_preempt == TRY_NEXT:
+        return True
+    return grade.borrowing != 0 and fungibility.when_can_borrow == TRY_NEXT
+
+
+def _is_preferred(left: Grade, right: Grade, fungibility: Fungibility) -> bool:
+    """Whether the left one is better."""
+    if left.fit is Fit.NO_FIT or right.fit is Fit.NO_FIT:
+        return left.fit is not Fit.NO_FIT
+    if (left.fit is Fit.NO_CANDIDATES) != (right.fit is Fit.NO_CANDIDATES):
+        return left.fit is not Fit.NO_CANDIDATES
+    if fungibility.prefers_preemption and left.borrowing != right.borrowing:
+        return left.borrowing < right.borrowing
+    if left.fit != right.fit:
+        return left.fit > right.fit
+    return left.borrowing < right.borrowing
+
+
+def topology_requests(found: Assignment, queue: ClusterQueue) -> TopologyRequests:
+    """What the pod sets want of the topologies of their flavors (upstream: WorkloadsTopologyRequests).
+
+    A pod set whose flavors have no topology, or several, fails for it.
+    """
+    requests: TopologyRequests = {}
+    workload = found.workload
+    for pod_set, own in zip(workload.pod_sets, workload.pod_requests, strict=True):
+        if not is_topology_requested(pod_set, queue):
+            continue
+        choice = found.choice_of(pod_set.name)
+        if choice.error or not choice.count or choice.topology is not None:
+            continue
+        if not queue.topologies:
+            found.fail(choice, "workload requires Topology, but there is no TAS cache information")
+            continue
+        flavors = sorted({each.name for each in choice.flavors.values() if each.name in queue.topologies})
+        if len(flavors) != 1:
+            several = f"more than one TAS flavor assigned: {', '.join(flavors)}"
+            found.fail(choice, several if flavors else "no TAS flavor assigned")
+            continue
+        choice.topology_flavor = flavors[0]
+        if queue.is_multi_cluster or flavors[0] in queue.delayed_flavors:
+            # The topology is assigned once the nodes are there, or in the other cluster.
+            continue
+        implied = is_topology_implied(pod_set, queue)
+        request = PodSetTopologyRequest(pod_set, choice.count, own, flavors[0], implied)
+        requests.setdefault(flavors[0], []).append(request)
+    return requests
+
+
+def first_failure(placed: PlacementResults) -> str | None:
+    """The first pod set by name that found no place; upstream takes any."""
+    return min((name for name, place in placed.items() if isinstance(place, str)), default=None)
+
+
+def put_topology(found: Assignment, placed: PlacementResults) -> None:
+    for name, place in placed.items():
+        found.choice_of(name).topology = None if isinstance(place, str) else place

@@ -1,0 +1,93 @@
+"""Whether a flavor is for a pod set at all: its topology, taints and labels.
+
+Upstream: checkFlavorForPodSets in pkg/scheduler/flavorassigner/flavorassigner.go and tas_flavorassigner.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, PodSpec, Taint
+from kwhatif.api.kueue import ResourceFlavor, WorkloadPodSet
+from kwhatif.api.selectors import RequiredNodeAffinity, find_untolerated_taints
+from kwhatif.golang.formatting import go_quote
+from kwhatif.kueue.amounts import Requests
+from kwhatif.kueue.cluster_queue import ClusterQueue, Group
+from kwhatif.kueue.topology.placement import has_levels
+
+_EFFECTS = ("NoSchedule", "NoExecute")
+
+
+def is_topology_implied(pod_set: WorkloadPodSet, queue: ClusterQueue) -> bool:
+    return not pod_set.wants_topology and queue.has_only_topologies
+
+
+def is_topology_requested(pod_set: WorkloadPodSet, queue: ClusterQueue) -> bool:
+    return pod_set.wants_topology or queue.has_only_topologies
+
+
+def flavor_problem(
+    queue: ClusterQueue, group: Group, flavor: ResourceFlavor, pod_set: WorkloadPodSet, requests: Requests
+) -> str:
+    """Why the flavor is not for the pod set; nothing if it is. ``requests`` are those of one pod."""
+    problem = _topology_problem(queue, group, flavor, pod_set, requests)
+    if problem:
+        return problem
+    spec = pod_set.template.spec
+    tolerations = [*(spec.tolerations or ()), *(flavor.spec.tolerations or ())]
+    taints = find_untolerated_taints(flavor.spec.node_taints or (), tolerations, _EFFECTS, comparison_operators=True)
+    if taints:
+        return f"untolerated taint {_go_taint(taints[0])} in flavor {flavor.name}"
+    labels = flavor.spec.node_labels or {}
+    if not RequiredNodeAffinity.from_pod_spec(_only_with_keys(spec, labels)).matches(labels, ""):
+        return f"flavor {flavor.name} doesn't match node affinity"
+    return ""
+
+
+def _topology_problem(
+    queue: ClusterQueue, group: Group, flavor: ResourceFlavor, pod_set: WorkloadPodSet, requests: Requests
+) -> str:
+    name = go_quote(flavor.name)
+    if not is_topology_requested(pod_set, queue):
+        return "" if flavor.spec.topology_name is None else f"Flavor {name} supports only TopologyAwareScheduling"
+    wish = pod_set.topology_request
+    if wish is None or not wish.is_explicit:
+        return ""
+    if flavor.spec.topology_name is None:
+        # A flavor without topology may give quota for what pods themselves do not ask for.
+        if not group.covered & requests.keys():
+            return ""
+        return f"Flavor {name} does not support TopologyAwareScheduling"
+    topology = queue.topologies.get(flavor.name)
+    if topology is None:
+        return f"Flavor {name} information missing in TAS cache"
+    if not has_levels(topology.tree, wish):
+        return f"Flavor {name} does not contain the requested level"
+    return ""
+
+
+def _go_taint(taint: Taint) -> str:
+    """As Go prints the struct."""
+    return f"{{{taint.key} {taint.value or ''} {taint.effect} <nil>}}"
+
+
+def _only_with_keys(spec: PodSpec, keys: Collection[str]) -> PodSpec:
+    """The pod without constraints on labels that the flavor does not have (upstream: flavorSelector)."""
+    selector = {key: value for key, value in (spec.node_selector or {}).items() if key in keys}
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    terms: list[NodeSelectorTerm] = []
+    for term in (required.node_selector_terms if required else None) or ():
+        expressions = [each for each in term.match_expressions or () if each.key in keys]
+        if not expressions:
+            # Terms are alternatives: one that says nothing of these labels lets every flavor through.
+            terms = []
+            break
+        terms.append(NodeSelectorTerm(match_expressions=expressions))
+    kept = None
+    if terms:
+        only = NodeAffinity(required_during_scheduling_ignored_during_execution=NodeSelector(node_selector_terms=terms))
+        kept = Affinity(node_affinity=only)
+    return replace(spec, node_selector=selector or None, affinity=kept)

@@ -1,0 +1,1 @@
+"""Jobs made into Workloads, as Kueue's webhooks and job controllers do it."""

@@ -1,0 +1,86 @@
+"""Kubernetes' own Job: its pod set, and what the webhook refuses.
+
+Upstream: pkg/controller/jobs/job/job_controller.go and job_webhook.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kwhatif.api.decode import convert
+from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
+from kwhatif.golang.field_validation import ROOT
+from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
+from kwhatif.kueue.jobs.job_framework import JobKind, Object
+from kwhatif.kueue.jobs.topology_annotations import slice_size_problems, topology_problems, topology_request
+
+MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+_SYNC_COMPLETIONS = "kueue.x-k8s.io/job-completions-equal-parallelism"
+_COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+def pod_count(job: Object) -> int:
+    """How many pods run at the same time."""
+    spec = job.get("spec") or {}
+    parallelism, completions = spec.get("parallelism"), spec.get("completions")
+    count = 1 if parallelism is None else int(parallelism)
+    return count if completions is None else min(count, int(completions))
+
+
+def pod_sets(job: Object) -> list[WorkloadPodSet]:
+    """Raises InputError for a template that cannot be read."""
+    spec = job.get("spec") or {}
+    template = convert(spec.get("template") or {}, WorkloadPodTemplate)
+    least = atoi(_annotations(job).get(MIN_PARALLELISM, ""))
+    return [
+        WorkloadPodSet(
+            name="main",
+            template=template,
+            count=pod_count(job),
+            min_count=least,
+            topology_request=topology_request(template.metadata.annotations or {}, _COMPLETION_INDEX),
+        )
+    ]
+
+
+def _annotations(job: Object) -> Mapping[str, str]:
+    return (job.get("metadata") or {}).get("annotations") or {}
+
+
+def problems(job: Object) -> Iterator[str]:
+    """What is wrong with a new Job, besides what is wrong with any job."""
+    yield from _partial_problems(job)
+    yield from _completion_problems(job)
+    template = (job.get("spec") or {}).get("template") or {}
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    path = ROOT.child("spec", "template", "metadata")
+    wrong = list(topology_problems(path, annotations))
+    yield from wrong or slice_size_problems(path, annotations, pod_count(job))
+
+
+def _partial_problems(job: Object) -> Iterator[str]:
+    text = _annotations(job).get(MIN_PARALLELISM)
+    if text is None:
+        return
+    path = ROOT.child("metadata", "annotations").index(MIN_PARALLELISM)
+    least, count = atoi(text), pod_count(job)
+    if least is None:
+        yield path.invalid(text, atoi_error(text))
+    elif least >= count or least <= 0:
+        yield path.invalid(least, f"should be between 0 and {count - 1}")
+
+
+def _completion_problems(job: Object) -> Iterator[str]:
+    text = _annotations(job).get(_SYNC_COMPLETIONS)
+    if text not in ("1", "t", "T", "TRUE", "true", "True"):
+        return
+    spec = job.get("spec") or {}
+    path = ROOT.child("metadata", "annotations").index(_SYNC_COMPLETIONS)
+    if (spec.get("completionMode") or "NonIndexed") == "NonIndexed":
+        yield path.invalid(text, "should not be enabled for NonIndexed jobs")
+    if spec.get("parallelism", 1) != spec.get("completions", 1):
+        detail = f"should be equal to parallelism when {_SYNC_COMPLETIONS} annotation is true"
+        yield ROOT.child("spec", "completions").invalid(spec.get("completions"), detail)
+
+
+BATCH_JOB = JobKind("Job", "batch", pod_sets, problems)

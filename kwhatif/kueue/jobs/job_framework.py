@@ -1,0 +1,191 @@
+"""What Kueue does with a new job of any kind: the default queue, what is refused, and the Workload that it makes.
+
+Upstream: pkg/controller/jobframework (defaults.go, validation.go, reconciler.go, workload_names.go).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kwhatif.api.core import Namespace
+from kwhatif.api.kueue import (
+    GROUP,
+    PRIORITY_CLASS_LABEL,
+    QUEUE_LABEL,
+    KueueWorkload,
+    LocalQueue,
+    PriorityClassRef,
+    WorkloadPodSet,
+    WorkloadPriorityClass,
+    WorkloadSpec,
+)
+from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
+from kwhatif.api.selectors import Selector
+from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.golang.field_validation import ROOT, aggregate, dns_subdomain, label_value
+from kwhatif.kueue.configuration import Configuration
+from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
+from kwhatif.kueue.workload import JOB_UID_LABEL
+
+Object = Mapping[str, Any]
+DEFAULT_QUEUE = "default"
+_MAX_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+_GATED_BY = "kueue.x-k8s.io/admission-gated-by"
+_LONGEST_NAME, _HASH_LENGTH = 253, 5
+_SCHEDULING = "scheduling.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """A kind of job: how its pod sets are found, and what else its webhook refuses."""
+
+    kind: str
+    group: str
+    pod_sets: Callable[[Object], Sequence[WorkloadPodSet]]
+    problems: Callable[[Object], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """A Workload, or why there is none: refused by the webhook, or failed afterwards. All empty: not Kueue's."""
+
+    workload: KueueWorkload | None = None
+    refused: str = ""
+    failed: str = ""
+
+
+class JobFramework:
+    """Kueue's webhooks and job controllers in one cluster."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        namespaces: Sequence[Namespace],
+        queues: Sequence[LocalQueue],
+        classes: Sequence[WorkloadPriorityClass],
+        pod_classes: Sequence[PriorityClass],
+    ) -> None:
+        self._configuration = configuration
+        self._labels = {each.name: each.metadata.labels or {} for each in namespaces}
+        self._selector = Selector.from_label_selector(
+            configuration.managed_jobs_namespace_selector or _everywhere_but_systems()
+        )
+        self._default_queues = {
+            each.namespace for each in queues if each.name == DEFAULT_QUEUE and not each.spec.is_stopped
+        }
+        self._classes = {each.name: each.value for each in classes}
+        self._pod_classes = {each.name: each.value for each in pod_classes}
+        self._default_class = min(
+            (each for each in pod_classes if each.global_default), key=lambda each: each.value, default=None
+        )
+
+    def make(self, job: Object, kind: JobKind) -> JobOutcome:
+        """What becomes of a new job. Raises InputError for one that cannot be read."""
+        metadata = job.get("metadata") or {}
+        labels = self._with_default_queue(metadata)
+        problems = [*_problems(labels), *kind.problems(job)]
+        if problems:
+            return JobOutcome(refused=aggregate(problems))
+        namespace_labels = self._labels.get(metadata.get("namespace") or "")
+        if namespace_labels is None or not self._selector.matches(namespace_labels):
+            return JobOutcome()
+        if not labels.get(QUEUE_LABEL) and not self._configuration.manage_jobs_without_queue_name:
+            return JobOutcome()
+        return self._construct(metadata, labels, kind, list(kind.pod_sets(job)))
+
+    def _with_default_queue(self, metadata: Object) -> dict[str, str]:
+        labels = dict(metadata.get("labels") or {})
+        namespace = metadata.get("namespace") or ""
+        if not labels.get(QUEUE_LABEL) and namespace in self._default_queues:
+            of_namespace = self._labels.get(namespace)
+            if of_namespace is not None and self._selector.matches(of_namespace):
+                labels[QUEUE_LABEL] = DEFAULT_QUEUE
+        return labels
+
+    def _construct(
+        self, metadata: Object, labels: Mapping[str, str], kind: JobKind, pod_sets: list[WorkloadPodSet]
+    ) -> JobOutcome:
+        priority = self._priority(labels, pod_sets)
+        if isinstance(priority, str):
+            return JobOutcome(failed=priority)
+        reference, value = priority
+        uid, name = str(metadata.get("uid") or ""), str(metadata.get("name") or "")
+        copied = {
+            key: labels[key] for key in self._configuration.integrations.label_keys_to_copy or () if key in labels
+        }
+        if not label_value(uid):
+            copied[JOB_UID_LABEL] = uid
+        gate = (metadata.get("annotations") or {}).get(_GATED_BY)
+        limit = atoi(labels.get(_MAX_TIME, ""))
+        return JobOutcome(
+            KueueWorkload(
+                api_version=f"{GROUP}/v1beta2",
+                kind="Workload",
+                metadata=ObjectMeta(
+                    name=workload_name(name, uid, kind),
+                    namespace=metadata.get("namespace"),
+                    uid=uid,
+                    labels=copied,
+                    annotations={_GATED_BY: gate} if gate else None,
+                    creation_timestamp=metadata.get("creationTimestamp"),
+                ),
+                spec=WorkloadSpec(
+                    pod_sets=pod_sets,
+                    queue_name=labels.get(QUEUE_LABEL),
+                    priority_class_ref=reference,
+                    priority=value,
+                    maximum_execution_time_seconds=limit if limit is not None and 0 < limit < 2**31 else None,
+                ),
+            )
+        )
+
+    def _priority(
+        self, labels: Mapping[str, str], pod_sets: Sequence[WorkloadPodSet]
+    ) -> tuple[PriorityClassRef | None, int] | str:
+        """Class and value, or what was not found."""
+        if name := labels.get(PRIORITY_CLASS_LABEL):
+            if name not in self._classes:
+                return f'workloadpriorityclasses.kueue.x-k8s.io "{name}" not found'
+            return PriorityClassRef(group=GROUP, kind="WorkloadPriorityClass", name=name), self._classes[name]
+        named = (each.template.spec.priority_class_name for each in pod_sets)
+        name = next((each for each in named if each), "")
+        if not name:
+            if self._default_class is None:
+                return None, 0
+            name = self._default_class.name
+        if name not in self._pod_classes:
+            return f'priorityclasses.scheduling.k8s.io "{name}" not found'
+        return PriorityClassRef(group=_SCHEDULING, kind="PriorityClass", name=name), self._pod_classes[name]
+
+
+def _everywhere_but_systems() -> LabelSelector:
+    system = LabelSelectorRequirement(
+        key="kubernetes.io/metadata.name", operator="NotIn", values=["kube-system", "kueue-system"]
+    )
+    return LabelSelector(match_expressions=[system])
+
+
+def workload_name(owner: str, uid: str, kind: JobKind, extra: str = "") -> str:
+    """Kind, name and a hash of both with the group and the uid."""
+    parts = [kind.kind, kind.group, owner, uid, *([extra] if extra else [])]
+    digest = hashlib.sha1("\n".join(parts).encode(), usedforsecurity=False).hexdigest()
+    prefix = f"{kind.kind.lower()}-{owner}"[: _LONGEST_NAME - 1 - _HASH_LENGTH]
+    return f"{prefix}-{digest[:_HASH_LENGTH]}"
+
+
+def _problems(labels: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the labels of any job (upstream: ValidateJobOnCreate)."""
+    path = ROOT.child("metadata", "labels")
+    if QUEUE_LABEL in labels:
+        found = dns_subdomain(labels[QUEUE_LABEL])
+        if found:
+            yield path.index(QUEUE_LABEL).invalid(labels[QUEUE_LABEL], ",".join(found))
+    if _MAX_TIME in labels:
+        seconds = atoi(labels[_MAX_TIME])
+        if seconds is None:
+            yield path.index(_MAX_TIME).invalid(labels[_MAX_TIME], atoi_error(labels[_MAX_TIME]))
+        elif seconds <= 0:
+            yield path.index(_MAX_TIME).invalid(seconds, "should be greater than 0")

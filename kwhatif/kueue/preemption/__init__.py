@@ -1,0 +1,1 @@
+"""Who would have to leave so that a workload gets quota."""

@@ -1,0 +1,101 @@
+"""Who may be preempted, and in which order.
+
+Upstream: pkg/scheduler/preemption/common and the findCandidates functions of preemption.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kwhatif.kueue.amounts import FlavorResource
+from kwhatif.kueue.cluster_queue import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, ClusterQueue
+from kwhatif.kueue.topology.pod_set_request import TopologyRequests
+from kwhatif.kueue.workload import EVICTED, QUOTA_RESERVED, Usage, Workload
+
+IN_CLUSTER_QUEUE = "InClusterQueue"
+IN_COHORT_RECLAMATION = "InCohortReclamation"
+IN_COHORT_FAIR_SHARING = "InCohortFairSharing"
+IN_COHORT_RECLAIM_WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
+
+REASONS = {
+    IN_CLUSTER_QUEUE: "prioritization in the ClusterQueue",
+    IN_COHORT_RECLAMATION: "reclamation within the cohort",
+    IN_COHORT_FAIR_SHARING: "Fair Sharing within the cohort",
+    IN_COHORT_RECLAIM_WHILE_BORROWING: "reclamation within the cohort while borrowing",
+}
+"""In words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A workload that would have to leave, why, and its ClusterQueue."""
+
+    workload: Workload
+    reason: str
+    queue: ClusterQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Preemptor:
+    """Who needs what: the workload, its queue, what of it only others can give, and all that it would use."""
+
+    workload: Workload
+    queue: ClusterQueue
+    needs: frozenset[FlavorResource]
+    usage: Usage
+    topology: TopologyRequests
+    now: int
+
+    def fits(self, *, may_borrow: bool) -> bool:
+        """Whether it would fit as things are."""
+        for key, amount in self.usage.quota.items():
+            if not may_borrow and self.queue.is_borrowing_with(key, amount):
+                return False
+            if amount > self.queue.free(key):
+                return False
+        return not any(isinstance(place, str) for place in self.queue.place(self.topology).values())
+
+
+def satisfies_policy(preemptor: Workload, candidate: Workload, policy: str) -> bool:
+    if policy in (LOWER_PRIORITY, LOWER_OR_NEWER) and preemptor.priority > candidate.priority:
+        return True
+    if policy == LOWER_OR_NEWER:
+        return preemptor.priority == candidate.priority and preemptor.queue_time < candidate.queue_time
+    return policy == ANY
+
+
+def uses_any(workload: Workload, keys: frozenset[FlavorResource]) -> bool:
+    return any(
+        (flavor, resource) in keys for each in workload.admission or () for resource, flavor in each.flavors.items()
+    )
+
+
+def sort_candidates(candidates: Iterable[Workload], queue: ClusterQueue, now: int) -> list[Workload]:
+    """Those that leave already, then those of other queues, of low priority, admitted last."""
+
+    def order(each: Workload) -> tuple[bool, bool, int, int, str]:
+        reserved = each.conditions.get(QUOTA_RESERVED)
+        since = reserved.time if reserved is not None and reserved.status else now
+        return not each.is_true(EVICTED), each.cluster_queue == queue.name, each.priority, -since, each.uid
+
+    return sorted(candidates, key=order)
+
+
+def fill_back(preemptor: Preemptor, targets: list[Target], *, may_borrow: bool) -> list[Target]:
+    """Leave out whom the preemptor can do without, beginning with the last but one."""
+    for k in range(len(targets) - 2, -1, -1):
+        target = targets[k]
+        target.queue.add_workload(target.workload)
+        if preemptor.fits(may_borrow=may_borrow):
+            # The last one takes its place, which decides the order of what is tried next.
+            targets[k] = targets[-1]
+            targets.pop()
+        else:
+            target.queue.remove_workload(target.workload)
+    return targets
+
+
+def restore(targets: Sequence[Target]) -> None:
+    for target in targets:
+        target.queue.add_workload(target.workload)

@@ -1,0 +1,185 @@
+"""Preemption by priority and by right to the quota, without fair sharing.
+
+Candidates over whom the preemptor has an advantage, since it is closer to the quota that they use, may go whatever
+their priority; others by the policies of its queue. Upstream: pkg/scheduler/preemption/classical and
+classicalPreemptions in preemption.go.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kwhatif.kueue.amounts import FlavorResource
+from kwhatif.kueue.cluster_queue import NEVER, ClusterQueue, active_members
+from kwhatif.kueue.preemption.candidates import (
+    IN_CLUSTER_QUEUE,
+    IN_COHORT_RECLAIM_WHILE_BORROWING,
+    IN_COHORT_RECLAMATION,
+    Preemptor,
+    Target,
+    fill_back,
+    restore,
+    satisfies_policy,
+    sort_candidates,
+    uses_any,
+)
+from kwhatif.kueue.quota_tree import CohortNode
+from kwhatif.kueue.workload import EVICTED, Workload
+
+
+class Variant(enum.Enum):
+    """Why a candidate may be preempted."""
+
+    WITHIN_QUEUE = IN_CLUSTER_QUEUE
+    HIERARCHICAL = "hierarchical"
+    WITHOUT_BORROWING = "without borrowing"
+    WHILE_BORROWING = IN_COHORT_RECLAIM_WHILE_BORROWING
+
+    @property
+    def reason(self) -> str:
+        if self in (Variant.HIERARCHICAL, Variant.WITHOUT_BORROWING):
+            return IN_COHORT_RECLAMATION
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A workload that may go. ``common`` is the lowest Cohort above both queues; None within one."""
+
+    workload: Workload
+    queue: ClusterQueue
+    common: CohortNode | None
+    variant: Variant
+
+
+def find_targets(preemptor: Preemptor) -> list[Target]:
+    """Whom to preempt; nobody if that would not help."""
+    own = _own_candidates(preemptor)
+    hierarchical, by_priority = _cohort_candidates(preemptor)
+    candidates = _in_order(preemptor, hierarchical, by_priority, own)
+    forbidden = not preemptor.queue.preemption.borrows
+    if not (hierarchical or by_priority) or (forbidden and not _is_under_nominal(preemptor)):
+        attempts = [True]
+    elif forbidden and not hierarchical:
+        attempts = [False, True]
+    else:
+        attempts = [True, False]
+    for may_borrow in attempts:
+        targets: list[Target] = []
+        for each in candidates:
+            if not _is_valid(each, preemptor, may_borrow=may_borrow):
+                continue
+            each.queue.remove_workload(each.workload)
+            targets.append(Target(each.workload, each.variant.reason, each.queue))
+            if preemptor.fits(may_borrow=may_borrow):
+                targets = fill_back(preemptor, targets, may_borrow=may_borrow)
+                restore(targets)
+                return targets
+        restore(targets)
+    return []
+
+
+def _is_under_nominal(preemptor: Preemptor) -> bool:
+    queue = preemptor.queue
+    return all(queue.quota(key).nominal > queue.used_amount(key) for key in preemptor.needs)
+
+
+def _in_order(preemptor: Preemptor, *lists: list[Candidate]) -> list[Candidate]:
+    """The lists one after the other, each in order; those that leave already before all others."""
+    ordered = []
+    for each in lists:
+        by_key = {candidate.workload.key: candidate for candidate in each}
+        workloads = sort_candidates((candidate.workload for candidate in each), preemptor.queue, preemptor.now)
+        ordered += [by_key[workload.key] for workload in workloads]
+    leaving = [each for each in ordered if each.workload.is_true(EVICTED)]
+    return [*leaving, *(each for each in ordered if not each.workload.is_true(EVICTED))] if leaving else ordered
+
+
+def _is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
+    """Whether it still is one: its queue, and the Cohorts up to the common one, must have more than is theirs."""
+    if candidate.queue is preemptor.queue:
+        return True
+    if may_borrow and candidate.variant is Variant.WITHOUT_BORROWING:
+        return False
+    if candidate.queue.is_within_nominal(preemptor.needs):
+        return False
+    for node in candidate.queue.ancestors:
+        if node is candidate.common:
+            break
+        if node.is_within_nominal(preemptor.needs):
+            return False
+    return True
+
+
+def _variant_of(preemptor: Preemptor, workload: Workload, queue: ClusterQueue, *, advantage: bool) -> Variant | None:
+    if not uses_any(workload, preemptor.needs):
+        return None
+    policies = preemptor.queue.preemption
+    own = queue is preemptor.queue
+    if not satisfies_policy(preemptor.workload, workload, policies.within if own else policies.reclaim):
+        return None
+    if own:
+        return Variant.WITHIN_QUEUE
+    if advantage:
+        return Variant.HIERARCHICAL
+    if not policies.borrows or workload.priority >= preemptor.workload.priority:
+        return Variant.WITHOUT_BORROWING
+    if policies.threshold is not None and workload.priority > policies.threshold:
+        return Variant.WITHOUT_BORROWING
+    return Variant.WHILE_BORROWING
+
+
+def _candidates_of(
+    preemptor: Preemptor, queue: ClusterQueue, common: CohortNode | None, *, advantage: bool
+) -> list[Candidate]:
+    found = []
+    for workload in queue.workloads.values():
+        variant = _variant_of(preemptor, workload, queue, advantage=advantage)
+        if variant is not None:
+            found.append(Candidate(workload, queue, common, variant))
+    return found
+
+
+def _own_candidates(preemptor: Preemptor) -> list[Candidate]:
+    if preemptor.queue.preemption.within == NEVER:
+        return []
+    return _candidates_of(preemptor, preemptor.queue, None, advantage=False)
+
+
+def _cohort_candidates(preemptor: Preemptor) -> tuple[list[Candidate], list[Candidate]]:
+    """Candidates over whom it has the advantage, and others."""
+    hierarchical: list[Candidate] = []
+    by_priority: list[Candidate] = []
+    queue = preemptor.queue
+    if queue.parent is None or queue.preemption.reclaim == NEVER:
+        return hierarchical, by_priority
+    rest: Mapping[FlavorResource, int]
+    advantage, rest = queue.fit_in_quota(preemptor.usage.quota)
+    before: CohortNode | None = None
+    for subtree in queue.ancestors:
+        found = hierarchical if advantage else by_priority
+        _collect(preemptor, subtree, subtree, before, found, advantage=advantage)
+        fits, rest = subtree.fit_in_quota(rest)
+        # Once a subtree has the quota, so do all those around it.
+        advantage = advantage or fits
+        before = subtree
+    return hierarchical, by_priority
+
+
+def _collect(
+    preemptor: Preemptor,
+    cohort: CohortNode,
+    subtree: CohortNode,
+    skip: CohortNode | None,
+    found: list[Candidate],
+    *,
+    advantage: bool,
+) -> None:
+    for child in cohort.cohorts:
+        if child is not skip and not child.is_within_nominal(preemptor.needs):
+            _collect(preemptor, child, subtree, skip, found, advantage=advantage)
+    for queue in active_members(cohort):
+        if queue is not preemptor.queue and not queue.is_within_nominal(preemptor.needs):
+            found += _candidates_of(preemptor, queue, subtree, advantage=advantage)

@@ -1,0 +1,230 @@
+"""Preemption by shares: who borrows most gives first, as far as the strategies allow it.
+
+Upstream: pkg/scheduler/preemption/fairsharing, and fairPreemptions in preemption.go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from kwhatif.kueue.cluster_queue import NEVER, ClusterQueue, active_members, active_queues
+from kwhatif.kueue.configuration import FINAL_SHARE
+from kwhatif.kueue.preemption.candidates import (
+    IN_CLUSTER_QUEUE,
+    IN_COHORT_FAIR_SHARING,
+    IN_COHORT_RECLAMATION,
+    Preemptor,
+    Target,
+    fill_back,
+    restore,
+    satisfies_policy,
+    sort_candidates,
+    uses_any,
+)
+from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
+from kwhatif.kueue.shares import NEGATIVE, Share, compare, share_of
+from kwhatif.kueue.workload import Workload
+
+
+def find_targets(preemptor: Preemptor, strategies: Sequence[str]) -> list[Target]:
+    """Whom to preempt; nobody if that would not help."""
+    candidates = _find_candidates(preemptor)
+    if not candidates:
+        return []
+    candidates = sort_candidates(candidates, preemptor.queue, preemptor.now)
+    # Shares are those with the workload admitted.
+    preemptor.queue.count(preemptor.usage)
+    fits, targets, left = _first_strategy(preemptor, candidates, strategies[0])
+    if not fits and len(strategies) > 1:
+        fits = _second_strategy(preemptor, left, targets)
+    preemptor.queue.discount(preemptor.usage)
+    if not fits:
+        restore(targets)
+        return []
+    targets = fill_back(preemptor, targets, may_borrow=True)
+    restore(targets)
+    return targets
+
+
+def _find_candidates(preemptor: Preemptor) -> list[Workload]:
+    queue, policies = preemptor.queue, preemptor.queue.preemption
+
+    def those_of(other: ClusterQueue, policy: str) -> list[Workload]:
+        return [
+            each
+            for each in other.workloads.values()
+            if satisfies_policy(preemptor.workload, each, policy) and uses_any(each, preemptor.needs)
+        ]
+
+    found = [] if policies.within == NEVER else those_of(queue, policies.within)
+    if queue.parent is not None and policies.reclaim != NEVER:
+        for other in active_queues(queue.parent.root):
+            if other is not queue and other.is_borrowing(preemptor.needs):
+                found += those_of(other, policies.reclaim)
+    return found
+
+
+def _fits(preemptor: Preemptor) -> bool:
+    """Whether it fits, without what was counted of it for the sake of shares."""
+    preemptor.queue.discount(preemptor.usage)
+    fits = preemptor.fits(may_borrow=True)
+    preemptor.queue.count(preemptor.usage)
+    return fits
+
+
+def _take(targets: list[Target], workload: Workload, queue: ClusterQueue, reason: str) -> None:
+    queue.remove_workload(workload)
+    targets.append(Target(workload, reason, queue))
+
+
+def _first_strategy(
+    preemptor: Preemptor, candidates: Sequence[Workload], strategy: str
+) -> tuple[bool, list[Target], list[Workload]]:
+    """Whether it fits after it, who goes, and who may go by the second one."""
+    order = _QueueOrder(preemptor, candidates)
+    targets: list[Target] = []
+    left: list[Workload] = []
+    entitled = not preemptor.queue.is_borrowing(preemptor.needs)
+    for queue in order:
+        if queue is preemptor.queue or entitled:
+            reason = IN_CLUSTER_QUEUE if queue is preemptor.queue else IN_COHORT_RECLAMATION
+            _take(targets, order.pop(queue), queue, reason)
+            if _fits(preemptor):
+                return True, targets, []
+            continue
+        mine, theirs = order.nodes_below_common(queue)
+        new, old = share_of(mine), share_of(theirs)
+        if math.isinf(new.weighted_ratio) and not math.isinf(old.weighted_ratio):
+            # No candidate of this queue can pass either strategy.
+            while order.has_workload(queue):
+                left.append(order.pop(queue))
+            continue
+        while order.has_workload(queue):
+            workload = order.pop(queue)
+            queue.discount(workload.usage)
+            after = share_of(theirs)
+            queue.count(workload.usage)
+            if not _allows(strategy, new, old, after):
+                left.append(workload)
+                continue
+            _take(targets, workload, queue, IN_COHORT_FAIR_SHARING)
+            if _fits(preemptor):
+                return True, targets, []
+            # Another queue may borrow most by now.
+            break
+    return False, targets, left
+
+
+def _allows(strategy: str, new: Share, old: Share, after: Share) -> bool:
+    return compare(new, after) <= 0 if strategy == FINAL_SHARE else compare(new, old) < 0
+
+
+def _second_strategy(preemptor: Preemptor, candidates: Sequence[Workload], targets: list[Target]) -> bool:
+    """At most one workload of each queue, where the preemptor's share stays below what the queue's was."""
+    order = _QueueOrder(preemptor, candidates)
+    for queue in order:
+        mine, theirs = order.nodes_below_common(queue)
+        allowed = compare(share_of(mine), share_of(theirs)) < 0
+        workload = order.pop(queue)
+        if allowed:
+            _take(targets, workload, queue, IN_COHORT_FAIR_SHARING)
+            if _fits(preemptor):
+                return True
+        order.drop(queue)
+    return False
+
+
+class _QueueOrder:
+    """ClusterQueues with candidates: from the root down, always the child with the largest share.
+
+    Upstream: TargetClusterQueueOrdering. Between two steps a workload is popped or the queue is dropped.
+    """
+
+    def __init__(self, preemptor: Preemptor, candidates: Sequence[Workload]) -> None:
+        self._preemptor = preemptor
+        self._ancestors = list(preemptor.queue.ancestors)
+        self._candidates: dict[str, list[Workload]] = {}
+        for each in reversed(candidates):
+            self._candidates.setdefault(each.cluster_queue, []).append(each)
+        self._pruned: set[QuotaNode] = set()
+
+    def has_workload(self, queue: QuotaNode) -> bool:
+        return bool(self._candidates.get(queue.name))
+
+    def pop(self, queue: ClusterQueue) -> Workload:
+        return self._candidates[queue.name].pop()
+
+    def drop(self, queue: ClusterQueue) -> None:
+        self._pruned.add(queue)
+
+    def nodes_below_common(self, queue: ClusterQueue) -> tuple[QuotaNode, QuotaNode]:
+        """The preemptor's node and the other's right below the lowest Cohort above both."""
+        common = next((node for node in queue.ancestors if node in self._ancestors), None)
+        return _below(self._preemptor.queue, common), _below(queue, common)
+
+    def __iter__(self) -> Iterator[ClusterQueue]:
+        own = self._preemptor.queue
+        if own.parent is None:
+            while own not in self._pruned and self.has_workload(own):
+                yield own
+            return
+        root = own.parent.root
+        while root not in self._pruned:
+            queue = self._next(root)
+            if queue is not None:
+                yield queue
+
+    def _next(self, cohort: CohortNode) -> ClusterQueue | None:
+        """None where something was pruned instead."""
+        queue, of_queue = self._largest_queue(cohort)
+        child, of_child = self._largest_cohort(cohort)
+        if child is None and queue is None:
+            self._pruned.add(cohort)
+            return None
+        # On a tie the Cohort: within it the one that is least fair can be taken.
+        if child is not None and compare(of_child, of_queue) >= 0:
+            return self._next(child)
+        return queue
+
+    def _largest_queue(self, cohort: CohortNode) -> tuple[ClusterQueue | None, Share]:
+        found: ClusterQueue | None = None
+        largest = NEGATIVE
+        own = self._preemptor.queue
+        for queue in active_members(cohort):
+            if queue in self._pruned:
+                continue
+            share = share_of(queue)
+            if (not share.is_borrowing and queue is not own) or not self.has_workload(queue):
+                self._pruned.add(queue)
+                continue
+            order = compare(share, largest)
+            if order == 0 and found is not None:
+                pair = [self._candidates[queue.name][-1], self._candidates[found.name][-1]]
+                if sort_candidates(pair, own, self._preemptor.now)[0] is pair[0]:
+                    found = queue
+            elif order > 0:
+                found, largest = queue, share
+        return found, largest
+
+    def _largest_cohort(self, cohort: CohortNode) -> tuple[CohortNode | None, Share]:
+        found: CohortNode | None = None
+        largest = NEGATIVE
+        for child in cohort.cohorts:
+            if child in self._pruned:
+                continue
+            share = share_of(child)
+            if not share.is_borrowing and child not in self._ancestors:
+                self._pruned.add(child)
+            elif compare(share, largest) >= 0:
+                found, largest = child, share
+        return found, largest
+
+
+def _below(queue: ClusterQueue, common: CohortNode | None) -> QuotaNode:
+    node: QuotaNode = queue
+    for ancestor in queue.ancestors:
+        if ancestor is common:
+            return node
+        node = ancestor
+    return node

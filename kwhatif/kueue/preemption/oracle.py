@@ -1,0 +1,56 @@
+"""Finds whom a workload would preempt, and says what preemption could do for a flavor that is being considered.
+
+Upstream: pkg/scheduler/preemption/preemption.go (GetTargets) and preemption_oracle.go.
+"""
+
+from __future__ import annotations
+
+from kwhatif.kueue.amounts import FlavorResource
+from kwhatif.kueue.assignment import Assignment
+from kwhatif.kueue.cluster_queue import ClusterQueue
+from kwhatif.kueue.configuration import Configuration
+from kwhatif.kueue.flavor_assigner import Fit, Grade, topology_requests
+from kwhatif.kueue.preemption import classical, fair_sharing
+from kwhatif.kueue.preemption.candidates import REASONS, Preemptor, Target
+from kwhatif.kueue.workload import JOB_UID_LABEL, Usage, Workload
+
+
+class PreemptionOracle:
+    """The rules of one configuration at one time."""
+
+    def __init__(self, configuration: Configuration, now: int) -> None:
+        self._configuration, self._now = configuration, now
+
+    def targets(self, workload: Workload, queue: ClusterQueue, assignment: Assignment) -> list[Target]:
+        """Who would have to leave for the assignment; nobody if that would not help."""
+        requests = topology_requests(assignment, queue)
+        usage = Usage(assignment.preemptor_quota)
+        return self._find(Preemptor(workload, queue, assignment.needs_preemption, usage, requests, self._now))
+
+    def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> Grade:
+        """What preemption would give one resource in one flavor (upstream: SimulatePreemption)."""
+        usage = Usage({key: amount})
+        targets = self._find(Preemptor(workload, queue, frozenset((key,)), usage, {}, self._now))
+        if not targets:
+            return Grade(Fit.NO_CANDIDATES, queue.borrowing_height(key, amount)[0])
+        for target in targets:
+            target.queue.discount(target.workload.usage)
+        height, _ = queue.borrowing_height(key, amount)
+        for target in targets:
+            target.queue.count(target.workload.usage)
+        own = any(target.queue is queue for target in targets)
+        return Grade(Fit.PREEMPT if own else Fit.RECLAIM, height)
+
+    def _find(self, preemptor: Preemptor) -> list[Target]:
+        if self._configuration.is_fair:
+            return fair_sharing.find_targets(preemptor, self._configuration.strategies)
+        return classical.find_targets(preemptor)
+
+
+def preemption_message(preemptor: Workload, queue: ClusterQueue, target: Target) -> str:
+    """What the conditions of a preempted workload say."""
+    uid, job = preemptor.uid or "UNKNOWN", preemptor.labels.get(JOB_UID_LABEL) or "UNKNOWN"
+    return (
+        f"Preempted to accommodate a workload (UID: {uid}, JobUID: {job}) due to {REASONS[target.reason]}; "
+        f"preemptor path: {queue.path}; preemptee path: {target.queue.path}"
+    )

@@ -1,0 +1,163 @@
+"""Cycles until nothing moves any more, with what happens between them.
+
+Where time passes in a cluster, here the next thing happens when all is at rest: an evicted workload is gone at once,
+and what was set aside comes back once the cycles have come to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kwhatif.api import kueue as api
+from kwhatif.golang.parsing import SECOND
+from kwhatif.kueue.controllers import reconcile
+from kwhatif.kueue.cycle import ADMITTED, PREEMPTING, Cycle, Entry, SchedulingCycle, requeue_reason
+from kwhatif.kueue.kueue_objects import KueueState
+from kwhatif.kueue.workload import FINISHED, Workload
+
+MOST_CYCLES = 100_000
+"""After so many it is said that workloads never come to rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCycle:
+    """A cycle, who was evicted in it, and how many workloads were back in line just before it."""
+
+    entries: Sequence[Entry]
+    evicted: Sequence[str]
+    requeued: int
+
+
+class KueueRun:
+    """Kueue from the start. ``now`` goes on by a second with every cycle."""
+
+    def __init__(self, state: KueueState, workloads: Iterable[api.KueueWorkload], now: int) -> None:
+        self.state, self.now = state, now
+        self.is_restless = False
+        self._number = 0
+        self._released: set[str] = set()
+        made = [state.make_workload(each) for each in workloads]
+        for workload in sorted(made, key=lambda each: each.key):
+            state.add(workload, now)
+        for workload in list(state.workloads.values()):
+            self._reconcile(workload)
+        self._bring_back()
+
+    def create(self, workloads: Iterable[api.KueueWorkload]) -> None:
+        for source in workloads:
+            workload = self.state.make_workload(source)
+            self.state.add(workload, self.now)
+            self._reconcile(workload)
+
+    def finish(self, keys: Iterable[str]) -> None:
+        """Workloads end; those that are not admitted are left alone."""
+        for key in keys:
+            workload = self.state.workloads.get(key)
+            if workload is None or workload.status != "admitted":
+                continue
+            queue = self.state.queues.get(workload.cluster_queue)
+            workload.set_condition(FINISHED, True, "Succeeded", "Job finished successfully", self.now)
+            self.state.release_quota(workload, queue, workload.usage)
+            if queue is not None:
+                self._released.add(self.state.root_of(queue))
+
+    def rest(self) -> list[RecordedCycle]:
+        """Cycles until nothing changes, and once more for those who come back."""
+        found: list[RecordedCycle] = []
+        self._bring_back()
+        back = 0
+        while True:
+            found += self._rest_once(back)
+            back = 0 if self.is_restless else self._bring_back()
+            if not back:
+                return found
+
+    def _rest_once(self, back: int) -> list[RecordedCycle]:
+        found: list[RecordedCycle] = []
+        earlier: set[tuple[object, ...]] = set()
+        while True:
+            before = self._signature()
+            cycle = self._cycle()
+            if cycle is None:
+                return found
+            moved = any(entry.result in (ADMITTED, PREEMPTING) for entry in cycle.entries)
+            if not moved and self._signature() == before:
+                return found
+            found.append(RecordedCycle(cycle.entries, [each.key for each in cycle.evicted], back))
+            back = 0
+            if moved:
+                earlier.clear()
+            else:
+                trace = _trace(cycle)
+                if trace in earlier:
+                    return found
+                earlier.add(trace)
+            if self._number > MOST_CYCLES:
+                self.is_restless = True
+                return found
+
+    def _cycle(self) -> Cycle | None:
+        self._number += 1
+        cycle = SchedulingCycle(self.state, self._number, self.now).run()
+        if cycle is not None:
+            self._apply(cycle)
+            self.now += SECOND
+        return cycle
+
+    def _apply(self, cycle: Cycle) -> None:
+        """The caches hear of it: admissions count, heads go back to their queues, evicted workloads are gone."""
+        for entry in cycle.entries:
+            workload = entry.workload
+            pending = self.state.pending[entry.queue_name]
+            if entry.result == ADMITTED:
+                pending.delete(workload)
+                self.state.hold_quota(workload)
+            else:
+                self.state.items[workload.queue_key].add(workload.key)
+                pending.requeue(workload, requeue_reason(entry), self.now)
+        for workload in cycle.evicted:
+            self._reconcile(workload)
+        for entry in cycle.entries:
+            self._reconcile(entry.workload)
+
+    def _reconcile(self, workload: Workload) -> None:
+        cluster_queue = workload.cluster_queue
+        if reconcile(self.state, workload, self.now):
+            queue = self.state.queues.get(cluster_queue)
+            if queue is not None:
+                self._released.add(self.state.root_of(queue))
+
+    def _bring_back(self) -> int:
+        roots, self._released = self._released, set()
+        return self.state.bring_back(roots, self.now)
+
+    def _signature(self) -> tuple[object, ...]:
+        """What a cycle can change."""
+        conditions = tuple(
+            (
+                key,
+                tuple((kind, c.status, c.reason, c.message) for kind, c in each.conditions.items()),
+                [dict(tried) for tried in each.progress.tried]
+                if each.progress and each.progress.is_unfinished
+                else None,
+            )
+            for key, each in self.state.workloads.items()
+        )
+        return conditions, tuple(pending.state for pending in self.state.pending.values())
+
+
+def _trace(cycle: Cycle) -> tuple[object, ...]:
+    """What a cycle tried, and what came of it."""
+    return tuple(
+        (entry.workload.key, entry.result, entry.message, entry.requeue, _assignment_trace(entry))
+        for entry in cycle.entries
+    )
+
+
+def _assignment_trace(entry: Entry) -> tuple[object, ...]:
+    if entry.assignment is None:
+        return ()
+    pod_sets = (each.as_admission() for each in entry.assignment.pod_sets)
+    tried = tuple((each.count, tuple(sorted(each.flavors.items())), each.topology) for each in pod_sets)
+    return entry.assignment.mode, entry.assignment.borrowing, tried

@@ -1,0 +1,1 @@
+"""Topology-aware scheduling: racks, blocks and nodes, and in which of them the pods of a pod set go."""

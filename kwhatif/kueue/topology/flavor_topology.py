@@ -1,0 +1,150 @@
+"""The topology of a flavor: its nodes, what is used there, and where pod sets would go.
+
+Upstream: TASFlavorSnapshot in pkg/cache/scheduler/tas_flavor_snapshot.go, tas_flavor.go and tas_non_tas_pod_cache.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from kwhatif.api import kueue as api
+from kwhatif.api.core import Node
+from kwhatif.api.kueue_topology import TopologyAssignment
+from kwhatif.kueue.amounts import Requests, clamp
+from kwhatif.kueue.topology.counts import Exclusions, add_up, count_leaf, fits_times, match_leaves
+from kwhatif.kueue.topology.placement import Levels, Placement, levels_of
+from kwhatif.kueue.topology.pod_set_request import PodSetTopologyRequest
+from kwhatif.kueue.topology.tree import Leaf, TopologyTree, belongs
+from kwhatif.kueue.workload import DomainUse
+
+PlacementResults = dict[str, TopologyAssignment | str]
+"""By pod set: where it goes, or why it goes nowhere. Pod sets after one that failed are missing."""
+
+Assumed = dict[tuple[str, ...], Requests]
+"""What pod sets before use, by leaf."""
+
+
+class FlavorTopology:
+    """One flavor's. Usage counts leaf by leaf; a leaf whose nodes are gone is not counted."""
+
+    def __init__(self, flavor: api.ResourceFlavor, topology: api.Topology, nodes: Iterable[Node]) -> None:
+        self.flavor, self.name = flavor, topology.name
+        levels = [level.node_label for level in topology.spec.levels or ()]
+        labels = flavor.spec.node_labels or {}
+        self.tree = TopologyTree(levels, (node for node in nodes if belongs(node, labels, levels)))
+        self._matches: dict[bytes, tuple[list[Leaf], Exclusions]] = {}
+
+    def take(self, node: str, requests: Requests) -> None:
+        """Take room for a pod that Kueue does not place."""
+        leaf = self.tree.leaf_of_node.get(node)
+        if leaf is not None:
+            for name, amount in {**requests, "pods": requests.get("pods", 0) + 1}.items():
+                leaf.free[name] = clamp(leaf.free.get(name, 0) - amount)
+
+    def count(self, uses: Sequence[DomainUse], sign: int) -> None:
+        """Count what pods of workloads use, or no longer use with a sign of -1."""
+        for use in uses:
+            leaf = self.tree.leaves.get(use.values)
+            if leaf is None:
+                continue
+            used, count = leaf.used, sign * use.count
+            for name, amount in use.requests.items():
+                used[name] = clamp(used.get(name, 0) + amount * count)
+            used["pods"] = used.get("pods", 0) + count
+
+    def fits(self, uses: Sequence[DomainUse]) -> bool:
+        """Whether every domain has room for its part, resources alone."""
+        for use in uses:
+            leaf = self.tree.leaves.get(use.values)
+            if leaf is None or fits_times(use.requests, leaf.left) < use.count:
+                return False
+        return True
+
+    def place(self, requests: Sequence[PodSetTopologyRequest], assumed: Assumed, *, empty: bool) -> PlacementResults:
+        """Place the pod sets one after the other, groups together (upstream: FindTopologyAssignmentsForFlavor)."""
+        groups: dict[str, list[PodSetTopologyRequest]] = {}
+        for k, request in enumerate(requests):
+            groups.setdefault(str(k) if request.group is None else request.group, []).append(request)
+        found: PlacementResults = {}
+        for group in groups.values():
+            workers, leader = group[0], None
+            if len(group) > 1:
+                leader = group[1]
+                if leader.count > workers.count:
+                    workers, leader = leader, workers
+            placed = self._place_group(workers, leader, assumed, empty=empty)
+            if isinstance(placed, str):
+                return found | {request.pod_set.name: placed for request in group}
+            found |= placed
+            for request in group:
+                assignment = placed.get(request.pod_set.name)
+                if assignment is not None:
+                    self._assume(assumed, assignment, request.requests)
+        return found
+
+    @staticmethod
+    def _assume(assumed: Assumed, assignment: TopologyAssignment, requests: Requests) -> None:
+        for values, count in assignment.domains:
+            used = assumed.setdefault(values, {})
+            for name, amount in requests.items():
+                used[name] = clamp(used.get(name, 0) + amount * count)
+            used["pods"] = used.get("pods", 0) + count
+
+    def _place_group(
+        self,
+        workers: PodSetTopologyRequest,
+        leader: PodSetTopologyRequest | None,
+        assumed: Assumed,
+        *,
+        empty: bool,
+    ) -> dict[str, TopologyAssignment] | str:
+        levels = levels_of(self.tree, workers)
+        if isinstance(levels, str):
+            return levels
+        exclusions = self._count(workers, leader, levels, assumed, empty=empty)
+        placement = Placement(self.name, self.tree, workers, levels, exclusions)
+        found = placement.find(0 if leader is None else 1)
+        if isinstance(found, str):
+            return found
+        domains, leading = found
+        placed = {workers.pod_set.name: placement.assignment(domains)}
+        if leader is not None:
+            placed[leader.pod_set.name] = placement.assignment(leading)
+        return placed
+
+    def _count(
+        self,
+        workers: PodSetTopologyRequest,
+        leader: PodSetTopologyRequest | None,
+        levels: Levels,
+        assumed: Assumed,
+        *,
+        empty: bool,
+    ) -> Exclusions:
+        """Phase 1."""
+        self.tree.clear()
+        leaves, matched = self._leaves_for(workers)
+        exclusions = Exclusions(matched.nodes, matched.selector, matched.affinity, matched.taints.copy())
+        requests = _with_one_pod(workers.requests)
+        of_leader = None if leader is None else _with_one_pod(leader.requests)
+        for leaf in leaves:
+            key = leaf.values[-1:] if self.tree.ends_in_nodes else leaf.values
+            count_leaf(leaf, requests, of_leader, assumed.get(key), exclusions, empty=empty)
+        for root in self.tree.roots:
+            add_up(root, 0, levels.slices, has_leader=leader is not None)
+        return exclusions
+
+    def _leaves_for(self, request: PodSetTopologyRequest) -> tuple[list[Leaf], Exclusions]:
+        spec = request.pod_set.template.spec
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        key = msgspec.json.encode((spec.node_selector, affinity, spec.tolerations), order="deterministic")
+        found = self._matches.get(key)
+        if found is None:
+            found = self._matches[key] = match_leaves(self.tree, request.pod_set, self.flavor.spec.tolerations or ())
+        return found
+
+
+def _with_one_pod(requests: Requests) -> Requests:
+    return {**requests, "pods": requests.get("pods", 0) + 1}

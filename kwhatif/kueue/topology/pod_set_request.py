@@ -1,0 +1,49 @@
+"""What one pod set wants of the topology of its flavor.
+
+Upstream: TASPodSetRequests in pkg/cache/scheduler/tas_flavor_snapshot.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kwhatif.api.kueue import WorkloadPodSet
+from kwhatif.kueue.amounts import Requests
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetTopologyRequest:
+    """``requests`` are those of one pod; ``implied`` where the ClusterQueue has only flavors with a topology."""
+
+    pod_set: WorkloadPodSet
+    count: int
+    requests: Requests
+    flavor: str
+    implied: bool
+
+    @property
+    def group(self) -> str | None:
+        """Pod sets of one group are placed together: a leader and its workers."""
+        wish = self.pod_set.topology_request
+        return None if wish is None else wish.pod_set_group_name
+
+    @property
+    def is_required(self) -> bool:
+        wish = self.pod_set.topology_request
+        return wish is not None and wish.required is not None
+
+    @property
+    def is_for_slices_only(self) -> bool:
+        wish = self.pod_set.topology_request
+        if wish is None or wish.required is not None or wish.preferred is not None:
+            return False
+        return bool(wish.slice_constraints)
+
+    @property
+    def is_unconstrained(self) -> bool:
+        wish = self.pod_set.topology_request
+        return (wish is not None and bool(wish.unconstrained)) or self.implied or self.is_for_slices_only
+
+
+TopologyRequests = dict[str, list[PodSetTopologyRequest]]
+"""By flavor, in the order of the pod sets."""

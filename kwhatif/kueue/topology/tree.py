@@ -1,0 +1,127 @@
+"""The domains of a topology as a tree, made of the labels of the nodes that belong to a flavor.
+
+Upstream: pkg/cache/scheduler/tas_topology_tree.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kwhatif.api.core import Node
+from kwhatif.kueue.amounts import Requests, clamp, requests_of
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+class Domain:
+    """A domain. What follows ``children`` is worked out anew for every placement.
+
+    First it is what fits below the domain, later what goes there. ``with_leader`` is what fits once a leader is there.
+    """
+
+    __slots__ = (
+        "children",
+        "leaders",
+        "parent",
+        "pods",
+        "pods_with_leader",
+        "slices",
+        "slices_with_leader",
+        "values",
+    )
+
+    def __init__(self, values: tuple[str, ...]) -> None:
+        self.values = values
+        self.parent: Domain | None = None
+        self.children: list[Domain] = []
+        self.clear()
+
+    def clear(self) -> None:
+        self.pods = self.slices = self.leaders = 0
+        self.pods_with_leader = self.slices_with_leader = 0
+
+
+class Leaf(Domain):
+    """A domain of the lowest level. ``free`` is what its nodes have without pods that Kueue does not place."""
+
+    __slots__ = ("free", "node", "used")
+
+    def __init__(self, values: tuple[str, ...], node: Node | None) -> None:
+        super().__init__(values)
+        self.node = node
+        self.free: Requests = {}
+        self.used: Requests = {}
+
+    @property
+    def left(self) -> Requests:
+        """What is neither used by other pods nor by workloads with a topology."""
+        if not self.used:
+            return self.free
+        found = dict(self.free)
+        for name, amount in self.used.items():
+            found[name] = clamp(found.get(name, 0) - amount)
+        return found
+
+
+class TopologyTree:
+    """The tree. A leaf is known by its path of values, and by its node alone where the lowest level is the node."""
+
+    def __init__(self, levels: Sequence[str], nodes: Iterable[Node]) -> None:
+        self.levels = tuple(levels)
+        self.ends_in_nodes = bool(levels) and levels[-1] == HOSTNAME
+        self.leaves: dict[tuple[str, ...], Leaf] = {}
+        self.leaf_of_node: dict[str, Leaf] = {}
+        for node in nodes:
+            self.leaf_of_node[node.name] = self._add(node)
+        self.by_level: list[dict[tuple[str, ...], Domain]] = [{} for _ in levels]
+        self.roots: list[Domain] = []
+        for leaf in self.leaves.values():
+            self._connect(leaf)
+
+    def _add(self, node: Node) -> Leaf:
+        labels = node.metadata.labels or {}
+        values = tuple(labels.get(level, "") for level in self.levels)
+        key = values[-1:] if self.ends_in_nodes else values
+        leaf = self.leaves.get(key)
+        if leaf is None:
+            leaf = self.leaves[key] = Leaf(values, node if self.ends_in_nodes else None)
+        for name, amount in requests_of(node.status.allocatable or {}).items():
+            leaf.free[name] = clamp(leaf.free.get(name, 0) + amount)
+        return leaf
+
+    def _connect(self, leaf: Leaf) -> None:
+        child: Domain = leaf
+        self.by_level[-1][leaf.values] = leaf
+        for level in reversed(range(len(self.levels) - 1)):
+            values = leaf.values[: level + 1]
+            parent = self.by_level[level].get(values)
+            known = parent is not None
+            if parent is None:
+                parent = self.by_level[level][values] = Domain(values)
+            child.parent = parent
+            parent.children.append(child)
+            if known:
+                return
+            child = parent
+        self.roots.append(child)
+
+    def level_of(self, key: str) -> int | None:
+        """The index of a level; None for a label that is no level."""
+        return self.levels.index(key) if key in self.levels else None
+
+    def clear(self) -> None:
+        for level in self.by_level:
+            for domain in level.values():
+                domain.clear()
+
+
+def belongs(node: Node, node_labels: dict[str, str], levels: Sequence[str]) -> bool:
+    """Whether a node is one of a flavor's: ready, open, with the flavor's labels and one for each level."""
+    labels = node.metadata.labels or {}
+    if node.spec.unschedulable or not any(
+        c.type == "Ready" and c.status == "True" for c in node.status.conditions or ()
+    ):
+        return False
+    return all(labels.get(key, "") == value for key, value in node_labels.items()) and all(
+        level in labels for level in levels
+    )

@@ -1,0 +1,361 @@
+"""A Workload while Kueue decides: what it asks for, its conditions, its admission.
+
+Upstream: pkg/workload/workload.go and admissionchecks.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from kwhatif.api.core import Container, PodSpec
+from kwhatif.api.kueue import KueueWorkload
+from kwhatif.api.kueue_topology import TopologyAssignment, decode_assignment
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.times import nanoseconds_of
+from kwhatif.kueue.amounts import FlavorResource, Quantities, Requests, add, divide, multiply, requests_of
+from kwhatif.kueue.configuration import ResourceSettings
+from kwhatif.kueue.pod_amounts import PodDefaults, counted_requests, spec_requests
+
+QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
+PREEMPTED, REQUEUED, FINISHED = "Preempted", "Requeued", "Finished"
+JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
+_GATED_BY = "kueue.x-k8s.io/admission-gated-by"
+_ON_HOLD, _WAITING_FOR_PODS = "OnHold", "WaitingForReplacementPods"
+_REORDERING = ("AdmissionCheck", "PodsReadyTimeout")
+_LONGEST_MESSAGE = 32 * 1024
+
+
+@dataclass(slots=True)
+class Condition:
+    """A condition; ``time`` is that of its last change of status, in nanoseconds since 1970."""
+
+    status: bool
+    reason: str
+    message: str
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetRequests:
+    """What all pods of a pod set ask for together. ``requests`` are in the order in which Kueue walks them."""
+
+    name: str
+    count: int
+    requests: Requests
+
+    def scale(self, count: int) -> PodSetRequests:
+        if not self.count or self.count == count:
+            return self
+        return PodSetRequests(self.name, count, multiply(divide(self.requests, self.count), count))
+
+
+@dataclass(frozen=True, slots=True)
+class PodSetAdmission:
+    """The flavors of a pod set that holds quota, what counts, and where its pods go."""
+
+    name: str
+    count: int
+    flavors: Mapping[str, str]
+    usage: Requests
+    topology: TopologyAssignment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DomainUse:
+    """So many pods of these requests in a domain of the topology."""
+
+    values: tuple[str, ...]
+    requests: Requests
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Quota by flavor and resource, and room in domains by flavor."""
+
+    quota: Quantities = field(default_factory=dict)
+    topology: Mapping[str, Sequence[DomainUse]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ScanProgress:
+    """How far the search through the flavors has come (upstream: AssignmentClusterQueueState)."""
+
+    tried: list[dict[str, int]]
+    generation: int
+    cycle: int
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether there are flavors left to be tried."""
+        return any(index != -1 for each in self.tried for index in each.values())
+
+    def next_flavor(self, pod_set: int, resource: str) -> int:
+        return self.tried[pod_set].get(resource, -1) + 1 if pod_set < len(self.tried) else 0
+
+
+@dataclass(slots=True)
+class Check:
+    """The state of an admission check."""
+
+    name: str
+    state: str = "Pending"
+    message: str = ""
+
+
+class Workload:
+    """A Workload. ``pod_sets`` are adjusted: with overheads, defaults, and limits as requests."""
+
+    def __init__(self, source: KueueWorkload, defaults: PodDefaults, settings: ResourceSettings) -> None:
+        self.source = source
+        self.key = source.key
+        self.namespace, self.name, self.uid = source.namespace, source.name, source.metadata.uid or ""
+        self.queue_name = source.spec.queue_name or ""
+        self.queue_key = f"{self.namespace}/{self.queue_name}"
+        self.priority = source.spec.priority or 0
+        created = source.metadata.creation_timestamp
+        self.created = nanoseconds_of(created) if created else 0
+        self.active = source.spec.active is not False
+        self.labels: Mapping[str, str] = source.metadata.labels or {}
+        self.is_gated = bool((source.metadata.annotations or {}).get(_GATED_BY))
+        self.pod_sets = tuple(defaults.adjust(each, self.namespace) for each in source.spec.pod_sets or ())
+        self.pod_requests = tuple(spec_requests(each.template.spec) for each in self.pod_sets)
+        self._counted = tuple(counted_requests(each.template.spec, settings) for each in self.pod_sets)
+        self._reclaimed = {each.name: each.count for each in source.status.reclaimable_pods or ()}
+        self.conditions = _conditions_of(source)
+        self.checks = [
+            Check(each.name, each.state or "Pending", each.message or "")
+            for each in source.status.admission_checks or ()
+        ]
+        self.requeue_at = _requeue_time(source)
+        self.progress: ScanProgress | None = None
+        self.total_requests = tuple(
+            PodSetRequests(each.name, count, multiply(counted, count))
+            for each, counted in zip(self.pod_sets, self._counted, strict=True)
+            for count in (self._count_left(each.name, each.count),)
+        )
+        self._shape: bytes | None = None
+        self.flavor_problems: dict[tuple[int, str], str] = {}
+        """Why a flavor is not for a pod set, which never changes; filled by the search for flavors."""
+        self.cluster_queue = ""
+        self.admission: tuple[PodSetAdmission, ...] | None = None
+        self.usage = Usage()
+        if source.status.admission is not None:
+            self.admit(source.status.admission.cluster_queue, _admissions_of(source))
+
+    def __repr__(self) -> str:
+        return f"<Workload {self.key}>"
+
+    def _count_left(self, pod_set: str, count: int) -> int:
+        return max(count - self._reclaimed.get(pod_set, 0), 0)
+
+    # --- what it is
+
+    def is_true(self, kind: str) -> bool:
+        condition = self.conditions.get(kind)
+        return condition is not None and condition.status
+
+    @property
+    def holds_quota(self) -> bool:
+        return self.is_true(QUOTA_RESERVED)
+
+    @property
+    def status(self) -> str:
+        """``finished``, ``admitted``, ``quotaReserved`` or ``pending``."""
+        if self.is_true(FINISHED):
+            return "finished"
+        if self.is_true(ADMITTED):
+            return "admitted"
+        return "quotaReserved" if self.holds_quota else "pending"
+
+    @property
+    def is_admissible(self) -> bool:
+        """Whether it may stand in a queue."""
+        return not (
+            self.is_gated
+            or self.is_true(FINISHED)
+            or not self.active
+            or self.holds_quota
+            or self.is_on_hold
+            or self.is_true(_WAITING_FOR_PODS)
+        )
+
+    @property
+    def is_on_hold(self) -> bool:
+        reserved = self.conditions.get(QUOTA_RESERVED)
+        return reserved is not None and not reserved.status and reserved.reason == _ON_HOLD
+
+    @property
+    def counts(self) -> bool:
+        """Whether the quota that it holds counts as used."""
+        return self.holds_quota and self.active and not self.is_true(FINISHED)
+
+    @property
+    def queue_time(self) -> int:
+        """The time by which it stands in its queue: its creation, unless something sent it back to the end."""
+        evicted = self.conditions.get(EVICTED)
+        if evicted is not None and evicted.status and evicted.reason in _REORDERING:
+            return evicted.time
+        return self.created
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """Its place in a queue."""
+        return -self.priority, self.queue_time, self.uid
+
+    @property
+    def can_shrink(self) -> bool:
+        return any(each.count > each.min_count for each in self.pod_sets if each.min_count is not None)
+
+    @property
+    def wants_topology(self) -> bool:
+        return any(each.wants_topology for each in self.pod_sets)
+
+    @property
+    def shape(self) -> bytes:
+        """Equal for workloads that get the same answer: same constraints, requests and priority.
+
+        Upstream: computeSchedulingHash, and SpecShape in pkg/util/pod.
+        """
+        if self._shape is None:
+            parts = [
+                (
+                    *(each.name, total.count, total.requests, each.min_count, each.topology_request),
+                    *_spec_shape(each.template.spec),
+                )
+                for each, total in zip(self.pod_sets, self.total_requests, strict=True)
+            ]
+            self._shape = msgspec.json.encode((self.priority, parts), enc_hook=plain_quantity, order="deterministic")
+        return self._shape
+
+    # --- what happens to it
+
+    def set_condition(self, kind: str, status: bool, reason: str, message: str, now: int) -> bool:
+        """Whether anything changed. The time changes with the status only."""
+        message = _truncate(message)
+        old = self.conditions.get(kind)
+        if old is not None and (old.status, old.reason, old.message) == (status, reason, message):
+            return False
+        time = old.time if old is not None and old.status == status else now
+        self.conditions[kind] = Condition(status, reason, message, time)
+        return True
+
+    def admit(self, cluster_queue: str, pod_sets: Sequence[PodSetAdmission]) -> None:
+        """Keep the admission, and work out what it uses."""
+        self.cluster_queue, self.admission = cluster_queue, tuple(pod_sets)
+        own = {each.name: requests for each, requests in zip(self.pod_sets, self.pod_requests, strict=True)}
+        counts = {each.name: each.count for each in self.pod_sets}
+        quota: Quantities = {}
+        domains: dict[str, list[DomainUse]] = {}
+        for each in self.admission:
+            used, left = each.usage, self._count_left(each.name, counts.get(each.name, 0))
+            if left < each.count:
+                used = multiply(divide(used, each.count), left)
+            for resource, amount in used.items():
+                key: FlavorResource = each.flavors.get(resource, ""), resource
+                quota[key] = add(quota.get(key, 0), amount)
+            if each.topology is not None:
+                requests = own.get(each.name) or divide(each.usage, each.count)
+                uses = [DomainUse(values, requests, count) for values, count in each.topology.domains]
+                for flavor in sorted(set(each.flavors.values())):
+                    domains.setdefault(flavor, []).extend(uses)
+        self.usage = Usage(quota, domains)
+
+    def reserve_quota(self, cluster_queue: str, pod_sets: Sequence[PodSetAdmission], now: int) -> None:
+        """Upstream: SetQuotaReservation."""
+        self.admit(cluster_queue, pod_sets)
+        reason = QUOTA_RESERVED
+        self.set_condition(QUOTA_RESERVED, True, reason, f"Quota reserved in ClusterQueue {cluster_queue}", now)
+        for kind in (EVICTED, PREEMPTED):
+            if self.is_true(kind):
+                self.set_condition(kind, False, reason, f"Previously: {self.conditions[kind].message}", now)
+
+    def unset_quota(self, reason: str, message: str, now: int) -> bool:
+        """Upstream: UnsetQuotaReservationWithCondition."""
+        changed = self.set_condition(QUOTA_RESERVED, False, reason, message, now)
+        if self.admission is not None:
+            self.admission, self.usage, self.cluster_queue = None, Usage(), ""
+            changed = True
+        return self.sync_admitted(now) or changed
+
+    def sync_admitted(self, now: int) -> bool:
+        """Upstream: SyncAdmittedCondition."""
+        reserved, ready = self.holds_quota, all(check.state == "Ready" for check in self.checks)
+        if self.is_true(ADMITTED) == (reserved and ready):
+            return False
+        if reserved and ready:
+            return self.set_condition(ADMITTED, True, "Admitted", "The workload is admitted", now)
+        if reserved:
+            missing = "The workload has not all checks ready"
+            return self.set_condition(ADMITTED, False, "UnsatisfiedChecks", missing, now)
+        reason, message = "NoReservation", "The workload has no reservation"
+        if not ready:
+            reason, message = "NoReservationUnsatisfiedChecks", f"{message} and not all checks ready"
+        return self.set_condition(ADMITTED, False, reason, message, now)
+
+    def evict(self, reason: str, message: str, now: int) -> None:
+        """Upstream: pkg/workload/evict."""
+        self.set_condition(EVICTED, True, reason, message, now)
+        for check in self.checks:
+            if check.state != "Pending":
+                check.message = f"Reset to Pending after eviction. Previously: {check.state}"
+                check.state = "Pending"
+
+
+def _truncate(message: str) -> str:
+    return message if len(message) <= _LONGEST_MESSAGE else message[: _LONGEST_MESSAGE - 4] + " ..."
+
+
+def _conditions_of(source: KueueWorkload) -> dict[str, Condition]:
+    return {
+        each.type: Condition(
+            each.status == "True",
+            each.reason or "",
+            each.message or "",
+            nanoseconds_of(each.last_transition_time) if each.last_transition_time else 0,
+        )
+        for each in source.status.conditions or ()
+    }
+
+
+def _requeue_time(source: KueueWorkload) -> int | None:
+    state = source.status.requeue_state
+    return None if state is None or not state.requeue_at else nanoseconds_of(state.requeue_at)
+
+
+def _admissions_of(source: KueueWorkload) -> list[PodSetAdmission]:
+    admission = source.status.admission
+    counts = {each.name: each.count for each in source.spec.pod_sets or ()}
+    return [
+        PodSetAdmission(
+            each.name,
+            counts.get(each.name, 0) if each.count is None else each.count,
+            each.flavors or {},
+            requests_of(each.resource_usage or {}),
+            None if each.topology_assignment is None else decode_assignment(each.topology_assignment),
+        )
+        for each in (admission.pod_set_assignments if admission else None) or ()
+    ]
+
+
+def _spec_shape(spec: PodSpec) -> tuple[object, ...]:
+    return (
+        _containers_shape(spec.init_containers or ()),
+        _containers_shape(spec.containers or ()),
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.runtime_class_name,
+        spec.priority,
+        spec.topology_spread_constraints,
+        spec.overhead,
+        spec.resource_claims,
+        spec.resources.requests if spec.resources else None,
+    )
+
+
+def _containers_shape(containers: Iterable[Container]) -> list[object]:
+    return [(each.resources.requests if each.resources else None, each.ports) for each in containers]
