@@ -77,15 +77,18 @@ class PodReference:
             return InputError("no such file or directory", source=display_path(self.text))
         if self.several:
             kind, _, name = self.text.partition("/")
-            known = {_workload_name_of(owners, pod, kind, name) for pod in among} - {""}
-            return UsageError(f"{self.text} has no pods in {where}{suggest_spelling(name, known)}")
+            names = {_workload_name_of(owners, pod, kind, name) for pod in among} - {""}
+            hint = suggest_spelling(self.text, {f"{kind}/{each}" for each in names})
+            if not hint and (workload := _kind_called(name, among, owners)):
+                hint = f"; did you mean {workload.lower()}/{name}?"
+            return UsageError(f"{self.text} has no pods in {where}{hint}")
         kind, slash, rest = self.text.partition("/")
         name = self.text.removeprefix("pod/")
         hint = suggest_spelling(name, [pod.key if "/" in name else pod.name for pod in among])
         workload = _kind_called(name, among, owners)
         if workload:
             hint = f"; did you mean {workload.lower()}/{name}?"
-        elif not hint and slash:
+        elif not hint and slash and not any(is_kind(kind, known) for known in ("Pod", *_OF_SEVERAL)):
             kinds = (each for known in ("Pod", *_OF_SEVERAL) for each in parse_kind(known))
             hint = suggest_spelling(kind, kinds).replace("?", f"/{rest}?")
         return UsageError(f"{self.text} is neither a file nor a pod of {where}{hint}")

@@ -129,8 +129,8 @@ def test_words_that_mean_nothing_are_errors_with_a_hint() -> None:
         return refused("explain", word, "--snapshot", SHOP)
 
     assert told("deply/web") == "deply/web is neither a file nor a pod of the snapshot; did you mean deploy/web?"
-    assert told("deploy/webb") == "deploy/webb has no pods in the snapshot; did you mean web?"
-    assert told("sts/web") == "sts/web has no pods in the snapshot"
+    assert told("deploy/webb") == "deploy/webb has no pods in the snapshot; did you mean deploy/web?"
+    assert told("sts/web") == "sts/web has no pods in the snapshot; did you mean deployment/web?"
     message = refused("place", "data/small.yaml", "--snapshot", CLUSTER, "--explain", "smal")
     assert message == "smal is neither a file nor a pod of the snapshot; did you mean small?"
     message = refused("place", "data/small.yaml", "--snapshot", CLUSTER, "--explain", "small", "-o", "name")

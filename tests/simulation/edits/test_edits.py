@@ -434,7 +434,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     ),
     "a workload that is not there": (
         {"scale": {"kind": "Deployment", "name": "wep", "replicas": 1}},
-        ".scale.name: there is no Deployment wep",
+        ".scale.name: there is no Deployment wep; did you mean web?",
     ),
     "a workload in a namespace where it is not": (
         {"scale": {"kind": "Deployment", "namespace": "shot", "name": "web", "replicas": 1}},
