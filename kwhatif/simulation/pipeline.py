@@ -15,7 +15,7 @@ from kwhatif.progress import report_start
 from kwhatif.results.base import Result
 from kwhatif.results.place import failures_left
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kwhatif.simulation.cluster_map import ClusterObservation
     from kwhatif.simulation.edits.edited import EditedSnapshot
     from kwhatif.simulation.explanation.observer import PendingRecorder
+    from kwhatif.simulation.placement.run import Run
 
 R = TypeVar("R", bound=Result)
 
@@ -46,6 +47,12 @@ class PipelineState:
     result: Result | None = None
     pending_recorder: PendingRecorder | None = None
     beginning: ClusterObservation | None = None
+
+    @property
+    def ends(self) -> Sequence[Run]:
+        """The runs that leave the clusters behind: one of each scenario."""
+        assert self.answer is not None
+        return self.answer.ends or self.answer.runs[-len(self.prepared) :]
 
 
 def ask(question: Question[R], *scenarios: Scenario) -> R:
@@ -220,9 +227,8 @@ def result(state: PipelineState) -> PipelineState:
     first = state.prepared[0]
     found: Result = state.answer.result(*state.fidelities)
     fields = first.refusal_fields
-    end = state.answer.ends[0].session if state.answer.ends else first.only_session
-    if end is not None:
-        fields["failed"] = failures_left(fields["failed"], end.created_later)
+    if state.ends:
+        fields["failed"] = failures_left(fields["failed"], state.ends[0].end.created_later)
     found = found.with_refusals(**fields)
     if found.lacks_nodes and not first.inputs.autoscale:
         from kwhatif.simulation.autoscaler_notes import note_autoscalers
@@ -242,11 +248,7 @@ def mapping(state: PipelineState) -> PipelineState:
     assert state.result is not None
     assert state.answer is not None
     report_start("Mapping the cluster")
-    ends = state.answer.ends or [RunEnd(scenario.session) for scenario in state.prepared]
-    looks = [
-        observe_cluster(end.session.cluster, end.snapshot or scenario.snapshot)
-        for end, scenario in zip(ends, state.prepared, strict=True)
-    ]
+    looks = [observe_cluster(run.end.cluster, run.session.snapshot) for run in state.ends]
     if len(looks) > 1:
         states = {"A": looks[0], "B": looks[1]}
     else:

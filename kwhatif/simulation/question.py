@@ -19,17 +19,8 @@ if TYPE_CHECKING:
     from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
     from kwhatif.simulation.placement.run import Run
     from kwhatif.simulation.session import PodToSchedule, Session
-    from kwhatif.snapshot.format.model import Snapshot
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
-
-
-@dataclass(frozen=True)
-class RunEnd:
-    """A cluster as an answer leaves it. ``snapshot`` has the pods that wait there, unsaid that of the scenario."""
-
-    session: Session
-    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True)
@@ -38,16 +29,16 @@ class PendingResult(Generic[R_co]):
 
     ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
     file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
-    explain one of them, ``groups`` what became of groups of pods. ``ends`` are the clusters afterwards, of each
-    scenario that is not as its only session leaves it; ``beginning`` is where a map begins, unless with the cluster of
-    the scenario.
+    explain one of them, ``groups`` what became of groups of pods. ``ends`` are the runs that leave the clusters behind,
+    of each scenario one; unsaid the last ones. ``beginning`` is where a map begins, unless with the cluster of the
+    scenario.
     """
 
     runs: Sequence[Run]
     result: Callable[..., R_co]
     placements: Sequence[Placement] = ()
     groups: Sequence[GroupOutcome] = ()
-    ends: Sequence[RunEnd] = ()
+    ends: Sequence[Run] = ()
     beginning: Session | None = None
 
 

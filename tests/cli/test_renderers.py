@@ -28,9 +28,9 @@ from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.explain import Blocker, Eviction, ExplainResult, Fix, NodeReport, PodReport
 from kwhatif.results.outcome import EvictedPod, Outcome
 from kwhatif.results.place import Placement, PlaceResult, Victim
-from kwhatif.simulation.placement.conclusion import NeverMade, words_of
-from kwhatif.simulation.placement.run_outcome import RunOutcome
-from kwhatif.simulation.placement.verdict import words_of_placements
+from kwhatif.simulation.placement.conclusion import words_of
+from kwhatif.simulation.placement.run import Run
+from tests.simulation.sessions import session_of
 
 ANY = st.text(st.characters(codec=None), max_size=30)
 FIDELITY = Fidelity(rules="1.36")
@@ -257,11 +257,10 @@ def test_json_and_yaml_are_ascii_and_come_back_as_they_went_in() -> None:
 
 def test_the_verdict_counts_outcomes_and_victims() -> None:
     outcomes = ["placed", "placed", "unschedulable", "gated", "waiting", "skipped", "placed"]
-    told = words_of_placements([Placement(pod=f"a/{i}", outcome=outcome) for i, outcome in enumerate(outcomes)])
-    run_outcome = RunOutcome(victims=(EvictedPod(pod="a/v"), EvictedPod(pod="a/w")))
-    words = words_of(run_outcome, NeverMade(), told)
-    assert words == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 victims"
-    assert words_of(RunOutcome(), NeverMade(), words_of_placements([])) == "No pods to place."
+    placements = [Placement(pod=f"a/{i}", outcome=outcome) for i, outcome in enumerate(outcomes)]
+    run = Run(session_of([]), (), placements, victims=(EvictedPod(pod="a/v"), EvictedPod(pod="a/w")))
+    assert words_of(run) == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 victims"
+    assert words_of(Run(session_of([]))) == "No pods to place."
 
 
 def test_victims_show_what_makes_them_hard_to_evict() -> None:

@@ -15,6 +15,7 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.fidelity.assess import assess
+from kwhatif.simulation.placement.conclusion import place_result_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
@@ -29,7 +30,7 @@ def concluded(answer: PendingResult[R]) -> R:
 
 
 def told(run: Run) -> PlaceResult:
-    return run.result(assess(run))
+    return place_result_of(run, assess(run))
 
 
 def place(session: Session, asked: Sequence[PodToSchedule], **options: Any) -> PlaceResult:
@@ -52,4 +53,4 @@ def capacity(session: Session, expanded: ExpandedManifests, *, release: bool = F
 
 
 def diff(a: Side, b: Side) -> DecisionDiff:
-    return concluded(compare_sides(a, b)[0])
+    return concluded(compare_sides(a, b))

@@ -49,7 +49,7 @@ def test_who_is_asked_again_in_the_end_does_not_move(
 ) -> None:
     session = session_of(NODES, there(running))
     first = place_pods(session, asking(*new(wanted)))
-    waiting = {each.pod for each in first.run_outcome.pending}
+    waiting = {each.pod for each in first.pending}
     again = place(first.end, asking(*(each for each in first.left if each.key in waiting)))
     assert again.outcome.evicted == 0
     assert {each.pod for each in again.outcome.pending} == waiting

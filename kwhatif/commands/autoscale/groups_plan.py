@@ -7,7 +7,6 @@ remove it and bring it back for ever.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,9 +49,8 @@ from kwhatif.simulation.autoscalers.node_groups import build_autoscaling_context
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups, read_groups
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import store_volumes
-from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import RunOutcome
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -67,8 +65,7 @@ class Quiet:
     ``gone`` counts the removed nodes, by group.
     """
 
-    run_outcome: RunOutcome
-    session: Session
+    run: Run
     steps: list[QuietStep]
     gone: Counter[str] = field(default_factory=Counter)
 
@@ -77,8 +74,8 @@ def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> Quie
     """The steps of growth and shrinking. The cluster has ``grown`` already; ``known`` are its groups by then."""
     steps = list(_growth(grown))
     time = steps[-1].time
-    shrinking = _Shrinking(grown, known, now, time, time if grown.run_outcome.scale_up and len(steps) > 1 else None)
-    quiet = Quiet(grown.run_outcome, grown.end, steps)
+    shrinking = _Shrinking(grown, known, now, time, time if grown.scale_up and len(steps) > 1 else None)
+    quiet = Quiet(grown, steps)
     for done in range(_MOST_ROUNDS):
         report_progress("Removing unneeded nodes", "rounds", done)
         step = shrinking.step()
@@ -87,12 +84,13 @@ def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> Quie
         steps.append(step)
         if shrinking.over:
             break
-    quiet.run_outcome = replace(
-        grown.run_outcome,
+    quiet.run = replace(
+        grown,
+        after=shrinking.session,
         removed_nodes=tuple(NodeCount(group=name, nodes=nodes) for name, nodes in sorted(shrinking.gone.items())),
         saved=_monthly_savings(shrinking.gone, known),
     )
-    quiet.session, quiet.gone = shrinking.session, shrinking.gone
+    quiet.gone = shrinking.gone
     return quiet
 
 
@@ -141,9 +139,9 @@ def bound_pods(session: Session) -> list[Pod]:
 
 def _growth(grown: Run) -> Iterator[QuietStep]:
     """The steps of the growth, that of NodePools included where Karpenter was asked as well."""
-    scale_up = grown.run_outcome.scale_up or ScaleUp(autoscalers=())
+    scale_up = grown.scale_up or ScaleUp(autoscalers=())
     added = scale_up.nodes
-    cluster, waiting = grown.end.cluster, len(_waiting(grown.run_outcome.pending))
+    cluster, waiting = grown.end.cluster, len(_waiting(grown.pending))
     rests = grown.rests
     first = rests[0] if rests else None
     yield QuietStep(
@@ -181,7 +179,7 @@ class _Shrinking:
     def __init__(self, grown: Run, known: ConfiguredGroups, now: datetime, time: int, grew_at: int | None) -> None:
         self.session, self._known, self._now = grown.end, known, now
         self._time, self._grew_at = time, grew_at
-        self._pending = grown.run_outcome.pending
+        self._pending = grown.pending
         waiting = {each.pod for each in self._pending}
         self._pods = [pod for pod in grown.left if pod.key in waiting]
         self.gone: Counter[str] = Counter()
@@ -202,7 +200,7 @@ class _Shrinking:
         if not going:
             return None
         run = self._without(going)
-        if _waiting(run.run_outcome.pending) != _waiting(self._pending):
+        if _waiting(run.pending) != _waiting(self._pending):
             self.over = True
             why = "who runs there would wait, or room is found for others"
             text = f"{format_some(sorted(going))} would go and come back: {why}"
@@ -211,7 +209,7 @@ class _Shrinking:
             mine = going.intersection(group.nodes)
             self.gone.update({group.name: len(mine)} if mine else {})
         self._known = without_nodes(self._known, going)
-        self.session, self._pending = run.end, run.run_outcome.pending
+        self.session, self._pending = run.end, run.pending
         waiting = {each.pod for each in self._pending}
         self._pods = [pod for pod in run.left if pod.key in waiting]
         return self._end_round(
@@ -247,7 +245,6 @@ def plan_node_groups(
     grown: Run,
     known: ConfiguredGroups,
     *,
-    never_made: NeverMade,
     scale_down: bool = False,
     orders: int = 0,
     quiet: Quiet | None = None,
@@ -270,7 +267,7 @@ def plan_node_groups(
     resizes = loop.resizes()
     costs = [_cost(each) for each in resizes]
     steps = () if quiet is None else tuple(quiet.steps)
-    ended = grown if quiet is None else dataclasses.replace(grown, run_outcome=quiet.run_outcome)
+    ended = grown if quiet is None else quiet.run
     plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in resizes)
     nodes = tuple(_nodes(world)) if scale_down else ()
     gone = Counter(node.group for node in nodes if node.unneeded and node.after is not None)
@@ -281,7 +278,7 @@ def plan_node_groups(
     unneeded += "" if saved is None else f"; {saved:,.2f} less a month"
     told = f"cluster-autoscaler: {plan or 'no group grows'}{unneeded}"
     return AutoscaleResult(
-        outcome=ended.outcome(fidelity, never_made, told),
+        outcome=outcome_of(ended, fidelity, told),
         result=loop.scale_up.result,
         expander=",".join(known.flags.expander),
         groups=tuple(_state(group, loop) for group in known.groups),

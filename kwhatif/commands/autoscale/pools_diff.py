@@ -4,6 +4,7 @@ cost.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
-from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult
@@ -90,8 +91,8 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         pools = pools_of(scenario.snapshot, files)
         session, asked = scenario.session.with_snapshot(world), pending_pods(world)
         scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, scenario.inputs.now))
-        grown = place_pods(session, asked, scaler=scaler)
-        after = partial(grown.outcome, fidelity, NeverMade(**scenario.refusal_fields))
+        grown = dataclasses.replace(place_pods(session, asked, scaler=scaler), **scenario.refusal_fields)
+        after = partial(outcome_of, grown, fidelity)
         return karpenter(
             world, placements, known, pools, outcome_after=after, now=scenario.inputs.now, fidelity=fidelity
         )

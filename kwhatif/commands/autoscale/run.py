@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,11 +29,11 @@ from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.autoscalers.scaler import Autoscaler
 from kwhatif.simulation.inputs import PROVISION_SECONDS, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
-from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.growth_alone import Growing
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
@@ -75,8 +76,8 @@ def after_growing(
     run = place_pods(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
-    grown = growing.after(run)
-    return PendingResult([run], partial(after, run, grown), ends=[RunEnd(grown.end)])
+    grown = dataclasses.replace(growing.after(run), **scenario.refusal_fields)
+    return PendingResult([run], partial(after, run, grown), ends=[grown])
 
 
 def snapshot_after(scenario: PreparedScenario, run: Run) -> Snapshot:
@@ -117,7 +118,6 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
             run,
             grown,
             known,
-            never_made=NeverMade(**scenario.refusal_fields),
             scale_down=self.scale_down,
             orders=self.orders,
             quiet=quiet,
@@ -162,7 +162,7 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
             [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"],
             known,
             pools,
-            outcome_after=partial(grown.outcome, fidelity, NeverMade(**scenario.refusal_fields)),
+            outcome_after=partial(outcome_of, grown, fidelity),
             consolidation=self.consolidate,
             orders=self.orders,
             now=scenario.inputs.now,

@@ -42,7 +42,7 @@ from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import store_volumes
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.recording import Recording, rfc3339
@@ -241,7 +241,7 @@ class DayDiff(Question[BacktestDiff]):
         b = Day(scenarios[1].new_session(prefers=a.homes), day).live(moments)
         result = partial(_compare_runs, day, a, b, self.label, Owners(scenarios[0].snapshot))
         sessions = (a.session, b.session)
-        return PendingResult([Run(each) for each in sessions], result, ends=[RunEnd(each) for each in sessions])
+        return PendingResult([Run(each) for each in sessions], result)
 
 
 def _moments(lasts: float) -> Iterator[float]:

@@ -32,7 +32,7 @@ from kwhatif.progress import report_progress
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.group_outcome import GroupOutcome
-from kwhatif.results.place import ScaleUp
+from kwhatif.results.place import FailedCreate, Refusal, ScaleUp
 from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
 from kwhatif.scheduling.describe import feasible_rows
 from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
@@ -41,11 +41,11 @@ from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.placement.afterwards import pending_pod_of
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.placement.placing import PlacementRun, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -63,7 +63,8 @@ def measure_capacity(
     others: Sequence[str] = (),
     first: Sequence[PodToSchedule] = (),
     scaler: Scaler | None = None,
-    never_made: NeverMade | None = None,
+    refusals: Sequence[Refusal] | None = None,
+    failed: Sequence[FailedCreate] | None = None,
 ) -> PendingResult[CapacityResult]:
     """Fill the cluster with copies of all pods of the manifests together, or with ``single`` ones of their template.
 
@@ -84,7 +85,9 @@ def measure_capacity(
     if single and groups != {None}:
         raise UsageError("--pod: pods of a group are counted with all of their group")
     release = not single and len(asked) > 1
-    never_made = never_made or NeverMade(expanded.refusals, expanded.failed)
+    refusals = expanded.refusals if refusals is None else refusals
+    failed = expanded.failed if failed is None else failed
+    whole = not (refusals or failed)
     asked = asked if release else list(templates.values())
     _check(session, asked)
     unclaimed = next((item for item in asked if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
@@ -97,10 +100,10 @@ def measure_capacity(
     bounds = [room, *([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
     copiers = [copier_of(item, expanded.objects, in_group=together) for item in asked]
     filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
-    fits = filling.run(min(bounds)) if asked and unclaimed is None and not (never_made and release) else 0
+    fits = filling.run(min(bounds)) if asked and unclaimed is None and (whole or not release) else 0
     counted = "limit" if limit == fits else "max-pods" if room == fits else "quota"
     ended = "nodes" if filling.refused is not None else counted if asked else ""
-    if never_made and release:
+    if release and not whole:
         ended = ""
     shortage = None if filling.refused is None else quota_shortage_of(filling.refused)
     if shortage is not None:
@@ -124,15 +127,25 @@ def measure_capacity(
         scale_up=scale_up,
         **outcome,
     )
-    basis = Run(session, [*first, *asked], before.placements, others, more=True, by_group=together)
     pending = Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first})
+    run = Run(
+        session,
+        [*first, *asked],
+        before.placements,
+        others,
+        pending=pending,
+        refusals=refusals,
+        failed=failed,
+        more=True,
+        by_group=together,
+    )
     verdict = words_of_capacity(fits, len(asked), outcome["nodes"], scale_up, at_least)
 
     def make_result(fidelity: Fidelity) -> CapacityResult:
-        ended = conclude(RunOutcome(pending=pending), never_made, fidelity, verdict)
+        ended = conclude(run, fidelity, verdict)
         return result(fidelity=fidelity, outcome=ended.judge(good=fits >= at_least))
 
-    return PendingResult([basis], make_result)
+    return PendingResult([run], make_result)
 
 
 def room_for(session: Session, pod_to_schedule: PodToSchedule, claims: Sequence[object], limit: int) -> int:

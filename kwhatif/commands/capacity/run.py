@@ -12,7 +12,6 @@ from kwhatif.commands.capacity.options import CapacityOptions
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 
@@ -40,7 +39,7 @@ class Capacity(CapacityOptions, Question[CapacityResult]):
             others=scenario.unknown_kinds,
             first=scenario.edited.waiting_pods,
             scaler=scenario.scaler,
-            never_made=NeverMade(**scenario.refusal_fields),
+            **scenario.refusal_fields,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -25,10 +26,10 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import zone_of
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words
+from kwhatif.simulation.placement.conclusion import conclude_in_words
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.simulation.study import StudyBase
@@ -108,7 +109,7 @@ class Chances(ChancesOptions, Question[ChancesResult]):
             scenario.expanded.rollouts,
             by_group=bool(shown.groups),
         )
-        return PendingResult([basis], result, ends=[RunEnd(session)])
+        return PendingResult([basis], result)
 
     def _outcome(
         self,
@@ -120,15 +121,16 @@ class Chances(ChancesOptions, Question[ChancesResult]):
         fidelity: Fidelity,
     ) -> Outcome:
         """The outcome of the run that ``place`` shows, which is one more trial beside the others."""
-        pending = counts.pending + bool(shown.run_outcome.pending)
+        pending = counts.pending + bool(shown.pending)
         stopped = self.precision if counts.trials < self.trials else None
-        never_made = NeverMade(**scenario.refusal_fields)
         told = [words_of_chances(workloads, counts, stopped)]
-        if shown.run_outcome.pending and not counts.pending:
-            waiting = format_count(len(shown.run_outcome.pending), "pod stays", "pods stay")
+        if shown.pending and not counts.pending:
+            waiting = format_count(len(shown.pending), "pod stays", "pods stay")
             told.append(f"{waiting} pending in the run that place shows")
         told += [f"{format_count(len(errors), 'trial')} came to none"] if errors else []
-        found = conclude_in_words(shown.run_outcome, never_made, fidelity, told, bad=bool(pending or errors))
+        found = conclude_in_words(
+            dataclasses.replace(shown, **scenario.refusal_fields), fidelity, told, bad=bool(pending or errors)
+        )
         return replace(found, chance_of_pending=round(pending / (counts.trials + 1), 6))
 
     def _executor_for(self, ground: ChancesBase) -> Executor:

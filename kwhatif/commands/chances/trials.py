@@ -185,7 +185,7 @@ def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
     skews = {name: _skew(ground, session, items, name, pods) for name, pods in homes.items()}
     by_name = dict(sorted((name, dict(sorted(pods.items()))) for name, pods in homes.items()))
     groups = {each.group: _group_trial(each) for each in sorted(run.groups, key=lambda each: each.group)}
-    return Outcome(by_name, evicted, skews, len(run.run_outcome.pending), groups)
+    return Outcome(by_name, evicted, skews, len(run.pending), groups)
 
 
 def _group_trial(group: GroupOutcome) -> GroupTrial:

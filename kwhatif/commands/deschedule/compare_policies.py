@@ -48,7 +48,7 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
             )
             return replace(found, outcome=_outcome_of(found))
 
-        return PendingResult([*a.runs, *b.runs], result, ends=b.ends)
+        return PendingResult([*a.runs, *b.runs], result)
 
 
 def _outcome_of(result: DescheduleDiff) -> Outcome:

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,13 +33,10 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import NodeCount, Outcome
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
-from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade
 from kwhatif.simulation.placement.recreated_pods import owner_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes, with_growth
 from kwhatif.simulation.placement.verdict import words_of_good
 from kwhatif.simulation.question import PendingResult
-from kwhatif.simulation.session import Session
 
 _SHARES = ("cpu", "memory")
 
@@ -49,9 +47,11 @@ def follow_cycles(
     at_most: int,
     removals: Removals | None = None,
     before: Run | None = None,
-    never_made: NeverMade = NOTHING_MISSING,
-) -> tuple[PendingResult[DescheduleResult], Session]:
-    """Run the cycles, and tell: the answer, and the cluster in the end. ``policy`` is what messages call the policy."""
+    **never_made: Any,
+) -> PendingResult[DescheduleResult]:
+    """Run the cycles, and tell. ``policy`` is what messages call the policy; what was ``never_made`` is so many fields
+    of a run.
+    """
     session, moves = cycles.moves.session, cycles.moves
     shares, observed = _shares_by_node(session.cluster), observe_balance(session.cluster)
     following = cycles.run(at_most)
@@ -91,43 +91,42 @@ def follow_cycles(
         scale_up=scale_up,
     )
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
-    basis = Run(session, moves.recreated_pods, placements, evicted=evicted)
-    run_outcome = _with_nodes(_outcome_of(moves, before), scale_up, removed)
+    costs, counts = [each.cost for each in removed], Counter(each.group for each in removed)
+    run = dataclasses.replace(
+        _run_of(moves, before),
+        placements=placements,
+        after=left,
+        scale_up=scale_up,
+        removed_nodes=tuple(NodeCount(group=group, nodes=nodes) for group, nodes in sorted(counts.items())),
+        saved=None if None in costs else sum(cost for cost in costs if cost is not None),
+        evicted=evicted,
+        **never_made,
+    )
     placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
 
     def make_result(fidelity: Fidelity) -> DescheduleResult:
         found: DescheduleResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
-        return replace(found, outcome=outcome_of_cycles(found, run_outcome, never_made, placed))
+        return replace(found, outcome=outcome_of_cycles(found, run, placed))
 
-    return PendingResult([basis], make_result, placements), left
+    return PendingResult([run], make_result, placements)
 
 
-def _outcome_of(moves: Moves, before: Run | None) -> RunOutcome:
-    """How the cycles leave the cluster.
+def _run_of(moves: Moves, before: Run | None) -> Run:
+    """The run of all cycles.
 
     Pods that waited in the snapshot are tried beside the others and not asked about; those that edits left without a
     node are, and may have found one by now.
     """
     if before is None:
         waiting = [taken for taken in moves.waiting if taken.asked.pod.key not in moves.pending]
-        return moves.outcome(waiting, {})
-    causes = {each.pod: each.cause for each in before.run_outcome.pending}
+        return moves.run_of(waiting, {})
+    causes = {each.pod: each.cause for each in before.pending}
     waiting = [
         taken for taken in moves.waiting if taken.asked.pod.key in causes or taken.asked.pod.key not in moves.pending
     ]
-    found, tried = moves.outcome(waiting, causes), {*moves.pending}
-    untried = tuple(each for each in before.run_outcome.pending if each.pod not in tried)
-    return join_outcomes(dataclasses.replace(before.run_outcome, pending=untried), found)
-
-
-def _with_nodes(run_outcome: RunOutcome, scale_up: ScaleUp | None, removed: Sequence[RemovedNode]) -> RunOutcome:
-    costs = [each.cost for each in removed]
-    counts = Counter(each.group for each in removed)
-    return dataclasses.replace(
-        with_growth(run_outcome, (), scale_up),
-        removed_nodes=tuple(NodeCount(group=group, nodes=nodes) for group, nodes in sorted(counts.items())),
-        saved=None if None in costs else sum(cost for cost in costs if cost is not None),
-    )
+    found, tried = moves.run_of(waiting, causes), {*moves.pending}
+    untried = tuple(each for each in before.pending if each.pod not in tried)
+    return found.following(dataclasses.replace(before, pending=untried))
 
 
 # --- pods

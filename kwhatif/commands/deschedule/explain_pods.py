@@ -22,7 +22,7 @@ from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.edits.selection import chosen_pods
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 
@@ -53,7 +53,7 @@ class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplain
         chosen = {pod.key: pod for word in self.words for pod in chosen_pods(word, snapshot.objects.list_all(Pod))}
         pods = tuple(_explain(descheduler, pod, skipped=skipped) for pod in chosen.values())
         result = partial(DescheduleExplained, policy=source, pods=pods)
-        return PendingResult([Run(session)], lambda fidelity: result(fidelity=fidelity), ends=[RunEnd(session)])
+        return PendingResult([Run(session)], lambda fidelity: result(fidelity=fidelity))
 
 
 def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDescheduled:

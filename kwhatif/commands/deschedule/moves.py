@@ -19,8 +19,8 @@ from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once
-from kwhatif.simulation.placement.run_outcome import RunOutcome
-from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.session import Session, pending_pods
 
 
 @dataclass
@@ -64,14 +64,9 @@ class Moves:
         """The pods that have no node, of those that were tried."""
         return [taken for taken in self._waiting if not taken.placement.good]
 
-    def outcome(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> RunOutcome:
-        """How the cluster is left if these pods are those that count as ``waiting``."""
-        return self._recreated.outcome(waiting, causes)
-
-    @property
-    def recreated_pods(self) -> list[PodToSchedule]:
-        """The pods that were made again."""
-        return self._recreated.asked
+    def run_of(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> Run:
+        """The run so far, if these pods are those that count as ``waiting``."""
+        return self._recreated.run_of(waiting, causes)
 
     def follow(self, evicted: Sequence[Pod], now: str) -> list[Move]:
         """Evict pods together, and place all that can be placed afterwards. ``now`` is an RFC 3339 time."""

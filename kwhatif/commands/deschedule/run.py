@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Unpack
 
@@ -23,9 +23,8 @@ from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.errors import UsageError
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import pending_pods
 from kwhatif.snapshot.format.model import Snapshot
@@ -62,9 +61,8 @@ class Deschedule(DescheduleOptions, Question[DescheduleResult]):
         found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
         removals = self._removals(scenario)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
-        never_made = NeverMade(**scenario.refusal_fields)
-        answer, after = follow_cycles(found, source, cycles, removals, before, never_made)
-        return add_placement_before(before, replace(answer, ends=[RunEnd(after, snapshot)]))
+        answer = follow_cycles(found, source, cycles, removals, before, **scenario.refusal_fields)
+        return add_placement_before(before, answer)
 
     @staticmethod
     def _removals(scenario: PreparedScenario) -> Removals | None:

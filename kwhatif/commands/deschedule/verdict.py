@@ -7,24 +7,22 @@ from collections.abc import Iterator
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.results.amounts import format_count
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words, words_of_driven_out
-from kwhatif.simulation.placement.run_outcome import RunOutcome
+from kwhatif.simulation.placement.conclusion import conclude_in_words, words_of_driven_out
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.verdict import words_of_growth
 
 
-def outcome_of_cycles(
-    result: DescheduleResult, run_outcome: RunOutcome, never_made: NeverMade, before: str = ""
-) -> Outcome:
+def outcome_of_cycles(result: DescheduleResult, run: Run, before: str = "") -> Outcome:
     """Good if every evicted pod has a node in the end and is left alone there, and no plugin failed.
 
     The verdict says ``before`` the rest what became of pods that were placed first.
     """
     bad = bool(result.thrash or result.evicted_again or result.broken_plugins)
-    words = [before, *_words_of(result, run_outcome)]
-    return conclude_in_words(run_outcome, never_made, result.fidelity, words, bad=bad)
+    words = [before, *_words_of(result, run)]
+    return conclude_in_words(run, result.fidelity, words, bad=bad)
 
 
-def _words_of(result: DescheduleResult, run_outcome: RunOutcome) -> Iterator[str]:
+def _words_of(result: DescheduleResult, run: Run) -> Iterator[str]:
     """``2 evictions in 2 cycles, 2 to another node``, ``1 pod moved for ever``."""
     if result.skipped:
         yield "The descheduler does nothing: it wants two ready nodes"
@@ -33,14 +31,14 @@ def _words_of(result: DescheduleResult, run_outcome: RunOutcome) -> Iterator[str
         if result.refused:
             yield f"{format_count(len(result.refused), 'eviction')} refused"
     else:
-        yield ", ".join(_words_of_evictions(result, run_outcome))
+        yield ", ".join(_words_of_evictions(result, run))
         yield from _words_of_rest(result)
     if result.broken_plugins:
         names = dict.fromkeys(each.plugin for each in result.broken_plugins)
         yield f"{', '.join(names)} failed"
 
 
-def _words_of_evictions(result: DescheduleResult, run_outcome: RunOutcome) -> Iterator[str]:
+def _words_of_evictions(result: DescheduleResult, run: Run) -> Iterator[str]:
     yield f"{format_count(len(result.pods), 'eviction')} in {format_count(result.cycles, 'cycle')}"
     for outcome, words in (
         ("moved", "to another node"),
@@ -50,9 +48,9 @@ def _words_of_evictions(result: DescheduleResult, run_outcome: RunOutcome) -> It
         count = sum(pod.outcome == outcome for pod in result.pods)
         if count:
             yield f"{count} {words}"
-    yield from words_of_driven_out(run_outcome)
-    if run_outcome.pending:
-        yield f"{len(run_outcome.pending)} pending"
+    yield from words_of_driven_out(run)
+    if run.pending:
+        yield f"{len(run.pending)} pending"
     yield from words_of_growth(result.scale_up)
     gone = [node for node in result.removed_nodes if not node.anyway]
     if gone:

@@ -7,6 +7,7 @@ order, since the pods of a deployment with another template have other names.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +27,7 @@ from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.cluster_use import skews, use_of
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
@@ -83,8 +84,8 @@ class Side:
     make_scaler: Callable[[], Scaler] | None = None
 
 
-def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[Session, Session]]:
-    """Compare: each side's pods are scheduled, then its updates rolled out. Also how it leaves the two clusters."""
+def compare_sides(a: Side, b: Side) -> PendingResult[DecisionDiff]:
+    """Compare: each side's pods are scheduled, then its updates rolled out."""
     run_a = _run(a, {}, {})
     chosen = _choices(run_a.placements)
     known = ({item.pod.key: item.owner for item in side.pods_to_schedule} for side in (a, b))
@@ -121,13 +122,13 @@ def compare_sides(a: Side, b: Side) -> tuple[PendingResult[DecisionDiff], tuple[
         found: DecisionDiff = result(outcome=Outcome(good=True, verdict=""), a=of_a, b=of_b)
         return replace(found, outcome=outcome_of_diff(found))
 
-    return PendingResult([run_a.run, run_b.run], standing), (run_a.end, run_b.end)
+    return PendingResult([run_a.run, run_b.run], standing)
 
 
 def _build_side_result(side: Side, made: _SideRun, fidelity: Fidelity) -> SideResult:
     run, numbers = made.run, totals(made.placements, made.end.cluster)
     return SideResult(
-        outcome=run.outcome(fidelity, NeverMade(made.expanded.refusals, made.expanded.failed)),
+        outcome=outcome_of(run, fidelity),
         label=side.label,
         placed=numbers.placed + numbers.autoscaled,
         unplaced=numbers.unplaced,
@@ -227,6 +228,7 @@ def _run(side: Side, prefers: Choices, expects: Choices) -> _SideRun:
         for step in plan.steps
         for name in step.removes
     }
+    run = dataclasses.replace(run, refusals=expanded.refusals, failed=expanded.failed)
     return _SideRun(run, expanded, gone, moves.scores, moves.leaned)
 
 

@@ -24,7 +24,7 @@ from kwhatif.commands.diff.options import DiffOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
-from kwhatif.simulation.question import PendingResult, RunEnd
+from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 
@@ -78,8 +78,7 @@ class Diff(DiffOptions, ReplayQuestion[DecisionDiff]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DecisionDiff]:
         a, b = (self._side(number, cast("ReplayScenario", scenario)) for number, scenario in enumerate(scenarios))
-        answer, sessions = compare_sides(a, b)
-        return replace(answer, ends=[RunEnd(session) for session in sessions])
+        return compare_sides(a, b)
 
     def _side(self, number: int, scenario: ReplayScenario) -> Side:
         label, replayed = self._label(number, scenario), scenario.replayed

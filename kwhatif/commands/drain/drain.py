@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -30,12 +31,11 @@ from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Rem
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
-from kwhatif.simulation.placement.conclusion import NOTHING_MISSING, NeverMade, conclude_in_words
+from kwhatif.simulation.placement.conclusion import conclude_in_words
 from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import RunOutcome, join_outcomes
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
 from kwhatif.simulation.question import PendingResult
@@ -48,9 +48,9 @@ def drain_nodes(
     filters: Filters,
     scaler: Scaler | None = None,
     before: Run | None = None,
-    never_made: NeverMade = NOTHING_MISSING,
-) -> tuple[PendingResult[DrainResult], Session]:
-    """Drain nodes, all of which are cordoned, in this order: the result, and the cluster afterwards.
+    **never_made: Any,
+) -> PendingResult[DrainResult]:
+    """Drain nodes, all of which are cordoned, in this order. What was ``never_made`` is so many fields of a run.
 
     Autoscalers may help replacements, and may have helped pods that were placed ``earlier``.
     """
@@ -72,12 +72,10 @@ def drain_nodes(
         replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
     )
     evicted = [each.pod for each in pods if each.outcome == "evicted"]
-    run_outcome = after.run_outcome
-    if before is not None:
-        run_outcome = join_outcomes(before.run_outcome, run_outcome)
+    after = dataclasses.replace(after.following(before), evicted=evicted, **never_made)
     groups = tuple(disrupted_groups(members, after.end.cluster))
     words = "" if before is None else f"{words_of_good(before.placements)} placed before; "
-    driven_out = len(run_outcome.victims) - len(run.emptied)
+    driven_out = len(after.victims) - len(run.emptied)
     result = partial(
         DrainResult,
         nodes=nodes,
@@ -94,25 +92,23 @@ def drain_nodes(
         stuck = not all(each.drained for each in nodes) or any(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
-        verdict = words + _verdict(nodes, run_outcome, driven_out, groups)
-        outcome = conclude_in_words(run_outcome, never_made, fidelity, [verdict], bad=stuck)
+        verdict = words + _verdict(nodes, after, driven_out, groups)
+        outcome = conclude_in_words(after, fidelity, [verdict], bad=stuck)
         return result(fidelity=fidelity, outcome=outcome)
 
-    return PendingResult([dataclasses.replace(after, evicted=evicted)], make_result), after.end
+    return PendingResult([after], make_result)
 
 
-def _verdict(
-    nodes: Sequence[DrainedNode], run_outcome: RunOutcome, driven_out: int, groups: Sequence[GroupDisruption]
-) -> str:
+def _verdict(nodes: Sequence[DrainedNode], run: Run, driven_out: int, groups: Sequence[GroupDisruption]) -> str:
     """``1 of 2 nodes drained, 3 pods evicted, 1 pending afterwards``."""
     drained, evicted = sum(node.drained for node in nodes), sum(node.evicted for node in nodes)
     parts = [f"{drained} of {format_count(len(nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"]
     if driven_out:
         parts.append(f"{format_count(driven_out, 'other')} driven out")
-    if run_outcome.pending:
-        parts.append(f"{len(run_outcome.pending)} pending afterwards")
+    if run.pending:
+        parts.append(f"{len(run.pending)} pending afterwards")
     parts += words_of_disruptions(groups)
-    return ", ".join([*parts, *words_of_growth(run_outcome.scale_up)])
+    return ", ".join([*parts, *words_of_growth(run.scale_up)])
 
 
 Amounts = dict[str, tuple[int, int]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
 from kwhatif.api.core import Node
@@ -16,9 +16,8 @@ from kwhatif.simulation.edits.cordon import cordon_node
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 
 
@@ -55,9 +54,9 @@ class Drain(DrainOptions, Question[DrainResult]):
             daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(scenario))
-        never_made = NeverMade(**scenario.refusal_fields)
-        answer, after = drain_nodes(scenario.new_session(), list(names), filters, scaler, before, never_made)
-        return merge_placed(before, replace(answer, ends=[RunEnd(after, scenario.snapshot)]))
+        session = scenario.new_session()
+        answer = drain_nodes(session, list(names), filters, scaler, before, **scenario.refusal_fields)
+        return merge_placed(before, answer)
 
 
 def drain(

@@ -40,10 +40,9 @@ from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptio
 from kwhatif.simulation.explanation.workloads import explain_workloads
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.conclusion import NeverMade
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pods, split_words
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
@@ -97,8 +96,8 @@ class Explain(PodQuestion[ExplainResult]):
                 others=scenario.unknown_kinds,
                 is_meant=lambda item: item.pod.key not in moved,
             )
-            pending = found.pending(NeverMade(**scenario.refusal_fields))
-            parts.append(dataclasses.replace(pending, ends=[RunEnd(found.run.end)]))
+            found = dataclasses.replace(found, run=dataclasses.replace(found.run, **scenario.refusal_fields))
+            parts.append(found.pending())
         parts += _explain_named(
             scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule
         )
@@ -177,17 +176,17 @@ class ExplainRun(Question[ExplainResult]):
         self._watch.session = scenario.session
         self.explain_options.check(scenario.session)
         run = self.run.answer(scenarios, notes)
-        (end,) = run.ends
+        end = run.runs[-1].end
         placements = {each.pod: each for each in run.placements}
         own, offered = self._later
         tried, others = self._select_pods(scenario, placements, list(offered.expanded.all_pods()))
         book = Bookkeeper.of(scenario.session.snapshot)
         owners = {book.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
-        tried_in = TrialCluster(end.session.sandbox(), book, owners)
-        named, _ = split_groups(end.session, [item for item in tried if item.owner])
+        tried_in = TrialCluster(end.sandbox(), book, owners)
+        named, _ = split_groups(end, [item for item in tried if item.owner])
         outcomes = [each for each in run.groups if _key_of(each) in named]
         every = [item for basis in run.runs for item in basis.pods_to_schedule]
-        groups = group_reports(end.session, outcomes, every, with_fixes=self.explain_options.fixes)
+        groups = group_reports(end, outcomes, every, with_fixes=self.explain_options.fixes)
         explained = {item.pod.key for each in outcomes for item in named[_key_of(each)]}
         single = [item for item in tried if item.pod.key not in explained]
         reports = reports_of(single, placements, self._watch.try_of, self.explain_options, tried_in)
@@ -208,18 +207,19 @@ class ExplainRun(Question[ExplainResult]):
         ]
         if own.files:
             after = explain_workloads(
-                end.session,
+                end,
                 own.expanded.pods,
                 self.explain_options,
                 rollouts=own.expanded.rollouts,
                 others=scenario.unknown_kinds,
             )
-            parts.append(after.pending(NeverMade(own.expanded.refusals, own.expanded.failed)))
+            run_after = dataclasses.replace(after.run, refusals=own.expanded.refusals, failed=own.expanded.failed)
+            parts.append(dataclasses.replace(after, run=run_after).pending())
         if others:
             placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
             state = f"after {placed} found a node"
-            parts += _explain_named(scenario, end.session, others, self.explain_options, state=state)
-        return dataclasses.replace(_in_one(parts), ends=run.ends)
+            parts += _explain_named(scenario, end, others, self.explain_options, state=state)
+        return dataclasses.replace(_in_one(parts), ends=run.ends or run.runs[-1:])
 
     def _select_pods(
         self, scenario: PreparedScenario, of_run: Mapping[str, Placement], offered: Sequence[PodToSchedule]
@@ -297,7 +297,7 @@ def _in_one(parts: Sequence[PendingResult[ExplainResult]]) -> PendingResult[Expl
             fidelity=reduce(_both, (each.fidelity for each in found)),
         )
 
-    return PendingResult([basis for part in parts for basis in part.runs], result, ends=parts[0].ends)
+    return PendingResult([basis for part in parts for basis in part.runs], result, ends=parts[0].runs)
 
 
 def _both(fidelity: Fidelity, other: Fidelity) -> Fidelity:

@@ -41,7 +41,7 @@ from kwhatif.simulation.edits.document import apply_edits
 from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.run_outcome import RunOutcome
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -96,7 +96,7 @@ class Context:
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
     the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
     node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
-    scheduler does, of which autoscalers know nothing. ``run_outcome`` is who waits when nobody would move any more.
+    scheduler does, of which autoscalers know nothing. ``run`` says who waits when nobody would move any more.
     ``scaled`` are the workloads of the change that autoscalers of pods scale; ``scale_out`` rolls the change out with
     these at their upper bounds. ``groups`` are what became of groups of pods that are scheduled together.
     ``changes`` are the objects that come, change or go, also those without pods.
@@ -109,8 +109,8 @@ class Context:
     fidelity: Fidelity
     now: datetime
     make_before: Callable[[], Cluster]
+    run: Run
     scale_up: ScaleUp | None = None
-    run_outcome: RunOutcome = field(default_factory=RunOutcome)
     margins: dict[str, int] = field(default_factory=dict)
     tried: dict[str, PodInfo] = field(default_factory=dict)
     throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()

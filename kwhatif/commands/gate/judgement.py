@@ -37,10 +37,10 @@ from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.pods import template_paths
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, RunEnd
+from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
@@ -123,7 +123,7 @@ def judge_change(
         made = dataclasses.replace(
             expanded,
             pods=[*expanded.pods, *(session.creations.pods if session.creations is not None else ())],
-            failed=list(failures_left(expanded.failed, run.run_outcome.created)),
+            failed=list(failures_left(expanded.failed, run.created)),
         )
         templates, moved = template_paths(proposal.inputs.manifest_options), proposal.edited.waiting_pods
         context = Context(
@@ -135,7 +135,7 @@ def judge_change(
             now=now,
             make_before=before,
             scale_up=run.scale_up,
-            run_outcome=run.run_outcome,
+            run=run,
             margins=proposal.cycles.margins,
             tried=proposal.cycles.tried,
             throw=throw,
@@ -146,7 +146,7 @@ def judge_change(
         )
         return _judgement(proposal, terms, context, run)
 
-    return PendingResult([run], result, placements, ends=[RunEnd(run.end)])
+    return PendingResult([run], result, placements)
 
 
 def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, run: Run) -> GateResult:
@@ -164,9 +164,9 @@ def _judgement(proposal: GateScenario, terms: GateSettings, context: Context, ru
         judged.run()
     told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
     return GateResult(
-        outcome=run.conclude(
-            context.fidelity, NeverMade(**proposal.refusal_fields), judged.verdict_text, good=judged.verdict != "fail"
-        ),
+        outcome=conclude(
+            dataclasses.replace(run, **proposal.refusal_fields), context.fidelity, judged.verdict_text
+        ).judge(good=judged.verdict != "fail"),
         verdict=judged.verdict,
         judged="everything" if proposal.read.base is None else "change",
         note=_describe_nothing(changes) if nothing else "",

@@ -46,4 +46,4 @@ def place_scaled_out(
     other = dataclasses.replace(scenario.with_snapshot(snapshot), expanded=expanded)
     merge(other.snapshot, expanded.objects, Notes())
     run = place_pods(other.new_session(), pods_of(other), rollouts=expanded.rollouts, scaler=scenario.scaler)
-    return ScaledOutChange(expanded.scaled, run.run_outcome.pending, expanded.failed)
+    return ScaledOutChange(expanded.scaled, run.pending, expanded.failed)

@@ -38,10 +38,11 @@ from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude
+from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_disruptions import GroupMembers, disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import placement_of
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -206,11 +207,11 @@ class _Run:
 
     standing: Baseline
     home: dict[str, str]
+    run: Run = field(init=False)
     pods: list[LostPod] = field(default_factory=list)
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     gone: list[PodInfo] = field(default_factory=list)
     evicted: list[PodInfo] = field(default_factory=list)
-    run_outcome: RunOutcome = field(default_factory=RunOutcome)
 
     def record(self, old: PodInfo, outcome: Outcome, **more: Any) -> None:
         workload = self.standing.workload_of(old)
@@ -237,7 +238,8 @@ class _Run:
             ]
             pods = {info.key: info.pod for _, info in queue}
             causes: dict[str, Cause] = dict.fromkeys(pods, "evicted")
-            self.run_outcome = RunOutcome(pending=book.pending(placements, pods, causes), victims=emptied)
+            pending = book.pending(placements, pods, causes)
+            self.run = Run(session, (), placements, pending=pending, victims=emptied)
             for (old, info, attempt, victims), placement in zip(tried, placements, strict=True):
                 home = "" if attempt.lost else placement.node
                 self._record_attempt(old, info, home, placement.reason, victims)
@@ -249,8 +251,8 @@ class _Run:
         simulation.make_again([(victim, by.get(victim.key)) for victim in self.evicted], {})
         simulation.run()
         ended, more = simulation.placements(), simulation.replacements()
-        found = simulation.outcome_of(ended, more)
-        self.run_outcome = dataclasses.replace(found, victims=(*emptied, *found.victims))
+        found = simulation.run_of(ended, more)
+        self.run = dataclasses.replace(found, victims=(*emptied, *found.victims))
         homes = simulation.homes_of_victims()
         for info in simulation.evicted_since():
             counts = self.counts.setdefault(self.standing.workload_of(info), Counter())
@@ -288,7 +290,7 @@ class _Run:
         verdict = f"{node_failure.kind} {node_failure.name}: {', '.join(words) or 'nobody has to be made again'}"
         stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
         return Failure(
-            outcome=conclude(self.run_outcome, NeverMade(), None, verdict, bad=bool(stuck)),
+            outcome=conclude(self.run, None, verdict, bad=bool(stuck)),
             kind=node_failure.kind,
             name=node_failure.name,
             nodes=node_failure.nodes,

@@ -27,7 +27,7 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import merge_placed, place_scenario
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
@@ -133,15 +133,15 @@ class Outage(OutageOptions, Question[OutageResult]):
                 fidelity=fidelity,
                 **scenario.refusal_fields,
             )
-            return msgspec.structs.replace(found, outcome=outcome_of_outage(found))
+            return msgspec.structs.replace(found, outcome=outcome_of_outage(found, record))
 
         examples = list(_examples(session, failures))
         for each in examples:
             # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
         by_group = not any(each.evicted for each in failures)
-        record, end = Run(session, examples, by_group=by_group), RunEnd(session, scenario.snapshot)
-        return merge_placed(before, PendingResult([record], result, ends=[end]))
+        record = Run(session, examples, by_group=by_group, **scenario.refusal_fields)
+        return merge_placed(before, PendingResult([record], result))
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
         asked: Counter[str] = Counter()

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.disruption import Failure, OutageResult
 from kwhatif.results.outcome import EvictedPod, Outcome, PendingPod
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words
-from kwhatif.simulation.placement.run_outcome import RunOutcome
+from kwhatif.simulation.placement.conclusion import conclude_in_words
+from kwhatif.simulation.placement.run import Run
 
 
-def outcome_of_outage(result: OutageResult) -> Outcome:
-    """Good if all that must be survived is.
+def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
+    """Good if all that must be survived is; the ``run`` says what never came to be before.
 
     A pod waits, or loses its node, if it does so after one of the failures; what each of them comes to is in its own
     outcome.
     """
     unsure = any(result.must_survive(error.kind) for error in result.errors)
-    run_outcome = RunOutcome(pending=tuple(_pending(result.failures)), victims=tuple(_victims(result.failures)))
-    never_made = NeverMade(result.refusals, result.failed)
+    pending, victims = tuple(_pending(result.failures)), tuple(_victims(result.failures))
+    ended = dataclasses.replace(run, pending=pending, victims=victims)
     unknown = [f"{format_count(len(result.errors), 'failure')} not worked out"] if result.errors else []
-    found = conclude_in_words(run_outcome, never_made, result.fidelity, [_words_of(result), *unknown])
-    return found.judge(good=not (result.unsurvived_failures or unsure or never_made))
+    found = conclude_in_words(ended, result.fidelity, [_words_of(result), *unknown])
+    return found.judge(good=not (result.unsurvived_failures or unsure or run.refusals or run.failed))
 
 
 def _pending(failures: Iterable[Failure]) -> Iterable[PendingPod]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 from kwhatif.api.core import Pod
@@ -17,12 +17,12 @@ from kwhatif.results.place import PlaceResult
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
-from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.conclusion import place_result_of
 from kwhatif.simulation.placement.hot_nodes import hot_nodes
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import write_snapshot
@@ -89,10 +89,10 @@ class Place(PlaceOptions, Question[PlaceResult]):
         def result(fidelity: Fidelity) -> PlaceResult:
             if self.write_snapshot:
                 self._write(scenario, run, notes)
-            return run.result(fidelity, NeverMade(**scenario.refusal_fields))
+            return place_result_of(replace(run, **scenario.refusal_fields), fidelity)
 
         placements = [*run.replacements, *run.placements]
-        return PendingResult([run], result, placements, run.groups, ends=[RunEnd(run.end)])
+        return PendingResult([run], result, placements, run.groups)
 
     def _write(self, scenario: PreparedScenario, run: Run, notes: Notes) -> None:
         """Write the cluster afterwards."""

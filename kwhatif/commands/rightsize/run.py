@@ -31,7 +31,7 @@ from kwhatif.results.base import Fidelity
 from kwhatif.simulation.autoscalers.node_prices import Prices, read_prices
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 
@@ -80,7 +80,8 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
             if self.steps
             else []
         )
-        basis = Run(after.state.first, after.state.asked, after.state.placements, scenario.unknown_kinds)
+        state = after.state
+        basis = Run(state.first, state.asked, state.placements, scenario.unknown_kinds, after=state.session)
 
         def result(fidelity: Fidelity) -> RightsizeResult:
             if self.write:
@@ -92,7 +93,6 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
             [basis],
             result,
             after.state.placements,
-            ends=[RunEnd(after.state.session, scenario.snapshot)],
             beginning=before.state.session,
         )
 

@@ -242,7 +242,7 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
 
 def measures_of(site: SweepCluster, run: Run) -> Measures:
     """The measures of a run. Afterwards the cluster may be full of probes."""
-    found = measure_cluster(run.end.cluster, run.placements, len(run.run_outcome.victims), site.today, site.prices)
+    found = measure_cluster(run.end.cluster, run.placements, len(run.victims), site.today, site.prices)
     if site.probe is None:
         return found
     with pods_to_make(site.most_pods):

@@ -18,8 +18,8 @@ from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.scheduling.timeline import Agenda
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once, owner_of
-from kwhatif.simulation.placement.run_outcome import RunOutcome
-from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.session import Session
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,6 @@ class Evictions:
         self._recreated = RecreatedPods(self.session, self.run, taken.__contains__)
 
     @property
-    def evicted_pods(self) -> list[str]:
-        """The pods (``namespace/name``) that had to leave nodes of the pool."""
-        return [info.key for info in self._recreated.evicted.values()]
-
-    @property
-    def recreated_pods(self) -> list[PodToSchedule]:
-        """The pods that were made again."""
-        return self._recreated.asked
-
-    @property
     def waiting(self) -> list[Pod]:
         """The pods that have no node."""
         return [taken.asked.pod for taken in self._waiting]
@@ -90,9 +80,9 @@ class Evictions:
     def _without_node(self) -> list[AttemptedPod]:
         return [taken for taken in self._waiting if not taken.placement.good]
 
-    def outcome(self) -> RunOutcome:
-        """How the cluster is left."""
-        return self._recreated.outcome(self._waiting, {})
+    def run_of(self) -> Run:
+        """The run so far."""
+        return self._recreated.run_of(self._waiting, {})
 
     def unready_of(self, owner: str) -> list[str]:
         """Pods of a workload that are not ready yet, those without a node first."""

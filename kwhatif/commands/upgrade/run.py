@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,12 +30,9 @@ from kwhatif.simulation.autoscalers.scaler import apply_scale_up
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.selection import chosen_nodes
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.conclusion import NeverMade
-from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import join_outcomes, with_growth
 from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
 from kwhatif.simulation.placement.verdict import words_of_good
-from kwhatif.simulation.question import PendingResult, Question, RunEnd
+from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import Session
 from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy
@@ -116,20 +114,16 @@ class Upgrade(UpgradeOptions, Question[UpgradeResult]):
             scale_up=scale_up,
             remarks=plan.remarks,
         )
-        evicted = evictions.evicted_pods
-        basis = Run(session, evictions.recreated_pods, placements, evicted=evicted)
-        run_outcome = with_growth(evictions.outcome(), (), scale_up)
-        if before is not None:
-            run_outcome = join_outcomes(before.run_outcome, run_outcome)
+        run = dataclasses.replace(
+            evictions.run_of().following(before), placements=placements, scale_up=scale_up, **scenario.refusal_fields
+        )
         placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
-        never_made = NeverMade(**scenario.refusal_fields)
 
         def make_result(fidelity: Fidelity) -> UpgradeResult:
             told: UpgradeResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
-            return structs.replace(told, outcome=outcome_of_upgrade(told, run_outcome, never_made, placed))
+            return structs.replace(told, outcome=outcome_of_upgrade(told, run, placed))
 
-        end = RunEnd(session, scenario.snapshot)
-        return add_placement_before(before, PendingResult([basis], make_result, placements, ends=[end]))
+        return add_placement_before(before, PendingResult([run], make_result, placements))
 
     @staticmethod
     def _cost(found: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:

@@ -7,31 +7,29 @@ from collections.abc import Iterator
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.results.amounts import format_clock, format_count, format_some
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.placement.conclusion import NeverMade, conclude_in_words, words_of_driven_out
-from kwhatif.simulation.placement.run_outcome import RunOutcome
+from kwhatif.simulation.placement.conclusion import conclude_in_words, words_of_driven_out
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.verdict import words_of_growth
 
 
-def outcome_of_upgrade(
-    result: UpgradeResult, run_outcome: RunOutcome, never_made: NeverMade, before: str = ""
-) -> Outcome:
+def outcome_of_upgrade(result: UpgradeResult, run: Run, before: str = "") -> Outcome:
     """Good if the pool is replaced in time, nothing had to be forced, and every pod has a node in the end.
 
     The verdict says ``before`` the rest what became of pods that were placed first.
     """
     bad = result.phase != "done" or result.late or bool(result.forced)
-    words = [before, *_words_of(result, run_outcome)]
-    return conclude_in_words(run_outcome, never_made, result.fidelity, words, bad=bad)
+    words = [before, *_words_of(result, run)]
+    return conclude_in_words(run, result.fidelity, words, bad=bad)
 
 
-def _words_of(result: UpgradeResult, run_outcome: RunOutcome) -> Iterator[str]:
+def _words_of(result: UpgradeResult, run: Run) -> Iterator[str]:
     """``3 nodes replaced in 8:40 (surge)``, ``4 nodes at most, 0.14 node hours more than usual``."""
     yield _words_of_end(result)
     if result.forced:
         yield f"{format_count(len(result.forced), 'pod')} deleted by force"
-    yield from words_of_driven_out(run_outcome)
-    if run_outcome.pending:
-        yield f"{format_count(len(run_outcome.pending), 'pod')} without a node in the end"
+    yield from words_of_driven_out(run)
+    if run.pending:
+        yield f"{format_count(len(run.pending), 'pod')} without a node in the end"
     yield from [", ".join(words)] if (words := words_of_growth(result.scale_up)) else []
     yield f"{result.peak_nodes} nodes at most, {result.more_node_hours:g} node hours more than usual"
     yield from [] if result.cost is None else _words_of_cost(result.cost)

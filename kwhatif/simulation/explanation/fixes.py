@@ -223,7 +223,7 @@ def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int
     placement = simulation.placement(asked, info)
     if placement.outcome != "placed" or any(tried_in.changes(each.pod) for each in simulation.evicted_since()):
         return None
-    ended = simulation.outcome_of([placement], simulation.replacements())
+    ended = simulation.run_of([placement], simulation.replacements())
     return _Landing(placement.node, placement.victims, tuple(each.pod for each in ended.pending))
 
 

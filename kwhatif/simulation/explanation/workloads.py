@@ -23,7 +23,7 @@ from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.explanation.groups import explain_groups_of, group_of
 from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder, report_of_attempt
 from kwhatif.simulation.explanation.options import ExplainOptions
-from kwhatif.simulation.placement.conclusion import NeverMade
+from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.placement.runs import place_pods
@@ -44,13 +44,13 @@ class WorkloadExplanation:
     pods: tuple[PodReport, ...]
     groups: tuple[GroupReport, ...] = ()
 
-    def pending(self, never_made: NeverMade) -> PendingResult[ExplainResult]:
-        """The answer, whose outcome is that of the run, with what never came to be."""
+    def pending(self) -> PendingResult[ExplainResult]:
+        """The answer, whose outcome is that of the run."""
 
         def result(fidelity: Fidelity) -> ExplainResult:
             session = self.run.session
             return ExplainResult(
-                outcome=self.run.outcome(fidelity, never_made),
+                outcome=outcome_of(self.run, fidelity),
                 nodes=len(session.cluster),
                 workloads=self.workloads,
                 groups=self.groups or msgspec.UNSET,

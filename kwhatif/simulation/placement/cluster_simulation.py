@@ -7,7 +7,7 @@ evicted others ``scheduling.attempt.MAX_FAILURES`` times and never kept a node i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -24,8 +24,8 @@ from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.nodes_over_time import NodesOverTime
 from kwhatif.simulation.placement.placing import create_claim, create_refused_pods, skip_pod, skip_reason_of
-from kwhatif.simulation.placement.run import Rest
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
+from kwhatif.simulation.placement.run import Rest, Run
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 _LEAST_EVICTIONS = 2
@@ -212,8 +212,8 @@ class ClusterSimulation:
             return attempt.pod.key
         return next((pod.key for pod in self.simulator.strangers if pod.identity == uid), "")
 
-    def outcome_of(self, placements: Iterable[Placement], replacements: Iterable[Placement]) -> RunOutcome:
-        """The outcome, by the pods that arrived and their replacements."""
+    def run_of(self, placements: Sequence[Placement], replacements: Sequence[Placement]) -> Run:
+        """The run as it ended, by the pods that arrived and their replacements."""
         simulator, book = self.simulator, self._book
         pods: dict[str, Pod] = {info.key: info.pod for _, info in self._asked.values()}
         causes: dict[str, Cause] = {
@@ -237,7 +237,13 @@ class ClusterSimulation:
             for uid, attempt in simulator.outcome.items()
             if uid in simulator.given_up and len(simulator.preemptions.get(uid, ())) >= _LEAST_EVICTIONS
         ]
-        return RunOutcome(
+        return Run(
+            self.session,
+            [asked for asked, _ in self._asked.values()],
+            placements,
+            replacements=tuple(replacements),
+            rests=self.rests,
+            at_home=self.homes_of_victims(),
             pending=book.pending((*placements, *replacements), pods, causes),
             victims=book.victims((*self._evicted_before, *evicted)),
             unsettled=tuple(unsettled),

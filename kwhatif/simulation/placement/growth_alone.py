@@ -32,9 +32,9 @@ class Growing:
 
     def after(self, run: Run) -> Run:
         """The outcome once the autoscalers have helped, where the ``run`` without them leaves pods waiting."""
-        if run.run_outcome.good and not run.run_outcome.victims:
+        if run.good and not run.victims:
             none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
-            return dataclasses.replace(run, run_outcome=dataclasses.replace(run.run_outcome, scale_up=none))
+            return dataclasses.replace(run, scale_up=none)
         scenario = self._case
         scaler = Scaler(
             self._autoscalers,

@@ -15,7 +15,8 @@ from kwhatif.results.outcome import Cause
 from kwhatif.scheduling.attempt import MAX_FAILURES
 from kwhatif.scheduling.controllers import REPLACED_ON_EVICTION, Replacements
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -95,14 +96,18 @@ class RecreatedPods:
         """How many pods were evicted, made again and placed so far."""
         return len(self.run.evicted), len(self.asked), sum(each.good for each in self.run.placements)
 
-    def outcome(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> RunOutcome:
-        """How the cluster is left. Those ``waiting`` were evicted, unless ``causes`` (by their keys) say otherwise."""
+    def run_of(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> Run:
+        """The run so far. Those ``waiting`` were evicted, unless ``causes`` (by their keys) say otherwise."""
         book, run = Bookkeeper.of(self.session.snapshot), self.run
         placements = [taken.placement for taken in waiting]
         pods = {taken.asked.pod.key: taken.asked.pod for taken in waiting}
         known: dict[str, Cause] = {key: causes.get(key, "evicted") for key in pods}
         victims = [(info, run.preemptors[info.uid]) for info in run.evicted if info.uid not in self.evicted]
-        return RunOutcome(
+        return Run(
+            self.session,
+            self.asked,
+            tuple(run.placements),
+            evicted=[info.key for info in self.evicted.values()],
             pending=book.pending(placements, pods, known),
             victims=book.victims([*((info, None) for info in self.evicted.values()), *victims]),
             unsettled=self.unsettled,

@@ -20,7 +20,7 @@ from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun, cre
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -85,20 +85,12 @@ class GroupRounds:
         asked = {item.pod.key for item in self._asked}
         lost = [info.key for info in run.evicted if info.key in asked and info.uid not in self._replacements]
         evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
-        outcome = RunOutcome(
-            pending=book.pending(still, pods, self._causes),
-            victims=book.victims(evicted),
-            unsettled=self._recreated.unsettled,
-            lost=tuple(dict.fromkeys(lost)),
-            created=self._session.created_later,
-        )
         gone = run.removed | {each.pod for each in told if each.outcome == "preempted"}
         gone -= {each.pod for each in told if each.outcome != "preempted"}
         return Run(
             self._session,
             self._asked,
             tuple(each for index, each in enumerate(told) if index not in made),
-            run_outcome=outcome,
             replacements=tuple(each for index, each in enumerate(told) if index in made),
             left=tuple(
                 pending_pod_of(run.taken[key]) if key in run.taken else pod
@@ -106,6 +98,11 @@ class GroupRounds:
                 if key not in gone
             ),
             at_home=at_home,
+            pending=book.pending(still, pods, self._causes),
+            victims=book.victims(evicted),
+            unsettled=self._recreated.unsettled,
+            lost=tuple(dict.fromkeys(lost)),
+            created=self._session.created_later,
         )
 
     def _heir_of(self, uid: str) -> AttemptedPod | None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-from msgspec.structs import replace
-
 from kwhatif.api.core import Pod
-from kwhatif.results.base import Fidelity
 from kwhatif.results.group_outcome import GroupOutcome
-from kwhatif.results.outcome import Outcome
-from kwhatif.results.place import EventRecord, Placement, PlaceResult, RolloutPlan, ScaleUp, TimelineEntry
-from kwhatif.simulation.placement.conclusion import NOTHING_ASKED, NOTHING_MISSING, NeverMade, conclude, words_of
-from kwhatif.simulation.placement.run_outcome import RunOutcome
-from kwhatif.simulation.placement.totals import totals
+from kwhatif.results.outcome import EvictedPod, NodeCount, PendingPod
+from kwhatif.results.place import (
+    EventRecord,
+    FailedCreate,
+    Placement,
+    Refusal,
+    RolloutPlan,
+    ScaleUp,
+    TimelineEntry,
+    failures_left,
+)
 from kwhatif.simulation.placement.verdict import words_of_placements
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -37,6 +40,7 @@ class Run:
     """One run, from the cluster of a ``session`` until no pod would move, or as far as a question wants it.
 
     What was tried, in order:
+
     pods_to_schedule    the pods asked about, those of updates included
     placements          what became of them
     replacements        what became of pods that controllers made meanwhile
@@ -45,18 +49,28 @@ class Run:
     timeline, events    the story, where time was simulated; ``rests``: when the scheduler rested beside autoscalers
 
     The cluster afterwards:
+
     after               its session; None if it is that from before
     left                pods that exist and have no node, as their last attempts left them
     removed             pods (``namespace/name``) that had waited before and had to leave
     at_home             the node of each pod that had to leave one and runs again, by the name it had
-    run_outcome         who waits, and who lost a node on the way
+
+    How things are at rest:
+
+    pending             who waits; ``lost`` pods belonged to the question and are gone for good
+    victims             who lost a node on the way
+    unsettled           pods (``namespace/name``) that evict others in turns without end
+    created             pods that controllers failed to create and created once a quota had room, by the failure
+    removed_nodes       nodes that autoscalers removed again, which has ``saved`` so much a month
+    refusals, failed    objects that the API server refused, and pods that controllers failed to create before
 
     What its fidelity hangs on:
+
     others              unknown kinds of the input
     updates             the updates as they were planned
     evicted             pods that were evicted on purpose, besides the victims of ``placements``
     more                the pods come on top of those that their workloads have
-    about               the pods that the question is about, where it is not about all: gaps that touch others are none
+    about               the pods that the question is about, where it is not about all: gaps about others are none
     by_group            members of groups were scheduled together
     autoscaled          autoscalers were asked for nodes
     """
@@ -78,7 +92,15 @@ class Run:
     left: Sequence[Pod] = ()
     removed: Collection[str] = ()
     at_home: Mapping[str, str] = field(default_factory=dict)
-    run_outcome: RunOutcome = field(default_factory=RunOutcome)
+    pending: tuple[PendingPod, ...] = ()
+    victims: tuple[EvictedPod, ...] = ()
+    unsettled: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    created: Mapping[FailedCreate, int] = field(default_factory=dict)
+    removed_nodes: tuple[NodeCount, ...] = ()
+    saved: float | None = 0.0
+    refusals: Sequence[Refusal] = ()
+    failed: Sequence[FailedCreate] = ()
     evicted: Sequence[str] = ()
     more: bool = False
     about: Collection[str] | None = None
@@ -101,29 +123,26 @@ class Run:
         """How many updates wait for ever."""
         return sum(bool(each.unfinished) for each in self.rollouts)
 
-    def outcome(self, fidelity: Fidelity, never_made: NeverMade, before: str = "") -> Outcome:
-        """The outcome, with pods that were never created; the verdict may have words ``before`` it."""
-        words = words_of(self.run_outcome, never_made, self.words, self.stuck)
-        verdict = "; ".join(filter(None, (before, words if words != NOTHING_ASKED or not before else "")))
-        return conclude(self.run_outcome, never_made, fidelity, verdict, bad=bool(self.stuck))
+    @property
+    def not_created(self) -> tuple[FailedCreate, ...]:
+        """What controllers failed to create, less what they have created since."""
+        return failures_left(self.failed, self.created)
 
-    def conclude(self, fidelity: Fidelity, never_made: NeverMade, verdict: str, *, good: bool) -> Outcome:
-        """The outcome, where rules say whether it is good."""
-        found = conclude(self.run_outcome, never_made, fidelity, verdict)
-        return replace(found, good=good)
+    @property
+    def good(self) -> bool:
+        """Whether every pod exists and has a node."""
+        waits = self.pending or self.unsettled or self.lost
+        return not (waits or self.refusals or self.not_created)
 
-    def result(self, fidelity: Fidelity, never_made: NeverMade = NOTHING_MISSING) -> PlaceResult:
-        return PlaceResult(
-            outcome=self.outcome(fidelity, never_made),
-            nodes=len(self.session.cluster),
-            totals=totals(self.placements, self.end.cluster),
-            placements=tuple(self.placements),
-            fidelity=fidelity,
-            warnings=self.session.setup.configuration.warnings,
-            replacements=self.replacements,
-            timeline=self.timeline,
-            events=self.events,
-            rollouts=self.rollouts,
-            scale_up=self.scale_up,
-            groups=self.groups or msgspec.UNSET,
+    def following(self, first: Run | None) -> Run:
+        """The same where another run came ``first``: who waits after both counts once."""
+        if first is None:
+            return self
+        here = {each.pod for each in self.pending}
+        return dataclasses.replace(
+            self,
+            pending=(*(each for each in first.pending if each.pod not in here), *self.pending),
+            victims=(*first.victims, *self.victims),
+            unsettled=(*first.unsettled, *self.unsettled),
+            lost=(*first.lost, *self.lost),
         )

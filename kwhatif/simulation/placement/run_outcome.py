@@ -1,59 +1,16 @@
-"""The outcome of a run at rest: pods that wait, pods that lost a node, and the pods that took it."""
+"""The pods of an outcome: those that wait, those that lost a node, and the pods that took it."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, PendingPod
-from kwhatif.results.place import FailedCreate, Placement, ScaleUp
+from kwhatif.results.outcome import Cause, EvictedPod, PendingPod
+from kwhatif.results.place import Placement
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOutcome:
-    """How a run left the cluster.
-
-    ``unsettled`` pods (``namespace/name``) evict others in turns for ever, ``lost`` ones belonged to the question and
-    are gone for good. ``created`` counts pods that controllers failed to create and created once a quota had room, by
-    the failure that was reported. ``scale_up`` is what autoscalers added, if they were asked; ``removed_nodes`` were
-    removed again, which has ``saved`` so much a month.
-    """
-
-    pending: tuple[PendingPod, ...] = ()
-    victims: tuple[EvictedPod, ...] = ()
-    unsettled: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-    created: Mapping[FailedCreate, int] = field(default_factory=dict)
-    scale_up: ScaleUp | None = None
-    removed_nodes: tuple[NodeCount, ...] = ()
-    saved: float | None = 0.0
-
-    @property
-    def good(self) -> bool:
-        """Whether every pod has a node."""
-        return not (self.pending or self.unsettled or self.lost)
-
-
-def with_growth(run_outcome: RunOutcome, more: Sequence[PendingPod], scale_up: ScaleUp | None) -> RunOutcome:
-    """The same with others that wait, and with what autoscalers added."""
-    return dataclasses.replace(run_outcome, pending=(*more, *run_outcome.pending), scale_up=scale_up)
-
-
-def join_outcomes(first: RunOutcome, then: RunOutcome) -> RunOutcome:
-    """How two runs left the cluster, one after the other; who waits after both counts once."""
-    here = {each.pod for each in then.pending}
-    return dataclasses.replace(
-        then,
-        pending=(*(each for each in first.pending if each.pod not in here), *then.pending),
-        victims=(*first.victims, *then.victims),
-        unsettled=(*first.unsettled, *then.unsettled),
-        lost=(*first.lost, *then.lost),
-    )
 
 
 @dataclass

@@ -21,7 +21,7 @@ from kwhatif.simulation.placement.placing import PlacementRun, create_refused_po
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.rounds import GroupRounds
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome, evicted_by, with_growth
+from kwhatif.simulation.placement.run_outcome import Bookkeeper, evicted_by
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -61,7 +61,6 @@ def settle_cluster(
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, run.end, [*earlier, *placements])
         placements = placements[len(earlier) :]
-    found = with_growth(run.run_outcome, (), scale_up)
     drained = book.victims((info, None) for info in emptied)
     return dataclasses.replace(
         run,
@@ -70,7 +69,7 @@ def settle_cluster(
         rollouts=tuple(each.plan for each in updates),
         scale_up=scale_up,
         removed=tried.removed,
-        run_outcome=dataclasses.replace(found, victims=(*drained, *found.victims)),
+        victims=(*drained, *run.victims),
         others=others,
         updates=[each.rollout for each in updates],
         by_group=bool(tried.groups),
@@ -101,7 +100,8 @@ def _at_rest(
         asked,
         tried.placements,
         left=tuple(pods_left(tried, asked).values()),
-        run_outcome=RunOutcome(pending=book.pending(still, pods, causes), created=session.created_later),
+        pending=book.pending(still, pods, causes),
+        created=session.created_later,
     )
 
 
@@ -157,17 +157,18 @@ class _Continuation:
         """The run, as it ended."""
         simulation = self._simulation
         ended = {each.pod: each for each in simulation.placements()}
-        placements = tuple(self._placements(ended))
-        replacements = tuple(simulation.replacements())
-        return Run(
-            self._session,
-            self._asked,
-            placements,
-            replacements=replacements,
+        placements, removed = tuple(self._placements(ended)), self._tried.removed
+        run = simulation.run_of([each for each in ended.values() if each.pod not in removed], simulation.replacements())
+        others = [each for each in placements if each.pod not in removed and each.pod not in ended]
+        pods = {item.pod.key: item.pod for item in self._asked}
+        return dataclasses.replace(
+            run,
+            session=self._session,
+            pods_to_schedule=self._asked,
+            placements=placements,
             after=simulation.session,
             left=tuple(self._pods_left()),
-            at_home=simulation.homes_of_victims(),
-            run_outcome=self._outcome(ended, placements, replacements),
+            pending=(*self._book.pending(others, pods, self._causes), *run.pending),
         )
 
     def _placements(self, ended: Mapping[str, Placement]) -> Iterator[Placement]:
@@ -182,16 +183,6 @@ class _Continuation:
             yield now
         known = {each.pod for each in self._tried.placements}
         yield from (each for key, each in ended.items() if key not in known)
-
-    def _outcome(
-        self, ended: Mapping[str, Placement], placements: Sequence[Placement], replacements: Sequence[Placement]
-    ) -> RunOutcome:
-        """Who waits: of those that the simulation was about, and of all others that were tried."""
-        removed = self._tried.removed
-        found = self._simulation.outcome_of((each for each in ended.values() if each.pod not in removed), replacements)
-        others = [each for each in placements if each.pod not in removed and each.pod not in ended]
-        pods = {item.pod.key: item.pod for item in self._asked}
-        return dataclasses.replace(found, pending=(*self._book.pending(others, pods, self._causes), *found.pending))
 
     def _pods_left(self) -> Iterator[Pod]:
         simulator = self._simulation.simulator

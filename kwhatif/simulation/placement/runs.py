@@ -20,7 +20,7 @@ from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, RunOutcome
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
 from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
@@ -72,7 +72,7 @@ def place_pods(
         others,
         left=tuple(pods_left(run, asked).values()),
         scale_up=scale_up,
-        run_outcome=RunOutcome(pending=pending, scale_up=scale_up),
+        pending=pending,
         groups=gang_outcomes(session, asked, placements),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
@@ -10,7 +11,7 @@ from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, with_growth
+from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -46,19 +47,16 @@ def simulate_timeline(
     aside = [item.pod for item in asked if item.pod.key not in tried]
     left = [pending_pod_of(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
     unclaimed = {item.pod.key: item.pod for item in asked}
-    run_outcome = simulation.outcome_of(placements[len(run.placements) :], replacements)
-    return Run(
-        session,
-        asked,
-        placements,
-        others,
-        replacements=tuple(replacements),
+    found = simulation.run_of(placements[len(run.placements) :], replacements)
+    return dataclasses.replace(
+        found,
+        pods_to_schedule=asked,
+        placements=placements,
+        others=others,
         timeline=tuple(simulator.diary.entries) if story else (),
         events=tuple(simulator.diary.events) if story else (),
         scale_up=scale_up,
         groups=gang_outcomes(session, asked, placements),
-        rests=simulation.rests,
-        run_outcome=with_growth(run_outcome, book.pending(run.placements, unclaimed, {}), scale_up),
         left=(*left, *aside, *simulator.strangers),
-        at_home=simulation.homes_of_victims(),
+        pending=(*book.pending(run.placements, unclaimed, {}), *found.pending),
     )

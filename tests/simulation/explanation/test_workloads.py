@@ -12,7 +12,6 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.explanation.observer import MOST_RECORDED
 from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.explanation.workloads import BEFORE_ALL, explain_workloads
-from kwhatif.simulation.placement.conclusion import NOTHING_MISSING
 from tests.builders import node, pod
 from tests.commands.answers import concluded, place
 from tests.simulation.sessions import asking, session_of
@@ -35,7 +34,7 @@ def explained(
     before = {info.key: row for info, row in session.cluster.pods()}
     found = explain_workloads(session, asking(*change), looking or ExplainOptions())
     assert {info.key: row for info, row in session.cluster.pods()} == before
-    result = concluded(found.pending(NOTHING_MISSING))
+    result = concluded(found.pending())
     assert result.outcome == place(session_of(nodes, bound), asking(*change)).outcome
     return result
 

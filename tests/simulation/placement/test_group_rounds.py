@@ -168,5 +168,5 @@ def test_never_fewer_than_min_count_run_unless_others_drove_members_out(
     assert len(homes | waiting) == len(there) + len(asked) - len(bare & {each.pod for each in found.outcome.victims})
     # Whoever is asked again does not move.
     again = place_pods(session, asking(*(each for each in run.left if each.key in waiting)))
-    assert not again.run_outcome.victims
-    assert {each.pod for each in again.run_outcome.pending} == waiting
+    assert not again.victims
+    assert {each.pod for each in again.pending} == waiting

@@ -45,7 +45,7 @@ class FitsAtMax(Rule[FitsAtMaxParameters]):
         found = [finding for unit in units for finding in self._findings(unit, by_key[_key(unit)], run)]
         mine = {"/".join(_key(unit)) for unit in context.units}
         others = [each.pod for each in run.pending if each.workload not in mine and each.cause == "evicted"]
-        already = {each.pod for each in context.run_outcome.pending}
+        already = {each.pod for each in context.run.pending}
         pushed_out = [pod for pod in others if pod not in already]
         if len(pushed_out) > self.given.most:
             found.append(

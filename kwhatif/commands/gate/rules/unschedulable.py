@@ -67,7 +67,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
     def _find_evicted(self, context: Context) -> Iterator[Finding]:
         """Pods that had to leave for new ones and find no other node, by workload."""
         given, out = self.given, dict[str, list[PendingPod]]()
-        for each in context.run_outcome.pending if given.evicted and not given.selector else ():
+        for each in context.run.pending if given.evicted and not given.selector else ():
             if each.cause == "evicted":
                 out.setdefault(each.workload or f"Pod/{each.pod}", []).append(each)
         for workload, pods in out.items():
@@ -83,7 +83,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 numbers={"pending": len(pods), "most": given.most},
                 hint="lower the priority of the new pods, or add nodes first",
             )
-        for pod in context.run_outcome.unsettled:
+        for pod in context.run.unsettled:
             yield self.finding(
                 None,
                 f"{pod} evicts others in turns without end",
