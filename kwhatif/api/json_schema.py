@@ -47,6 +47,10 @@ def components(*types: Any, opaque: Collection[type] = ()) -> tuple[list[Schema]
         return {"type": "object"} if type_ in opaque else _of_quantity(type_)
 
     found, definitions = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        if "description" in definition:
+            # A docstring: its lines are broken as the code has them, and indented unless Python is 3.13 or later.
+            definition["description"] = " ".join(definition["description"].split())
     return list(found), definitions
 
 

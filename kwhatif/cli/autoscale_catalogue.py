@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
-from kwhatif.cli.option_groups import expand_groups
+from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.output import finish
 from kwhatif.commands.autoscale.options import CatalogueOptions
 
@@ -14,7 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 @expand_groups
-def catalogue(*, options: CatalogueOptions, cluster: ClusterFlags) -> None:
+def catalogue(*, options: CatalogueOptions, cluster: Annotated[ClusterFlags, Excluding("now")]) -> None:
     """Print a catalogue of instance types, as an InstanceTypes document to be completed and kept.
 
     It is made from what a snapshot shows, from the catalogue of Karpenter's KWOK provider, or from what the client of

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from kwhatif.cli.cluster_options import ClusterFlags
-from kwhatif.cli.option_groups import expand_groups
+from kwhatif.cli.option_groups import Excluding, expand_groups
 from kwhatif.cli.output import finish
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -13,7 +15,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 @app.command()
 @expand_groups
-def groups(*, cluster: ClusterFlags) -> None:
+def groups(*, cluster: Annotated[ClusterFlags, Excluding("now")]) -> None:
     """Print the node groups that a snapshot shows, as a NodeGroups document to be completed and kept.
 
     They are found in the autoscaler's status and its own Deployment, in the annotations of Cluster API, and by the

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +16,7 @@ from kwhatif.cli.options import option
 from kwhatif.cli.output import program
 from kwhatif.cli.progress_line import ReadProgress
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, parse_moment
 from kwhatif.simulation.inputs import NO_CLUSTER, LiveSource
 
 if TYPE_CHECKING:
@@ -38,6 +39,18 @@ class _SnapshotFlags:
             help="The cluster: a snapshot, what kubectl prints, another tool's dump, or a moment of a recording "
             "(FILE@TIME, FILE@+2h, FILE@end); '-' reads stdin (repeatable). "
             "Default: KWHATIF_SNAPSHOT, else 'snapshot' of .kwhatif.yaml, else --live as 'kubectl whatif'.",
+        ),
+    ] = None
+    now: Annotated[
+        datetime | None,
+        Flag(
+            "--now",
+            type=str | None,
+            parse=parse_moment,
+            metavar="TIME",
+            variable="KWHATIF_NOW",
+            help="What time it is, such as 2026-03-01T12:00:00Z: for the age of the snapshot, and for autoscalers. "
+            "Default: the clock's for the one, the snapshot's for the others.",
         ),
     ] = None
     live: Annotated[

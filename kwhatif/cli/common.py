@@ -67,7 +67,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Cluster",
         (
-            *("snapshot", "live", "max_age", "kubeconfig", "context", "as_user", "as_group"),
+            *("snapshot", "now", "live", "max_age", "kubeconfig", "context", "as_user", "as_group"),
             *("insecure_skip_tls_verify", "request_timeout", "timeout"),
         ),
     ),

@@ -50,7 +50,9 @@ class ScenarioFlags:
             source = self.cluster.require_source() if self.needs_cluster else self.cluster.find_source()
         check_stdin(*files, source, *others, self.scheduler.policy, *(self.edits.edits or ()))
         manifest_options = self.manifest_options.with_rules_file() if self.reads_rules_file else self.manifest_options
-        return Inputs(source, files, self.namespace, self.edits or None, manifest_options, with_map=with_map)
+        return Inputs(
+            source, files, self.namespace, self.edits or None, manifest_options, self.cluster.now, with_map=with_map
+        )
 
     def build_scenario(self, files: Files = (), *others: object, with_map: bool = False) -> Scenario:
         """The same, with the scheduler that decides."""

@@ -75,7 +75,7 @@ def info(
     result = ask(
         snapshot,
         features,
-        read_clock(),
+        cluster.now or read_clock(),
         by=by,
         nodes=nodes,
         devices=lambda given: device_uses(given, features),

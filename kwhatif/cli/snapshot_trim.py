@@ -87,7 +87,9 @@ def trim(
     source = cluster.require_source()
     check_stdin(*words, *offered, source, engine.policy, *(edits.edits or ()))
     question = Trim(words, offered, namespace, out=out, nodes_too=nodes_too, most_steps=steps)
-    result = ask(question, Scenario(Inputs(source, edits=edits or None, manifest_options=reading), engine))
+    result = ask(
+        question, Scenario(Inputs(source, edits=edits or None, manifest_options=reading, now=cluster.now), engine)
+    )
 
     def blocks() -> list[Block]:
         return trim_blocks(result, _format_options(engine))

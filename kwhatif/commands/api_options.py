@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 from kwhatif.api.spelling_hints import suggest_spelling
@@ -45,14 +46,16 @@ ClusterSource: TypeAlias = "Path | Sequence[Path] | Snapshot | LiveSource"
 
 
 class EditKeywords(TypedDict, total=False):
-    """What-if edits of the cluster.
+    """What-if edits of the cluster, and what time it is there.
 
     ``edits`` are ClusterEdits documents by their paths, and single edits as plain values, such as ``{"cordon":
-    "worker-3"}``. No more than ``max_pods`` pods are made of edits, manifests and evictions.
+    "worker-3"}``. No more than ``max_pods`` pods are made of edits, manifests and evictions. It is ``now``, by
+    default by the clock for the age of the snapshot, and when that was taken for autoscalers.
     """
 
     edits: Manifests
     max_pods: int
+    now: datetime
 
 
 class AutoscalingKeywords(TypedDict, total=False):
@@ -180,6 +183,7 @@ def build_scenario(
         options.get("namespace", "default"),
         edits if told else None,
         _fields_of(ManifestOptions, options),
+        options.get("now"),
         autoscale=paths_of(options.get("autoscale", ())),
         provision=options.get("provision_seconds", PROVISION_SECONDS),
     )

@@ -91,8 +91,6 @@ def _result_schema(name: str, package: str, path: str, purpose: str) -> Schema:
         given = definition.get("required", ())
         fields = definition["properties"].items()
         definition["required"] = [name for name, field in fields if name in given or "default" in field]
-        # A docstring, whose lines are broken as the code has them.
-        definition["description"] = " ".join(definition["description"].split())
     whole = definitions.pop(result.__name__)
     return document_schema(
         name,

@@ -12,7 +12,7 @@ from datetime import datetime
 from kwhatif.api.core import Node
 from kwhatif.api.kinds import IDLE
 from kwhatif.api.meta import Resource
-from kwhatif.api.times import parse_time
+from kwhatif.api.times import format_time, parse_time
 from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.clock import read_clock
 from kwhatif.errors import UsageError
@@ -36,7 +36,7 @@ def load_cluster(inputs: Inputs, notes: Notes) -> EditedSnapshot:
         now = inputs.now or read_clock()
         if callable(given):
             snapshot.age = max(0, _seconds_since(snapshot.taken_at, now))
-        else:
+        elif not isinstance(given, Snapshot):
             notes.note(age(snapshot.taken_at, now))
     if given and not snapshot.objects.list_all(Node):
         notes.warn(f"{snapshot.source}: holds no nodes")
@@ -78,11 +78,11 @@ def with_load(edited: EditedSnapshot, source: str, setup: Setup, notes: Notes) -
 
 
 def age(taken_at: str, now: datetime) -> str:
-    """``the snapshot is 3 days old``."""
-    seconds = _seconds_since(taken_at, now)
+    """``the snapshot is 3 days old as of 2026-03-04T14:00:00Z``."""
+    seconds, as_of = _seconds_since(taken_at, now), format_time(now.timestamp())
     if seconds < 0:
-        return f"the snapshot is of {taken_at}, which is still to come"
-    return f"the snapshot is {format_age(seconds)} old"
+        return f"the snapshot is of {taken_at}, which is still to come as of {as_of}"
+    return f"the snapshot is {format_age(seconds)} old as of {as_of}"
 
 
 def _seconds_since(taken_at: str, now: datetime) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 
@@ -70,6 +71,16 @@ def parse_duration(text: str) -> float:
     if length < 0:
         raise ValueError(f"{text}: expected a length of time, such as 1m30s")
     return length
+
+
+def parse_moment(text: str) -> datetime:
+    """A time. Raises ValueError."""
+    from kwhatif.api.times import parse_time
+
+    try:
+        return parse_time(text)
+    except ValueError:
+        raise ValueError(f"expected a time such as 2026-03-01T12:00:00Z, found {text}") from None
 
 
 def format_duration(length: float) -> str:

@@ -7,13 +7,11 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from unittest import mock
 
-from kwhatif import clock
 from kwhatif.cli.main import main
 
 TESTS = Path(__file__).parent.parent
@@ -34,7 +32,7 @@ class Ran:
 
     @property
     def notes(self) -> list[str]:
-        """Lines on standard error, without the age of the snapshot, which differs from day to day."""
+        """Lines on standard error, without the age of the snapshot."""
         return [line for line in self.err.splitlines() if not line.startswith("note: the snapshot is ")]
 
 
@@ -109,10 +107,3 @@ def process(
         env=environment,
         check=False,
     )
-
-
-@contextlib.contextmanager
-def frozen_time(stamp: str) -> Iterator[None]:
-    """Another time than that of all tests, for the age of snapshots."""
-    with mock.patch.object(clock, "seconds_since_1970", datetime.fromisoformat(stamp).timestamp):
-        yield

@@ -7,9 +7,10 @@ import msgspec
 import pytest
 import yaml
 
+from kwhatif import clock
 from kwhatif.results.place import PlaceResult
 from tests.builders import profile_document
-from tests.cli.running import CLUSTER, TESTS, frozen_time, refused, run
+from tests.cli.running import CLUSTER, TESTS, refused, run
 
 PODS = "data/pods.yaml"
 SMALL = "data/small.yaml"
@@ -351,19 +352,35 @@ def test_the_scores_add_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "said"),
+    ("now", "age"),
     [
-        ("2026-03-01T12:00:00+00:00", "the snapshot is 0 seconds old"),
-        ("2026-03-01T12:00:01+00:00", "the snapshot is 1 second old"),
-        ("2026-03-01T12:01:59+00:00", "the snapshot is 119 seconds old"),
-        ("2026-03-01T12:02:00+00:00", "the snapshot is 2 minutes old"),
-        ("2026-03-02T13:00:00+00:00", "the snapshot is 25 hours old"),
-        ("2026-03-04T14:00:00+00:00", "the snapshot is 3 days old"),
-        ("2026-02-01T12:00:00+00:00", "the snapshot is of 2026-03-01T12:00:00Z, which is still to come"),
+        ("2026-03-01T12:00:00Z", "0 seconds"),
+        ("2026-03-01T12:00:01Z", "1 second"),
+        ("2026-03-01T12:01:59Z", "119 seconds"),
+        ("2026-03-01T12:02:00Z", "2 minutes"),
+        ("2026-03-02T13:00:00Z", "25 hours"),
+        ("2026-03-04T14:00:00Z", "3 days"),
     ],
 )
-def test_the_age_of_the_snapshot_is_told_on_standard_error_only(now: str, said: str) -> None:
-    with frozen_time(now):
-        ran = run("place", SMALL, "--snapshot", CLUSTER)
-    assert ran.err == f"note: {said}\n"
+def test_the_age_of_the_snapshot_is_told_on_standard_error_only(now: str, age: str) -> None:
+    ran = run("place", SMALL, "--snapshot", CLUSTER, "--now", now)
+    assert ran.err == f"note: the snapshot is {age} old as of {now}\n"
     assert " old" not in ran.out
+
+
+def test_a_snapshot_may_be_of_a_time_to_come() -> None:
+    ran = run("place", SMALL, "--snapshot", CLUSTER, "--now", "2026-02-01T13:00:00+01:00")
+    said = "the snapshot is of 2026-03-01T12:00:00Z, which is still to come as of 2026-02-01T12:00:00Z"
+    assert ran.err == f"note: {said}\n"
+
+
+@pytest.mark.parametrize("command", [("place", SMALL, "--snapshot"), ("snapshot", "info")], ids=" ".join)
+def test_what_time_it_is_can_be_said_so_that_an_answer_is_the_same_on_any_day(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"KWHATIF_NOW": "2026-03-02T13:00:00Z"}
+    before = run(*command, CLUSTER, env=told)
+    undated = run(*command, CLUSTER)
+    monkeypatch.setattr(clock, "seconds_since_1970", lambda: 4e9)
+    assert run(*command, CLUSTER, env=told) == before
+    assert run(*command, CLUSTER) != undated

@@ -24,7 +24,7 @@ def test_info_tells_the_age() -> None:
     ran = run("snapshot", "info", CLUSTER)
     assert (ran.code, ran.err) == (0, "")
     taken = next(line for line in ran.lines if line.startswith("Taken:"))
-    assert taken.removeprefix("Taken:").strip() == "2026-03-01T12:00:00Z (266 days ago)"
+    assert taken.removeprefix("Taken:").strip() == "2026-03-01T12:00:00Z (266 days ago, as of 2026-11-22T12:00:00Z)"
 
 
 def test_info_as_json_has_numbers() -> None:

@@ -125,8 +125,11 @@ def test_an_exec_plugin_gives_the_token(server: ApiServer, tmp_path: Path) -> No
     ],
 )
 def test_an_exec_plugin_that_fails_is_one_line(
-    command: str, args: list[str], why: str, server: ApiServer, tmp_path: Path
+    command: str, args: list[str], why: str, server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if command == "no-such-plugin":
+        # Where a directory may not be read, the system says that instead.
+        monkeypatch.setenv("PATH", str(tmp_path))
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": command, "args": args}
     ran = dump(server, tmp_path, user={"exec": plugin})
     config = tmp_path / "kubeconfig.json"

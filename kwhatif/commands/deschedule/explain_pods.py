@@ -47,7 +47,9 @@ class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplain
         policy, source = require_descheduler_policy(self.deschedule, snapshot)
         session = scenario.new_session()
         moves = Moves(session, EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget)))
-        world = Cycles(policy, moves, moment_of(snapshot, notes), 0.0, read_usage(self.metrics)).world()
+        world = Cycles(
+            policy, moves, moment_of(snapshot, scenario.inputs.now, notes), 0.0, read_usage(self.metrics)
+        ).world()
         descheduler = Descheduler(policy, world)
         skipped = descheduler.cycle(with_protected=False).skipped
         chosen = {pod.key: pod for word in self.words for pod in chosen_pods(word, snapshot.objects.list_all(Pod))}

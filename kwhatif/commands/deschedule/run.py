@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Unpack
 
-from kwhatif.api.times import parse_time
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.clock import read_clock
 from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario
 from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
 from kwhatif.commands.deschedule.deschedule import follow_cycles
@@ -22,6 +20,7 @@ from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.errors import UsageError
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
+from kwhatif.simulation.autoscalers.node_groups import observation_time_of
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
 from kwhatif.simulation.question import PendingResult, Question
@@ -54,7 +53,7 @@ class Deschedule(DescheduleOptions, Question[DescheduleResult]):
         snapshot = scenario.snapshot
         policy, source = require_descheduler_policy(self.descheduler_policy, snapshot)
         session = scenario.new_session()
-        now = moment_of(snapshot, notes)
+        now = moment_of(snapshot, scenario.inputs.now, notes)
         budgets = EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget))
         moves = Moves(session, budgets, scaler)
         usage = read_usage(self.metrics)
@@ -73,12 +72,11 @@ class Deschedule(DescheduleOptions, Question[DescheduleResult]):
         return Removals(scenario.new_session(), scaler, [asked.pod for asked in pending_pods(scenario.snapshot)])
 
 
-def moment_of(snapshot: Snapshot, notes: Notes) -> datetime:
-    """When the first cycle is: when the snapshot was taken, else now."""
-    if snapshot.taken_at:
-        return parse_time(snapshot.taken_at)
-    notes.note("the snapshot does not say when it was taken: ages of pods are those of today")
-    return read_clock()
+def moment_of(snapshot: Snapshot, now: datetime | None, notes: Notes) -> datetime:
+    """When the first cycle is: the given time, else when the snapshot was taken, else now."""
+    if now is None and not snapshot.taken_at:
+        notes.note("the snapshot does not say when it was taken: ages of pods are those of today")
+    return observation_time_of(snapshot, now)
 
 
 def deschedule(

@@ -100,6 +100,7 @@ class Context:
     ``scaled`` are the workloads of the change that autoscalers of pods scale; ``scale_out`` rolls the change out with
     these at their upper bounds. ``groups`` are what became of groups of pods that are scheduled together.
     ``changes`` are the objects that come, change or go, also those without pods.
+    It is ``now`` in the cluster, for the age of pods, and ``judged_at`` for that of the snapshot.
     """
 
     units: Sequence[Unit]
@@ -108,6 +109,7 @@ class Context:
     owners: Owners
     fidelity: Fidelity
     now: datetime
+    judged_at: datetime
     make_before: Callable[[], Cluster]
     run: Run
     scale_up: ScaleUp | None = None

@@ -10,13 +10,13 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.clock import read_clock
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.chances.trials import ChancesBase, Outcome, outcomes_of
@@ -34,6 +34,7 @@ from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, Subje
 from kwhatif.results.place import failures_left
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.simulation.autoscalers.node_groups import observation_time_of
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.pods import template_paths
 from kwhatif.simulation.ownership import Owners
@@ -91,7 +92,7 @@ def apply_change(scenario: LoadedScenario) -> tuple[ChangeSet, LoadedScenario]:
 
 
 def judge_change(
-    proposal: GateScenario, terms: GateSettings, now: datetime, scale_out: Callable[[], ScaledOutChange]
+    proposal: GateScenario, terms: GateSettings, scale_out: Callable[[], ScaledOutChange]
 ) -> PendingResult[GateResult]:
     """Roll a change out; the rules judge it once its fidelity is known. The snapshot ``before`` is not changed.
     ``scale_out`` rolls it out once more, with its workloads at the upper bounds of their autoscalers.
@@ -132,7 +133,8 @@ def judge_change(
             session=session,
             owners=owners,
             fidelity=fidelity,
-            now=now,
+            now=observation_time_of(proposal.snapshot, proposal.inputs.now),
+            judged_at=proposal.inputs.now or read_clock(),
             make_before=before,
             scale_up=run.scale_up,
             run=run,

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
-from kwhatif.api.times import parse_time
 from kwhatif.commands.common_options import Seed
-from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Files
-
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
-
-
-def _parse_moment(text: str) -> datetime:
-    try:
-        if _MOMENT.fullmatch(text):
-            return parse_time(text)
-    except ValueError:
-        pass
-    raise UsageError(f"--now {text}: expected a time such as 2026-03-01T12:00:00Z")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +16,6 @@ class GateOptions:
     """What is judged, and by which rules.
 
     ``base`` are the manifests as they were; None: everything is judged. ``levels`` of rules are written ``NAME=LEVEL``.
-    ``now`` is the time for which the age of the snapshot is told.
     """
 
     base: Annotated[
@@ -77,15 +61,4 @@ class GateOptions:
     with_pending: Annotated[
         bool, Flag("--with-pending", help="The snapshot's own pending pods compete for room, too.")
     ] = False
-    now: Annotated[
-        datetime | None,
-        Flag(
-            "--now",
-            type=str | None,
-            parse=_parse_moment,
-            metavar="TIME",
-            variable="KWHATIF_NOW",
-            help="The time for which the snapshot's age is told, such as 2026-03-01T12:00:00Z.",
-        ),
-    ] = None
     seed: Seed = None

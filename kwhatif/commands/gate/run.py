@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property, partial
 from typing import Unpack, cast
 
-from kwhatif.clock import read_clock
 from kwhatif.commands.api_options import (
     AutoscaledKeywords,
     ClusterSource,
@@ -70,7 +68,6 @@ class Gate(GateOptions, Question[GateResult]):
                 inputs,
                 snapshot=snapshot,
                 manifest_options=replace(reading, exclude=excluded, render=render),
-                now=self.now or read_clock(),
                 autoscale=inputs.autoscale or told.autoscale or (),
             ),
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
@@ -160,7 +157,6 @@ class Gate(GateOptions, Question[GateResult]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
         (scenario,) = scenarios
-        assert scenario.inputs.now is not None
         proposal = cast("GateScenario", scenario)
 
         def scale_out() -> ScaledOutChange:
@@ -169,7 +165,7 @@ class Gate(GateOptions, Question[GateResult]):
                 return ScaledOutChange()
             return place_scaled_out(scenario, before, proposal.changes.apply, self.pods)
 
-        answer = judge_change(proposal, self.terms, scenario.inputs.now, scale_out)
+        answer = judge_change(proposal, self.terms, scale_out)
 
         def result(fidelity: Fidelity) -> GateResult:
             result = answer.result(fidelity)
@@ -204,7 +200,6 @@ def gate(
     exemptions: bool = True,
     recursive: bool = True,
     with_pending: bool = False,
-    now: datetime | None = None,
     seed: int | None = None,
     verb: str = "",
     at: str = "",
@@ -214,7 +209,7 @@ def gate(
 
     ``base`` are the manifests as they were; without, everything is judged. The rules are those of the GatePolicy
     ``config``, unsaid of the nearest ``.kwhatif.yaml``, each at its level or at that of ``levels``: ``error``, ``warn``
-    or ``off``. ``now`` tells the age of the snapshot, ``verb`` is as for ``expand``, ``at`` as for
+    or ``off``. ``verb`` is as for ``expand``, ``at`` as for
     ``place``.
     """
 
@@ -225,7 +220,6 @@ def gate(
         exemptions=exemptions,
         recursive=recursive,
         with_pending=with_pending,
-        now=now,
         seed=seed,
     )
     scenario = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at})

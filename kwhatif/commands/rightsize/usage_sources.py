@@ -6,12 +6,12 @@ from datetime import datetime
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time, parse_time
-from kwhatif.clock import read_clock
 from kwhatif.commands.rightsize.options import UsageOptions
 from kwhatif.commands.rightsize.result import UsageRead
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.errors import InputError
 from kwhatif.results.amounts import format_age
+from kwhatif.simulation.autoscalers.node_groups import observation_time_of
 from kwhatif.simulation.inputs import Notes
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.usage.book import UsageBook
@@ -54,7 +54,7 @@ def gather_usage(
 
 
 def _ask(options: UsageOptions, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None) -> None:
-    taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else read_clock())
+    taken = observation_time_of(snapshot, now)
     server = PrometheusServer(
         options.prometheus,
         taken.timestamp(),

@@ -245,14 +245,12 @@ def test_a_policy_that_packs_leaves_more_nodes_empty(made: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "message"),
+    ("words", "message"),
     [
-        pytest.param(f"{DAY} --policy default --need 99", "--recorded-policy", id="a share of nothing"),
-        pytest.param(
-            f"{ROOT}/samples/three-nodes.json --policy default", "--recorded-policy", id="a snapshot has no day"
-        ),
+        pytest.param((DAY, "--need", "99"), "--recorded-policy", id="a share of nothing"),
+        pytest.param((ROOT / "samples/three-nodes.json",), "--recorded-policy", id="a snapshot has no day"),
     ],
 )
-def test_what_is_said_by_recorded_policy_is_pointed_to(flags: str, message: str) -> None:
-    done = run("backtest", *flags.split())
+def test_what_is_said_by_recorded_policy_is_pointed_to(words: tuple[object, ...], message: str) -> None:
+    done = run("backtest", *map(str, words), "--policy", "default")
     assert (done.code, message in done.err) == (2, True)

@@ -52,7 +52,7 @@ class SnapshotAge(Rule[SnapshotAgeParameters]):
             )
             return
         limit = Duration.parse(self.given.max_age)
-        age = int((context.now - parse_time(taken)).total_seconds())
+        age = int((context.judged_at - parse_time(taken)).total_seconds())
         old = Duration.of_seconds(max(age, 0))
         self.summary = f"it is {old} old" if age >= 0 else f"it is of {taken}, which is still to come"
         if old > limit:

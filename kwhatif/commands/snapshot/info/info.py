@@ -12,7 +12,7 @@ from datetime import datetime
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.kinds import LASTING
-from kwhatif.api.times import parse_time
+from kwhatif.api.times import format_time, parse_time
 from kwhatif.cluster.claim_store import DeviceId
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.shape_table import ShapeTable
@@ -85,6 +85,7 @@ def info(
         kubernetes_version=snapshot.kubernetes_version,
         taken_at=taken,
         age_seconds=int((now - parse_time(taken)).total_seconds()) if taken else None,
+        as_of=format_time(now.timestamp()) if taken else None,
         redacted=snapshot.redacted,
         edits=tuple(snapshot.edits),
         scheduler=_scheduler(snapshot),

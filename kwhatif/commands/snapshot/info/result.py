@@ -110,7 +110,7 @@ class Reserved(ResultStruct, frozen=True, kw_only=True):
 
 
 class InfoResult(Result, frozen=True, kw_only=True):
-    """A snapshot in numbers. ``age_seconds`` is the one thing here that depends on the clock.
+    """A snapshot in numbers. ``age_seconds`` is its age ``as_of`` a time, which is the clock's unless one is given.
 
     ``edits`` are what-if edits of the cluster, in words. ``usage`` and ``reserved``, those that reserve most for
     nothing, are there only where usage is known.
@@ -121,6 +121,7 @@ class InfoResult(Result, frozen=True, kw_only=True):
     kubernetes_version: str | None
     taken_at: str | None
     age_seconds: int | None
+    as_of: str | None = None
     redacted: bool
     edits: tuple[str, ...] = ()
     scheduler: str

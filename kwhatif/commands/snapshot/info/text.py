@@ -46,7 +46,8 @@ def _facts(result: InfoResult) -> Iterator[Block]:
     if result.taken_at:
         taken = result.taken_at
         if result.age_seconds is not None:
-            taken += f" ({format_age(result.age_seconds)} ago)" if result.age_seconds >= 0 else " (still to come)"
+            age = f"{format_age(result.age_seconds)} ago" if result.age_seconds >= 0 else "still to come"
+            taken += f" ({age}, as of {result.as_of})"
     held = ", ".join(f"{number} {kind}" for kind, number in result.objects.items() if number)
     pairs = [
         ("Source", result.source or NONE),
