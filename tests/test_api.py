@@ -214,7 +214,7 @@ def test_a_plugin_may_be_a_class() -> None:
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"plugins": {"filter": {"enabled": [{"name": "Nobody"}]}}}],
     }
-    result = kwhatif.place(URGENT, snapshot=CLUSTER, policy=policy, plugins=[Nobody])  # type: ignore[list-item]
+    result = kwhatif.place(URGENT, snapshot=CLUSTER, policy=policy, plugins=[Nobody])
     assert (result.exit_code, "nobody may" in result.placements[0].message) == (1, True)
 
 

@@ -62,5 +62,5 @@ def backtest(
         )
     recording, start = load_recording(file)
     days = DayDiff(recording, f"policy {options.other}")
-    lived = ask(days, *days.build_scenarios(Inputs(start), scheduler, options.other))
+    lived = ask(days, *days.build_sides(Inputs(start), scheduler, options.other))
     answer.finish(lived, lambda everything: backtest_diff_blocks(lived, everything=everything))

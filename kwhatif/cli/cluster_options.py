@@ -6,18 +6,15 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from kwhatif import bounds
-from kwhatif.cli.options import option
 from kwhatif.cli.output import program
 from kwhatif.cli.progress_line import ReadProgress
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag, parse_moment
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import NO_CLUSTER, LiveSource
+from kwhatif.simulation.scenario_options import Now
 
 if TYPE_CHECKING:
     from kwhatif.simulation.inputs import Notes, Source
@@ -32,30 +29,20 @@ KUBECTL = "kubectl whatif"
 @dataclass(frozen=True)
 class _SnapshotFlags:
     snapshot: Annotated[
-        list[str] | None,
-        option(
+        Sequence[str],
+        Flag(
             "--snapshot",
             metavar="FILE",
+            file="cluster",
             help="The cluster: a snapshot, what kubectl prints, another tool's dump, or a moment of a recording "
             "(FILE@TIME, FILE@+2h, FILE@end); '-' reads stdin (repeatable). "
             "Default: KWHATIF_SNAPSHOT, else 'snapshot' of .kwhatif.yaml, else --live as 'kubectl whatif'.",
         ),
-    ] = None
-    now: Annotated[
-        datetime | None,
-        Flag(
-            "--now",
-            type=str | None,
-            parse=parse_moment,
-            metavar="TIME",
-            variable="KWHATIF_NOW",
-            help="What time it is, such as 2026-03-01T12:00:00Z: for the age of the snapshot, and for autoscalers. "
-            "Default: the clock's for the one, the snapshot's for the others.",
-        ),
-    ] = None
+    ] = ()
+    now: Now = None
     live: Annotated[
         bool,
-        typer.Option("--live", help="The cluster is the one that kubectl would talk to; so it is with --context."),
+        Flag("--live", help="The cluster is the one that kubectl would talk to; so it is with --context."),
     ] = False
     max_age: Annotated[
         float,
@@ -75,26 +62,39 @@ class ConnectionFlags:
 
     kubeconfig: Annotated[
         str | None,
-        option(
+        Flag(
             "--kubeconfig",
             metavar="FILE",
             help="Default: $KUBECONFIG, ~/.kube/config, or the service account of the pod this runs in.",
         ),
     ] = None
-    context: Annotated[str | None, option("--context", metavar="NAME", help="The context of the kubeconfig.")] = None
-    as_user: Annotated[str | None, option("--as", metavar="USER", help="Impersonate this user.")] = None
+    context: Annotated[str | None, Flag("--context", metavar="NAME", help="The context of the kubeconfig.")] = None
+    as_user: Annotated[str | None, Flag("--as", metavar="USER", help="Impersonate this user.")] = None
     as_group: Annotated[
-        list[str] | None, option("--as-group", metavar="GROUP", help="Impersonate this group, with --as (repeatable).")
-    ] = None
+        Sequence[str], Flag("--as-group", metavar="GROUP", help="Impersonate this group, with --as (repeatable).")
+    ] = ()
     insecure_skip_tls_verify: Annotated[
-        bool, typer.Option("--insecure-skip-tls-verify", help="Do not verify the server's certificate.")
+        bool, Flag("--insecure-skip-tls-verify", help="Do not verify the server's certificate.")
     ] = False
     request_timeout: Annotated[
         float,
-        typer.Option("--request-timeout", metavar="SECONDS", min=0.1, help="How long to wait for a whole answer."),
+        Flag(
+            "--request-timeout",
+            metavar="SECONDS",
+            least=0.1,
+            shows_default=True,
+            help="How long to wait for a whole answer.",
+        ),
     ] = 60.0
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long reading the cluster may take.")
+        float,
+        Flag(
+            "--timeout",
+            metavar="SECONDS",
+            least=0.1,
+            shows_default=True,
+            help="How long reading the cluster may take.",
+        ),
     ] = bounds.DUMP_SECONDS
 
     def connection(self) -> Connection:
@@ -122,7 +122,7 @@ class DumpFlags(ConnectionFlags):
 
     scheduler_config: Annotated[
         str | None,
-        option(
+        Flag(
             "--scheduler-config",
             metavar="NAMESPACE/NAME",
             help="The ConfigMap that holds the scheduler's configuration; no other is read.",
@@ -130,10 +130,17 @@ class DumpFlags(ConnectionFlags):
     ] = None
     keep_templates: Annotated[
         bool,
-        typer.Option("--keep-templates", help="Keep pod templates whole, with env, commands, probes and annotations."),
+        Flag("--keep-templates", help="Keep pod templates whole, with env, commands, probes and annotations."),
     ] = False
     chunk_size: Annotated[
-        int, typer.Option("--chunk-size", metavar="N", min=1, help="How many objects to ask for at a time.")
+        int,
+        Flag(
+            "--chunk-size",
+            metavar="N",
+            least=1,
+            shows_default=True,
+            help="How many objects to ask for at a time.",
+        ),
     ] = 500
 
     def build_settings(self, retries: int = 0) -> DumpOptions:
@@ -150,8 +157,8 @@ class DumpFlags(ConnectionFlags):
 class ClusterFlags(ConnectionFlags, _SnapshotFlags):
     """Which cluster: ``--snapshot``, ``--live``, or neither."""
 
-    def find_source(self, told: Callable[[], Sequence[str] | None] | None = None) -> Source:
-        """The cluster, or nothing if none is named. ``told`` is what the rules file says, by default the nearest.
+    def find_source(self, named: Callable[[], Sequence[str] | None] | None = None) -> Source:
+        """The cluster, or nothing if none is named. ``named`` is what the rules file says, by default the nearest.
 
         Raises UsageError for options that do not go together, InputError for a rules file that cannot be read.
         """
@@ -164,7 +171,7 @@ class ClusterFlags(ConnectionFlags, _SnapshotFlags):
             return self._asking()
         variable = os.environ.get(VARIABLE, "")
         found = [variable] if os.path.exists(variable) else variable.split()
-        return found or (told or _of_rules_file)() or (self._asking() if program() == KUBECTL else ())
+        return found or (named or _of_rules_file)() or (self._asking() if program() == KUBECTL else ())
 
     def require_source(self) -> Source:
         """The cluster. Raises UsageError if none is named, too."""

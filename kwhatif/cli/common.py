@@ -22,6 +22,8 @@ from typer.core import TyperGroup
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cli.options import option
 from kwhatif.cli.output import ColorMode, all_gaps_are_shown, answer_is_always_good, finish, remember
+from kwhatif.cli.wrong_words import build_missing_argument
+from kwhatif.commands.registry import Entry
 from kwhatif.commands.spec import CommandSpec, commands_of, specs_by_name
 
 
@@ -60,7 +62,16 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Files",
         (
-            *("filename", "recursive", "exclude", "namespace", "verb", "pod_template_paths", "admission_plugins"),
+            *(
+                "manifests",
+                "filename",
+                "recursive",
+                "exclude",
+                "namespace",
+                "verb",
+                "pod_template_paths",
+                "admission_plugins",
+            ),
             *("ignore_unknown", "api_resources", "variables", "render", "at"),
         ),
     ),
@@ -103,7 +114,7 @@ def _print_brief_help(ctx: typer.Context, wanted: bool) -> None:
     if wanted:
         from kwhatif.cli.short_help import short_help
 
-        finish(short_help(ctx.command, ctx, sections(ctx.command, True, ctx)), 0)
+        finish(short_help(ctx.command, ctx, sections(ctx.command, ctx)), 0)
 
 
 def _common_options(
@@ -145,15 +156,16 @@ def _common_options(
     """The options that many commands have, whose functions need not know of them."""
 
 
-def complete_command(command: Any, path: str) -> Any:
+def complete_command(command: Any, path: str, spec: Any = None) -> Any:
     """The command ``path`` with the options it shares with others, and with help in groups and with examples."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(_common_options)
     shared = {each.name: each for each in typer.main.get_command(app).params}
     own = {each.name for each in command.params}
-    spec = specs_by_name()[path]
+    made = spec is not None
+    spec = spec or specs_by_name()[path]
     wanted = ["brief_help", "color", *(["exit_zero"] if spec.may_be_no else []), *(["gaps"] if spec.has_gaps else [])]
-    if spec.takes:
+    if not made and spec.takes:
         offered = ("filename", "recursive") if spec.takes == "manifests" else ("filename",)
         added = [name for name in offered if name not in own]
         wanted += added
@@ -166,19 +178,9 @@ def complete_command(command: Any, path: str) -> Any:
     command.context_settings = {**command.context_settings, "help_option_names": ["--help", "--help-all"]}
     command.get_help_option_names = _help_names
     command.get_params = partial(_plain_params, command.get_params)
-    command.format_options = partial(_format_options, command, bool(spec.takes))
+    command.format_options = partial(_format_options, command)
     command.format_epilog = partial(_format_examples, spec)
     return command
-
-
-WrongWords: Any = typer.BadParameter.__bases__[0]
-"""What typer raises; it keeps the class to itself."""
-
-
-def build_missing_argument(metavar: str) -> Exception:
-    """The error for an argument that is not there."""
-    error: Exception = WrongWords(f"Missing argument '{metavar}'.")
-    return error
 
 
 def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: str, **given: Any) -> Any:
@@ -210,15 +212,16 @@ def _plain_params(params: Callable[..., Any], ctx: Any) -> Any:
     return plain(params(ctx))
 
 
-def _format_options(command: Any, takes_files: bool, ctx: Any, formatter: Any) -> None:
-    for title, rows in sections(command, takes_files, ctx):
+def _format_options(command: Any, ctx: Any, formatter: Any) -> None:
+    for title, rows in sections(command, ctx):
         with formatter.section(title):
             formatter.write_dl(rows)
 
 
-def sections(command: Any, takes_files: bool, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+def sections(command: Any, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
     """Arguments, the command's own options, and those of each group: title -> how each is written, and its help."""
     records = {param.name: (param, _record(param, ctx)) for param in command.get_params(ctx)}
+    takes_files = not {"filename", "recursive"}.isdisjoint(records)
     groups = [group for group in GROUPS if takes_files or group[0] != "Files"]
     known = {name for _, names in groups for name in names}
     arguments = [record for param, record in records.values() if record and param.param_type_name == "argument"]
@@ -229,7 +232,14 @@ def sections(command: Any, takes_files: bool, ctx: Any) -> list[tuple[str, list[
     ]
     found = [("Arguments", arguments), ("Options", own)]
     found += [
-        (title, [record for name in names if name in records and (record := records[name][1])])
+        (
+            title,
+            [
+                record
+                for name in names
+                if name in records and (record := records[name][1]) and records[name][0].param_type_name != "argument"
+            ],
+        )
         for title, names in groups
     ]
     return [(title, rows) for title, rows in found if rows]
@@ -270,7 +280,12 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands_by_name:
             return None
-        module = import_module(f"kwhatif.cli.{self.commands_by_name[cmd_name].module}")
+        spec = self.commands_by_name[cmd_name]
+        if isinstance(spec, Entry):
+            from kwhatif.cli.command_line import typer_command
+
+            return complete_command(typer_command(spec.command, cmd_name), spec.name, spec)
+        module = import_module(f"kwhatif.cli.{spec.module}")
         command = typer.main.get_command(module.app)
         command.name = cmd_name
         return (

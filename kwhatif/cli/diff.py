@@ -63,5 +63,5 @@ def diff(
         evicted = scenario.ask(ComparePolicies(**vars(descheduling)))
         answer.finish(evicted, lambda everything: deschedule_diff_blocks(evicted))
     question = Diff(snapshot=inputs.snapshot, files=both, **vars(options))
-    result = ask(question, *question.build_scenarios(inputs, scenario.scheduler))
+    result = ask(question, *question.build_sides(inputs, scenario.scheduler))
     answer.finish(result, lambda everything: diff_blocks(result, everything=everything))

@@ -1,21 +1,16 @@
-"""The options for what-if edits of the cluster, for every command that takes a snapshot.
-
-def place(snapshot: Snapshots, *, edits: EditOptions) -> None:
-    cluster = read_edited(snapshot, edits, notes)
-"""
+"""The options for what-if edits of the cluster, for every command that takes one."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kwhatif.cli.completion import complete_node, complete_pod, complete_workload
-from kwhatif.cli.options import option
 from kwhatif.simulation.edits.flags import ADD_NODES, OPTIONS, read_options
 from kwhatif.simulation.edits.kind import ParsedEdit
+from kwhatif.simulation.flag import Flag
 
-Several = list[str] | None
+Several = Sequence[str]
 
 
 class _EditFlags:
@@ -39,13 +34,14 @@ def _field(name: str) -> str:
     return name.removeprefix("--").replace("-", "_")
 
 
-_COMPLETED = {"NODE": complete_node, "PODS": complete_pod, "KIND": complete_workload}
+_COMPLETED = {"NODE": "node", "PODS": "pod", "KIND": "workload"}
 """What an option is about, by how its value begins -> what completes it."""
 
 
-def _option(field: str, type_: Any, name: str, metavar: str, help_: str) -> tuple[str, Any, None]:
-    more = {"autocompletion": _COMPLETED[metavar[:4]]} if metavar[:4] in _COMPLETED else {}
-    return field, Annotated[type_, option(name, metavar=metavar, help=help_, **more)], None
+def _option(field: str, type_: Any, name: str, metavar: str, help_: str) -> tuple[str, Any, Any]:
+    completion: Any = _COMPLETED.get(metavar[:4], "")
+    default = None if type_ == str | None else ()
+    return field, Annotated[type_, Flag(name, metavar=metavar, help=help_, completion=completion)], default
 
 
 _OPTIONS = [

@@ -16,9 +16,10 @@ import typer
 
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.bounds import pods_to_make
-from kwhatif.cli.common import LazyGroup, WrongWords
+from kwhatif.cli.common import LazyGroup
 from kwhatif.cli.output import finish, give_up_output, program, tell
 from kwhatif.cli.progress_line import progress
+from kwhatif.cli.wrong_words import WrongWords
 from kwhatif.errors import KwhatifError, UnreadError
 from kwhatif.progress import use_listener
 from kwhatif.snapshot.format.atomic_files import note_replaced_links

@@ -27,6 +27,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from kwhatif.cli.completion import COMPLETIONS
+from kwhatif.commands.parameters import is_several
 from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag, flags_of, format_duration, parse_duration
 
@@ -104,7 +105,9 @@ class _Group:
                 parts[field.name] = cls.from_hint(of_field, choices)
             elif get_origin(of_field) is Annotated and all(choice.has(field.name) for choice in choices):
                 flag = flags.get(field.name)
-                parts[field.name] = _option_parameter(field, *flag) if flag else _parameter_of(field, of_field)
+                parts[field.name] = (
+                    keyword_of(field.name, flag[0], field.default, flag[1]) if flag else _parameter_of(field, of_field)
+                )
         return cls(group, parts, flags)
 
     def parameters(self) -> Iterator[Parameter]:
@@ -123,13 +126,13 @@ class _Group:
                 if flag is None:
                     values[name] = value
                 elif value is not None:
-                    found = _value_of(type_, flag, value)
-                    if found or not _is_several(flag.type or type_):
+                    found = value_of(type_, flag, value)
+                    if found or not is_several(flag.type or type_):
                         values[name] = found
         return self.type(**values)
 
 
-def _value_of(type_: Any, flag: Flag, given: Any) -> Any:
+def value_of(type_: Any, flag: Flag, given: Any) -> Any:
     """What a field holds, given what the command line has read. Raises UsageError."""
     if flag.negated:
         return not given
@@ -151,18 +154,17 @@ def _parameter_of(field: Field[Any], annotation: Any) -> Parameter:
     return _keyword(field.name, annotation, Parameter.empty if field.default is MISSING else field.default)
 
 
-def _option_parameter(field: Field[Any], type_: Any, flag: Flag) -> Parameter:
+def keyword_of(name: str, type_: Any, default: Any, flag: Flag) -> Parameter:
     """The parameter of a field that has a flag."""
-    default: Any = field.default
     if flag.negated:
         default = False
     elif default is MISSING:
         default = Parameter.empty
     elif flag.duration and isinstance(default, float):
         default = format_duration(default)
-    elif _is_several(flag.type or type_) or flag.parse is not None:
+    elif default is not Parameter.empty and (is_several(flag.type or type_) or flag.parse is not None):
         default = None
-    return _keyword(field.name, option_of(type_, flag), default)
+    return _keyword(name, option_of(type_, flag), default)
 
 
 def option_of(type_: Any, flag: Flag) -> Any:
@@ -177,28 +179,24 @@ def option_of(type_: Any, flag: Flag) -> Any:
     if flag.completion:
         more["autocompletion"] = COMPLETIONS[flag.completion]
     shown = flag.shows_default or type_ is bool
+    kind = flag.type or _read_type(type_, flag)
+    if not flag.name:
+        return Annotated[kind, typer.Argument(help=flag.help, show_default=shown, **more)]
     names = [name for name in (flag.name, flag.short) if name]
-    return Annotated[
-        flag.type or _read_type(type_, flag), typer.Option(*names, help=flag.help, show_default=shown, **more)
-    ]
+    return Annotated[kind, typer.Option(*names, help=flag.help, show_default=shown, **more)]
 
 
 def _read_type(type_: Any, flag: Flag) -> Any:
     """What typer reads for a field of this type."""
     if flag.duration:
         return str | None if type(None) in get_args(type_) else str
-    if _is_several(type_):
+    if is_several(type_):
         return list[str] | None
     if choices := _choices_of(type_, flag):
         make_enum: Any = StrEnum
         choice = make_enum("Choice", {each: each for each in choices})
         return choice | None if type(None) in get_args(type_) else choice
     return type_
-
-
-def _is_several(type_: Any) -> bool:
-    """Whether an option may be given several times."""
-    return any(get_origin(each) in (Sequence, list) for each in (type_, *get_args(type_)))
 
 
 def _choices_of(type_: Any, flag: Flag) -> tuple[str, ...]:

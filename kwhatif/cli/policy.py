@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kwhatif.cli.common import build_missing_argument, complete_command
+from kwhatif.cli.common import complete_command
 from kwhatif.cli.option_groups import Only, expand_groups
 from kwhatif.cli.options import argument, option
 from kwhatif.cli.output import finish, say, screen, tell, write
+from kwhatif.cli.wrong_words import build_missing_argument
 from kwhatif.errors import InputError, PolicyError, UsageError
 from kwhatif.simulation.inputs import Notes, SchedulerOptions
 from kwhatif.simulation.policy_file import is_duplicate_key, read_policy

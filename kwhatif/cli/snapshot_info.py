@@ -64,7 +64,7 @@ def info(
     from kwhatif.versions import features_of
 
     reports = reports_of(report)
-    source = dataclasses.replace(cluster, snapshot=files).require_source()
+    source = dataclasses.replace(cluster, snapshot=files or ()).require_source()
     check_stdin(source, *(usage or ()), *(edits.edits or ()))
     notes = Notes()
     snapshot = with_edits(snapshot_of(source, notes), edits or None, notes).snapshot

@@ -57,5 +57,5 @@ def sweep(
     question = Sweep(
         snapshot=inputs.snapshot, files=files or (), executor=fleet.executor, rows=fleet.rows, **vars(options)
     )
-    result = ask(question, *question.build_scenarios(inputs, scenario.scheduler))
+    result = ask(question, *question.build_sides(inputs, scenario.scheduler))
     answer.finish(result, lambda everything: sweep_blocks(result, wide=everything))

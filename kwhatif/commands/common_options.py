@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.inputs import Files
 
 if TYPE_CHECKING:
     from kwhatif.fleet.executors import Executor
     from kwhatif.fleet.rows_file import RowsFile
 
+CLUSTER = "--snapshot samples/cluster"
+"""The cluster of most examples."""
+
+MANIFESTS = "samples/manifests"
+
+_MANIFESTS = Argument(
+    metavar="FILE", file="manifests", repeats=True, help="Manifests: files, directories, or '-' for stdin."
+)
+ManifestFiles = Annotated[Files, _MANIFESTS]
+RequiredManifests = Annotated[Files, replace(_MANIFESTS, required=True)]
+ManifestsBefore = Annotated[
+    Files,
+    Flag(
+        "--filename",
+        short="-f",
+        metavar="FILE",
+        file="manifests",
+        help="Manifests whose pods are placed before: files, directories, or '-' for stdin (repeatable).",
+    ),
+]
+Explained = Annotated[
+    Sequence[str],
+    Flag(
+        "--explain",
+        metavar="POD",
+        completion="pod",
+        shell=True,
+        help="Explain this pod in the state in which it was tried: NAME, NAMESPACE/NAME or KIND/NAME (repeatable).",
+    ),
+]
 Seed = Annotated[
     int | None,
     Flag(
@@ -32,7 +63,10 @@ Replay = Annotated[
     ),
 ]
 PricesFile = Annotated[
-    str, Flag("--prices", metavar="FILE", help="An InstanceTypes catalogue, or a table of instance types' prices.")
+    str,
+    Flag(
+        "--prices", metavar="FILE", file="in", help="An InstanceTypes catalogue, or a table of instance types' prices."
+    ),
 ]
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from kwhatif.commands.spec import all_specs, load
+from kwhatif.commands.registry import load
+from kwhatif.errors import UsageError
 from kwhatif.render.blocks import Block, Commands, Facts, Gaps, Heading, Lines, Table, Verdict, flatten_blocks
 from kwhatif.render.html.drawings import (
     groups_data,
@@ -115,14 +115,11 @@ def page_data(result: Result) -> dict[str, Any]:
 
 
 def page_of(result: Result) -> PageSpec:
-    """The page of this result: the one that the spec of its command names. Raises KeyError if it has none."""
-    return pages_by_result()[type(result)]
-
-
-@cache
-def pages_by_result() -> Mapping[type[Result], PageSpec]:
-    specs = [(spec.package, each) for spec in all_specs() for each in spec.results if each.page]
-    return {load(package, each.type): load(package, each.page) for package, each in specs}
+    """The page of this result, which its type names. Raises UsageError if it has none."""
+    if not type(result).page:
+        raise UsageError(f"--report html: {type(result).__name__} has no page; json, yaml and markdown are there")
+    found: PageSpec = load(type(result).page)
+    return found
 
 
 MOST_PODS_OF_A_GAP = 50

@@ -17,8 +17,9 @@ from kwhatif.commands.conformance.group_answers import GroupScenario
 from kwhatif.commands.conformance.kueue_answers import KueueScenario
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
+from kwhatif.commands.registry import all_results
 from kwhatif.commands.rightsize import policy_document
-from kwhatif.commands.spec import all_specs, load
+from kwhatif.commands.spec import CommandSpec, all_specs, load
 from kwhatif.commands.sweep import space_document
 from kwhatif.redaction import translation as translation_file
 from kwhatif.results.base import Result, ResultContext
@@ -82,9 +83,8 @@ def _settings(reference: Schema) -> Schema:
     return {"anyOf": [reference, {"enum": _LEVELS}, several, {"type": "null"}]}
 
 
-def _result_schema(name: str, package: str, path: str, purpose: str) -> Schema:
+def _result_schema(result: type[Result]) -> Schema:
     """Every field is always there but those that may be unset; later versions may have more."""
-    result: type[Result] = load(package, path)
     _, definitions = components(result, opaque=(ResultContext,))
     for definition in definitions.values():
         definition.get("properties", {}).pop("context", None)
@@ -93,10 +93,10 @@ def _result_schema(name: str, package: str, path: str, purpose: str) -> Schema:
         definition["required"] = [name for name, field in fields if name in given or "default" in field]
     whole = definitions.pop(result.__name__)
     return document_schema(
-        name,
+        result.schema,
         API_VERSION,
         whole["properties"]["kind"]["default"],
-        f"{purpose}, as -o json and -o yaml write it.",
+        f"{result.about}, as -o json and -o yaml write it.",
         _without_head(whole["properties"]),
         required=tuple(whole["required"]),
         definitions=definitions,
@@ -233,11 +233,10 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
 }
 
 
-SCHEMAS |= {
-    each.schema: partial(_result_schema, each.schema, spec.package, each.type, each.about)
-    for spec in all_specs()
-    for each in spec.results
-}
+_of_specs = [
+    load(spec.package, old.type) for spec in all_specs() if isinstance(spec, CommandSpec) for old in spec.results
+]
+SCHEMAS |= {each.schema: partial(_result_schema, each) for each in (*all_results(), *_of_specs)}
 
 
 def schema_text(name: str) -> str:

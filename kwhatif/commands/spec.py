@@ -8,6 +8,7 @@ commands is cheap.
 
 from __future__ import annotations
 
+import importlib.util
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -88,7 +89,10 @@ def load(package: str, path: str) -> Any:
     return getattr(import_module(module if module.startswith("kwhatif.") else f"{package}.{module}"), name)
 
 
-def _find_specs() -> Iterator[CommandSpec]:
+def _find_specs() -> Iterator[Any]:
+    from kwhatif.commands.registry import all_entries
+
+    yield from all_entries()
     for info in pkgutil.iter_modules(commands.__path__):
-        if info.ispkg:
+        if info.ispkg and importlib.util.find_spec(f"{commands.__name__}.{info.name}.spec"):
             yield from import_module(f"{commands.__name__}.{info.name}.spec").SPECS

@@ -137,6 +137,18 @@ class Result(ResultStruct, frozen=True, kw_only=True):
     rows: ClassVar[str] = ""
     """The field that ``to_dicts`` takes apart."""
 
+    schema: ClassVar[str] = ""
+    """The name of its JSON Schema; an answer without one is printed in no format for programs."""
+
+    about: ClassVar[str] = ""
+    """What the schema says that it is."""
+
+    view: ClassVar[str] = ""
+    """How it is shown: the ``View`` as ``module:name`` below the commands."""
+
+    page: ClassVar[str] = ""
+    """The ``PageSpec`` of its HTML page, likewise; nothing where there is none."""
+
     api_version: str = API_VERSION
     context: ResultContext | msgspec.UnsetType = msgspec.UNSET
 

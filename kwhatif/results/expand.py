@@ -38,6 +38,9 @@ class ExpandResult(Result, frozen=True, kw_only=True):
     """
 
     rows: ClassVar[str] = "pods"
+    schema: ClassVar[str] = "expand-result"
+    about: ClassVar[str] = "What manifests become, by kwhatif expand"
+    view: ClassVar[str] = "expand.text:VIEW"
 
     kind: str = "ExpandResult"
     pods: tuple[ExpandedPod, ...]

@@ -401,6 +401,10 @@ class PlaceResult(Concluded, frozen=True, kw_only=True):
     """
 
     rows: ClassVar[str] = "placements"
+    schema: ClassVar[str] = "place-result"
+    about: ClassVar[str] = "Where kwhatif place puts pods"
+    view: ClassVar[str] = "place.text:VIEW"
+    page: ClassVar[str] = "place.text:PAGE"
 
     kind: str = "PlaceResult"
     nodes: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kwhatif.results.base import Result, ResultStruct
 
 
@@ -18,6 +20,10 @@ class Finding(ResultStruct, frozen=True, kw_only=True):
 
 class CheckResult(Result, frozen=True, kw_only=True):
     """All that is wrong with a snapshot, errors first. ``strict`` lets warnings count as errors do."""
+
+    schema: ClassVar[str] = "snapshot-validation"
+    about: ClassVar[str] = "What is wrong with a snapshot, by kwhatif snapshot validate"
+    view: ClassVar[str] = "snapshot.validate.text:VIEW"
 
     kind: str = "SnapshotCheck"
     source: str

@@ -5,7 +5,7 @@
         policy: Annotated[str | None, Flag("--policy", metavar="FILE", help="A KubeSchedulerConfiguration.")] = None
 
 The command line makes its option of it, with the type and the default of the field; in Python the field's name is that
-of the keyword argument.
+of the keyword argument. A field without a ``Flag`` is no option.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 
@@ -25,10 +26,16 @@ class Flag:
     the smallest and the largest number. A ``--no-`` flag, which is ``negated``, turns its field off. A ``duration`` is
     written as Go does (``1m30s``) and held in seconds. ``type`` is what the command line reads where the field holds
     something else, and ``parse`` makes the one of the other; it raises ValueError or UsageError.
+
+    ``file`` says that the field names a file which is read (``in``) or written (``out``), ``manifests``, which may be
+    directories and, in Python, plain values, or the files of another ``cluster``. ``pairs`` is the type of the values
+    of a mapping that Python gives, each of which the command line writes as ``NAME=VALUE``. ``positional`` fields come
+    first in Python, ``required`` ones have to be given. Fields for the
+    ``shell`` alone are none of Python's.
     """
 
-    name: str
-    help: str
+    name: str = ""
+    help: str = ""
     short: str = ""
     variable: str = ""
     metavar: str = ""
@@ -41,16 +48,48 @@ class Flag:
     shows_default: bool = False
     negated: bool = False
     duration: bool = False
+    file: Literal["", "in", "out", "manifests", "cluster"] = ""
+    pairs: Any = None
+    positional: bool = False
+    required: bool = False
+    shell: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument(Flag):
+    """A field whose values stand on the command line without a flag; with ``repeats``, behind ``-f``, too."""
+
+    positional: bool = True
+    repeats: bool = False
+
+
+class Cluster:
+    """Marks the field with the cluster: the command line has all its options for finding one, Python a value."""
+
+
+class WhatIf:
+    """Marks the field with what-if edits: the command line has an option for each sort, Python documents."""
+
+
+@cache
+def hints_of(group: type) -> dict[str, Any]:
+    """The fields of a dataclass with their annotations."""
+    hints = get_type_hints(group, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(group)}
 
 
 def flags_of(group: type) -> Iterator[tuple[str, Any, Flag]]:
     """The fields of a dataclass that are options: name, type and flag, in their order."""
-    hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        hint = hints[field.name]
+    for name, hint in hints_of(group).items():
         if get_origin(hint) is Annotated:
             plain, *more = get_args(hint)
-            yield from ((field.name, plain, each) for each in more if isinstance(each, Flag))
+            yield from ((name, plain, each) for each in more if isinstance(each, Flag))
+
+
+def marked_field(group: type, mark: type) -> str:
+    """The name of the field that is marked as ``Cluster`` or ``WhatIf``; nothing if there is none."""
+    marked = (name for name, hint in hints_of(group).items() if any(isinstance(each, mark) for each in get_args(hint)))
+    return next(marked, "")
 
 
 def values_of(group: type, options: Any) -> dict[str, Any]:

@@ -97,6 +97,7 @@ class ManifestOptions:
         Flag(
             "--api-resources",
             metavar="FILE",
+            file="in",
             help="What the cluster's API server serves, as kubectl api-resources prints it, or as discovery documents. "
             "Default: what its version serves, and what objects of the snapshot are of.",
         ),
@@ -114,6 +115,7 @@ class ManifestOptions:
         Flag(
             "--var",
             metavar="NAME=VALUE",
+            pairs=str,
             help="What Flux puts in place of ${NAME} in manifests (repeatable). Default: what ${NAME:=VALUE} says.",
         ),
     ] = None
@@ -121,7 +123,7 @@ class ManifestOptions:
         str | None,
         Flag(
             "--render",
-            type=Rendering | None,
+            choices=tuple(Rendering),
             metavar="auto|never|always",
             help="Have kustomize (or kubectl) build kustomizations and helm render charts of directories: what needs "
             "no network, nothing, or all. Default: auto; never for a gate.",
@@ -131,7 +133,7 @@ class ManifestOptions:
         str | None,
         Flag(
             "--verb",
-            type=Verb | None,
+            choices=tuple(Verb),
             metavar="create|apply|replace",
             help="Send manifests as kubectl create, apply --server-side or replace does, in the order given. "
             "Default: as kubectl apply, again until the order makes no difference.",
@@ -158,6 +160,7 @@ class SchedulerOptions:
             "--policy",
             type=str | None,
             metavar="FILE",
+            file="in",
             help="A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if "
             "the snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
         ),
@@ -176,6 +179,7 @@ class SchedulerOptions:
         Flag(
             "--feature-gates",
             metavar="NAME=true|false,...",
+            pairs=bool,
             help="Feature gates of kube-scheduler that differ from their defaults (repeatable).",
         ),
     ] = None
@@ -206,6 +210,7 @@ class SchedulerOptions:
         Flag(
             "--load",
             metavar="FILE|URL",
+            file="in",
             help="How busy nodes are, for plugins that score by it: what load-watcher serves, or NodeMetrics.",
         ),
     ] = ""
@@ -235,6 +240,7 @@ class AutoscalingOptions:
         Flag(
             "--autoscale",
             metavar="FILE",
+            file="in",
             help="Autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, "
             "Karpenter by an InstanceTypes catalogue (repeatable).",
         ),

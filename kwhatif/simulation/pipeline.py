@@ -155,7 +155,7 @@ def merge(state: PipelineState) -> PipelineState:
         notes = state.notes if state.question.tells_merged and not prepared else Notes()
         put(scenario.snapshot, scenario.expanded.objects, notes)
         scenario = replace(scenario, unknown_kinds=unknown_kinds(scenario, notes))
-        prepared.append(replace(scenario, pods_to_schedule=state.question.pods(scenario)))
+        prepared.append(replace(scenario, pods_to_schedule=state.question.select_pods(scenario)))
     return replace(state, prepared=prepared)
 
 

@@ -187,7 +187,7 @@ class PodQuestion(Question[R_co]):
                 once.setdefault(item.pod.key, item)
         return list(once.values())
 
-    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+    def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
         return scenario.pods_to_schedule
 
     def _expand(self, scenario: LoadedScenario, files: Files, manifests: Sequence[Manifest]) -> ExpandedManifests:

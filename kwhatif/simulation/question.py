@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from kwhatif.results.base import Result
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.command import Command
+from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
+from kwhatif.simulation.scenario_options import ScenarioOptions
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.driver import DriverOptions
@@ -42,8 +44,13 @@ class PendingResult(Generic[R_co]):
     beginning: Session | None = None
 
 
-class Question(ABC, Generic[R_co]):
+class Question(Command[R_co]):
     """A question, as a value: its own options. What all share is in the stages, which call these methods."""
+
+    takes: ClassVar[type[Any] | None] = ScenarioOptions
+    lacks: ClassVar[Collection[str]] = frozenset({"verb", "at"})
+
+    manifests: Files = ()
 
     schedules: ClassVar[bool] = True
     """Whether a scheduler is asked; if not, the stages that are about one have nothing to do."""
@@ -60,6 +67,14 @@ class Question(ABC, Generic[R_co]):
 
     with_pending: bool = False
     """Whether pods that wait in the snapshot are asked about, too."""
+
+    @classmethod
+    def has_gaps(cls) -> bool:
+        return cls.schedules
+
+    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
+        """What is asked of the manifests, and of what the command ``takes`` besides."""
+        return [given.build_scenario(self.manifests)]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         """Whether manifests without any pod are an error, since there is nothing else to ask about."""
@@ -100,7 +115,7 @@ class Question(ABC, Generic[R_co]):
             require_pods(scenario.inputs.manifests, scenario.manifests, reading)
         return PreparedScenario.from_loaded(scenario, expanded, expand_again=again)
 
-    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+    def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
         """The pods of the question, in the order in which they came."""
         asked = [*scenario.edited.waiting_pods, *scenario.expanded.pods]
         if self.with_pending:

@@ -115,9 +115,9 @@ class ReplayQuestion(Question[R_co]):
             scenario, prepared.expanded, expand_again=prepared.expand_again, replayed=replayed
         )
 
-    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+    def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
         replayed = {item.pod.key for item in cast("ReplayScenario", scenario).replayed.pods}
-        asked = [item for item in super().pods(scenario) if item.pod.key not in replayed]
+        asked = [item for item in super().select_pods(scenario) if item.pod.key not in replayed]
         given = {*replayed, *(item.pod.key for item in asked)}
         waiting = filter(self._is_pending, pending_pods(scenario.snapshot))
         return [*asked, *(item for item in waiting if item.pod.key not in given)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.commands.place.run import Place
+from kwhatif.commands.place.question import Place
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.scenario import Scenario

@@ -92,7 +92,7 @@ def test_a_mistake_of_ours_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by \x1b[31mzero\nagain")
 
-    monkeypatch.setattr("kwhatif.cli.scenario_options.check_stdin", broken)
+    monkeypatch.setattr("kwhatif.cli.command_line.check_stdin", broken)
     ran = run("place", "data/small.yaml", "--snapshot", CLUSTER)
     assert (ran.code, ran.out) == (2, "")
     (line,) = ran.err.splitlines()
@@ -105,6 +105,6 @@ def test_an_interruption_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kwhatif.cli.scenario_options.check_stdin", interrupted)
+    monkeypatch.setattr("kwhatif.cli.command_line.check_stdin", interrupted)
     ran = run("place", "data/small.yaml", "--snapshot", CLUSTER)
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "kwhatif: interrupted")

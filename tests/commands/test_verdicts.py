@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
+from kwhatif import drain, place
 from kwhatif.commands.chances.run import chances
-from kwhatif.commands.drain.run import drain
 from kwhatif.commands.outage.run import outage
-from kwhatif.commands.place.run import place
 from kwhatif.render.formats import escape_markdown
 from tests.cli.running import run
 from tests.render.html.html_reading import Page

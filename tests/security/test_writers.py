@@ -14,6 +14,8 @@ import pytest
 import typer
 
 import kwhatif
+from kwhatif.commands.parameters import parameters_of
+from kwhatif.commands.registry import Entry
 from kwhatif.commands.spec import all_specs
 from tests.cli.running import CLUSTER, run
 
@@ -129,6 +131,11 @@ def outputs() -> set[str]:
     """The options by which a file to be written is named, by the words of their help."""
     found = set()
     for spec in all_specs():
+        if isinstance(spec, Entry):
+            options = parameters_of(spec.command)
+            found |= {f"{spec.name} {each.flag.name}" for each in options if each.flag.file == "out"}
+            found |= {f"{spec.name} --report"} if spec.command.prints.reports else set()
+            continue
         command: Any = typer.main.get_command(import_module(f"kwhatif.cli.{spec.module}").app)
         for param in command.params:
             told = getattr(param, "help", None) or ""

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
+from kwhatif import capacity, drain, place
 from kwhatif.api.core import Pod
-from kwhatif.commands.capacity.run import capacity
-from kwhatif.commands.drain.run import drain
 from kwhatif.commands.explain.run import explain
-from kwhatif.commands.place.run import place
 from kwhatif.errors import FidelityError
 from kwhatif.results.place import Placement, PlaceResult
 from tests import device_builders, storage_builders

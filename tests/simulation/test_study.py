@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.commands.place.run import Place
+from kwhatif.commands.place.question import Place
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.placement.placing import PlacementRun

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -103,6 +103,11 @@ class KarpenterResult(PodsResult, frozen=True, kw_only=True):
     is what is carried out. ``chance`` tells what else other orders of Karpenter's maps lead to, if any were tried.
     """
 
+    schema: ClassVar[str] = "karpenter-result"
+    about: ClassVar[str] = "What Karpenter would do, by kwhatif autoscale"
+    view: ClassVar[str] = "autoscale.karpenter_text:VIEW"
+    page: ClassVar[str] = "autoscale.karpenter_text:PAGE"
+
     kind: str = "Karpenter"
     catalogue: str
     incomplete: str = ""
@@ -145,6 +150,11 @@ class PoolsDiff(Result, frozen=True, kw_only=True):
     ``rebuilt``: as if none of Karpenter's nodes were there, so that all are bought anew. ``difference`` is what B costs
     more a month, None where not all prices are known. ``moves`` are the pods of which something else becomes.
     """
+
+    schema: ClassVar[str] = "pools-diff"
+    about: ClassVar[str] = "What Karpenter buys with two sets of NodePools, by kwhatif diff"
+    view: ClassVar[str] = "autoscale.karpenter_text:POOLS_VIEW"
+    page: ClassVar[str] = "autoscale.karpenter_text:POOLS_PAGE"
 
     kind: str = "PoolsDiff"
     label_a: str
@@ -197,6 +207,11 @@ class NodeConsolidation(ResultStruct, frozen=True, kw_only=True):
 class NodesExplained(Result, frozen=True, kw_only=True):
     """Why Karpenter gives these nodes back, or keeps them."""
 
+    schema: ClassVar[str] = "nodes-explained"
+    about: ClassVar[str] = "Why Karpenter gives nodes back or keeps them, by kwhatif explain"
+    view: ClassVar[str] = "autoscale.karpenter_text:NODES_VIEW"
+    page: ClassVar[str] = "autoscale.karpenter_text:NODES_PAGE"
+
     kind: str = "NodesExplained"
     catalogue: str
     incomplete: str = ""
@@ -211,6 +226,11 @@ class NodesExplained(Result, frozen=True, kw_only=True):
 
 class AutoscalersResult(OutcomeResult, frozen=True, kw_only=True):
     """What both autoscalers would do, each for its own nodes and all pods that find none."""
+
+    schema: ClassVar[str] = "autoscalers-result"
+    about: ClassVar[str] = "What both autoscalers would do, by kwhatif autoscale"
+    view: ClassVar[str] = "autoscale.karpenter_text:BOTH_VIEW"
+    page: ClassVar[str] = "autoscale.karpenter_text:BOTH_PAGE"
 
     kind: str = "Autoscalers"
     cluster_autoscaler: AutoscaleResult

@@ -17,6 +17,7 @@ from kwhatif.commands.autoscale.karpenter_result import (
 )
 from kwhatif.commands.autoscale.text import autoscale_blocks
 from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import (
     NONE,
     Block,
@@ -255,6 +256,7 @@ def _node(each: NodePlan) -> tuple[str, ...]:
     )
 
 
+VIEW = View(lambda result, look: karpenter_blocks(result))
 PAGE = PageSpec(
     "autoscale",
     answer_by_outcome(),
@@ -264,6 +266,7 @@ PAGE = PageSpec(
 )
 
 
+BOTH_VIEW = View(lambda result, look: autoscalers_blocks(result))
 BOTH_PAGE = PageSpec(
     "autoscale",
     answer_by_outcome(),
@@ -276,11 +279,13 @@ BOTH_PAGE = PageSpec(
 )
 
 
+POOLS_VIEW = View(lambda result, look: pools_diff_blocks(result))
 POOLS_PAGE = PageSpec(
     "diff", answer_in_words("No difference", "They differ", "differs"), pools_diff_blocks, "What is compared"
 )
 
 
+NODES_VIEW = View(lambda result, look: nodes_explained_blocks(result))
 NODES_PAGE = PageSpec(
     "explain",
     lambda result: ("plain", "What Karpenter makes of the nodes"),

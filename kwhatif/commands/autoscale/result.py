@@ -125,6 +125,11 @@ class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
     ``peak`` is the most nodes that there are at a time.
     """
 
+    schema: ClassVar[str] = "autoscale-result"
+    about: ClassVar[str] = "What cluster-autoscaler would do, by kwhatif autoscale"
+    view: ClassVar[str] = "autoscale.text:VIEW"
+    page: ClassVar[str] = "autoscale.text:PAGE"
+
     kind: str = "Autoscale"
     result: str
     expander: str

@@ -53,8 +53,8 @@ class AfterPlacing(Question[R_co]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return bool(scenario.inputs.manifests)
 
-    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
-        return [item for item in super().pods(scenario) if not item.pod.metadata.deletion_timestamp]
+    def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        return [item for item in super().select_pods(scenario) if not item.pod.metadata.deletion_timestamp]
 
 
 def answer_after_placing(scenario: PreparedScenario, after: Callable[[Run, Fidelity], R_co]) -> PendingResult[R_co]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.autoscale.result import AutoscaleResult, NodeOutlook, PodOutlook, Rejection
 from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, build_table, format_part, join_texts
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, verdict_of
@@ -122,6 +123,7 @@ def _node(node: NodeOutlook) -> tuple[str, ...]:
     return (node.node, node.group, used, when, moves or "empty")
 
 
+VIEW = View(lambda result, look: autoscale_blocks(result))
 PAGE = PageSpec(
     "autoscale",
     answer_by_outcome(),

@@ -223,7 +223,7 @@ class DayDiff(Question[BacktestDiff]):
     recording: Recording
     label: str
 
-    def build_scenarios(self, inputs: Inputs, engine: SchedulerOptions, policy: Any) -> list[Scenario]:
+    def build_sides(self, inputs: Inputs, engine: SchedulerOptions, policy: Any) -> list[Scenario]:
         """The recorded scheduler's ``engine``, and the same with another ``policy``."""
         return [Scenario(inputs, engine), Scenario(inputs, at_version(engine, policy))]
 

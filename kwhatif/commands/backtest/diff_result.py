@@ -107,6 +107,10 @@ class BacktestDiff(Result, frozen=True, kw_only=True):
     """
 
     rows: ClassVar[str] = "changes"
+    schema: ClassVar[str] = "backtest-diff"
+    about: ClassVar[str] = "What another configuration would have made of a recorded day"
+    view: ClassVar[str] = "backtest.diff_text:VIEW"
+    page: ClassVar[str] = "backtest.diff_text:PAGE"
 
     kind: str = "BacktestDiff"
     start: str

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from kwhatif.commands.backtest.diff_result import BacktestDiff, DayMoment, DaySide, PendingTime, Reality
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, format_part
 from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
@@ -174,6 +175,7 @@ def _means(moment: DayMoment, resource: str) -> tuple[float, float]:
     return _use(moment.a, resource, "mean"), _use(moment.b, resource, "mean")
 
 
+VIEW = View(lambda result, look: backtest_diff_blocks(result, everything=look.everything))
 PAGE = PageSpec(
     "backtest",
     answer_in_words("The day goes the same way", "The day goes another way", "differs"),

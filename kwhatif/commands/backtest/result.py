@@ -90,6 +90,10 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     """
 
     rows: ClassVar[str] = "disagreements"
+    schema: ClassVar[str] = "backtest-result"
+    about: ClassVar[str] = "How far the decisions of a recording come out again"
+    view: ClassVar[str] = "backtest.text:VIEW"
+    page: ClassVar[str] = "backtest.text:PAGE"
 
     kind: str = "BacktestResult"
     agreement: tuple[Agreement, ...]

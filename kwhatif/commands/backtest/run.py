@@ -280,4 +280,4 @@ def backtest_diff(
     policy = policy_of(other)
     question = DayDiff(recorded, f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
     scenario = build_scenario((), start, options)
-    return ask(question, *question.build_scenarios(scenario.inputs, scenario.scheduler_options, policy))
+    return ask(question, *question.build_sides(scenario.inputs, scenario.scheduler_options, policy))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif.commands.backtest.result import Agreement, BacktestResult, RecordedBindings
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Table, Verdict, build_table, format_part
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import describe_fidelity
@@ -91,6 +92,7 @@ def _curves(result: BacktestResult) -> list[dict[str, Any]] | None:
     return [{"title": "Decisions", "unit": "decisions", "stacked": True, "moments": moments, "lines": lines}]
 
 
+VIEW = View(lambda result, look: backtest_blocks(result))
 PAGE = PageSpec(
     "backtest",
     lambda result: ("bad", "Less agrees than was asked for") if result.exit_code else ("plain", "How much agrees"),

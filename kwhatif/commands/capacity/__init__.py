@@ -1,1 +1,3 @@
-"""How many more of a pod or a release fit?"""
+"""How many more of these would fit?"""
+
+POSITION = 50

@@ -69,6 +69,10 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
     """
 
     rows: ClassVar[str] = "nodes"
+    schema: ClassVar[str] = "capacity-result"
+    about: ClassVar[str] = "How many more of a pod or a release fit, by kwhatif capacity"
+    view: ClassVar[str] = "capacity.text:VIEW"
+    page: ClassVar[str] = "capacity.text:PAGE"
 
     kind: str = "Capacity"
     unit: str

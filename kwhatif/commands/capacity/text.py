@@ -7,6 +7,7 @@ from itertools import repeat
 
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import Block, Facts, Grouping, build_table, join_texts
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.pod_groups import group_blocks
@@ -76,4 +77,5 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
     yield from build_table("NODES", headers, rows, None, Grouping("node", (len(headers) - 1,)), (0,))
 
 
+VIEW = View(lambda result, look: capacity_blocks(result))
 PAGE = PageSpec("capacity", answer_by_outcome(), capacity_blocks, "What ends it")

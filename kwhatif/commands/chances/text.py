@@ -7,6 +7,7 @@ from typing import Any
 
 from kwhatif.commands.chances.result import ChancesResult, PlaceChances, WorkloadChances
 from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
@@ -65,6 +66,7 @@ def chances_data(result: ChancesResult) -> list[dict[str, Any]]:
     ]
 
 
+VIEW = View(lambda result, look: chances_blocks(result, everything=look.everything))
 PAGE = PageSpec(
     "chances",
     answer_by_outcome(),

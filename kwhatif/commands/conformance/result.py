@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kwhatif.results.base import Result, ResultStruct
 
 
@@ -32,6 +34,10 @@ class FileAgreement(ResultStruct, frozen=True, kw_only=True):
 
 class ConformanceResult(Result, frozen=True, kw_only=True):
     """How far recorded decisions agree with kwhatif's."""
+
+    schema: ClassVar[str] = "conformance-result"
+    about: ClassVar[str] = "How far replayed decisions agree with the recorded ones"
+    view: ClassVar[str] = "conformance.text:VIEW"
 
     kind: str = "ConformanceResult"
     files: tuple[FileAgreement, ...]

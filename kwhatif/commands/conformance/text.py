@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.commands.conformance.result import ConformanceResult, FileAgreement
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Table, Verdict, build_table, format_part
 
 
@@ -42,3 +43,6 @@ def _row(file: FileAgreement) -> tuple[str, ...]:
         str(file.pods),
         fields or NONE,
     )
+
+
+VIEW = View(lambda result, look: conformance_blocks(result))

@@ -24,6 +24,10 @@ class DescheduleDiff(OutcomeResult, frozen=True, kw_only=True):
     """Both sides, and the pods of the first cycle with which they do not do the same. It is good if nothing differs."""
 
     rows: ClassVar[str] = "pods"
+    schema: ClassVar[str] = "deschedule-diff"
+    about: ClassVar[str] = "What two policies of the descheduler differ in, by kwhatif diff --deschedule"
+    view: ClassVar[str] = "deschedule.diff_text:VIEW"
+    page: ClassVar[str] = "deschedule.diff_text:PAGE"
 
     kind: str = "DescheduleDiff"
     a: DescheduleResult

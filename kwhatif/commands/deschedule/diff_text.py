@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kwhatif.commands.deschedule.diff_result import DescheduleDiff
 from kwhatif.commands.deschedule.result import DescheduleResult
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import Block, Grouping, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
@@ -39,4 +40,5 @@ def _way(plugin: str, lands_on: str) -> str:
     return f"{plugin} -> {lands_on}" if plugin else "stays"
 
 
+VIEW = View(lambda result, look: deschedule_diff_blocks(result))
 PAGE = PageSpec("diff", answer_by_outcome(bad="differs"), deschedule_diff_blocks, "What is compared")

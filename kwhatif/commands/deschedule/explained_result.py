@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kwhatif.results.base import Fidelity, Result, ResultStruct
 
 
@@ -30,6 +32,11 @@ class PodDescheduled(ResultStruct, frozen=True, kw_only=True):
 
 class DescheduleExplained(Result, frozen=True, kw_only=True):
     """Why the next cycle of the descheduler evicts these pods, or leaves them."""
+
+    schema: ClassVar[str] = "deschedule-explained"
+    about: ClassVar[str] = "Why the descheduler evicts pods or leaves them, by kwhatif explain --deschedule"
+    view: ClassVar[str] = "deschedule.explained_text:VIEW"
+    page: ClassVar[str] = "deschedule.explained_text:PAGE"
 
     kind: str = "DescheduleExplained"
     policy: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import Block, Heading, Lines, Verdict, build_table
 from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import fidelity_blocks
@@ -34,6 +35,7 @@ def _pod_blocks(pod: PodDescheduled) -> list[Block]:
     return build_table(title, ("profile", "plugin", "what it does", "why"), rows)
 
 
+VIEW = View(lambda result, look: deschedule_explained_blocks(result))
 PAGE = PageSpec(
     "explain",
     answer_in_words("No pod is evicted", "A pod is evicted"),

@@ -141,6 +141,10 @@ class DescheduleResult(Concluded, frozen=True, kw_only=True):
     """
 
     rows: ClassVar[str] = "pods"
+    schema: ClassVar[str] = "deschedule-result"
+    about: ClassVar[str] = "What the descheduler evicts and what follows, by kwhatif deschedule"
+    view: ClassVar[str] = "deschedule.text:VIEW"
+    page: ClassVar[str] = "deschedule.text:PAGE"
 
     kind: str = "Deschedule"
     policy: str

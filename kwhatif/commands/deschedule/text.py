@@ -11,6 +11,7 @@ from kwhatif.commands.deschedule.result import (
     Thrash,
 )
 from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table, join_texts
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome, follow_replacements
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
@@ -148,6 +149,7 @@ def _outcomes(result: DescheduleResult) -> PodOutcomes:
     return PodOutcomes(result.placements, again, kept)
 
 
+VIEW = View(lambda result, look: deschedule_blocks(result))
 PAGE = PageSpec(
     "deschedule",
     answer_by_outcome(),

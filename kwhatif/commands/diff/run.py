@@ -53,7 +53,7 @@ class Diff(DiffOptions, ReplayQuestion[DecisionDiff]):
         """One or two."""
         return [self.snapshot, self.snapshot_b] if self.snapshot_b else [self.snapshot]
 
-    def build_scenarios(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
+    def build_sides(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
         """The two sides, of what else is the same for both. Raises UsageError for what makes no two sides."""
         if len(self.policies) > 2:
             raise UsageError(f"--policy is given {len(self.policies)} times: there are two sides")
@@ -151,4 +151,4 @@ def diff(
         replay=[replay] if isinstance(replay, str) else replay,
     )
     common = build_scenario((), (), options)
-    return ask(question, *question.build_scenarios(common.inputs, common.scheduler_options))
+    return ask(question, *question.build_sides(common.inputs, common.scheduler_options))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.diff.verdict import WORDS
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, build_table, join_texts
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
@@ -180,6 +181,7 @@ def _format_signed(number: float) -> str:
 MOST_MOVES_EXPLAINED = 30
 
 
+VIEW = View(lambda result, look: diff_blocks(result, everything=look.everything))
 PAGE = PageSpec(
     "diff",
     answer_by_outcome(bad="differs"),

@@ -1,1 +1,3 @@
-"""What would draining these nodes do?"""
+"""What would draining nodes do?"""
+
+POSITION = 60

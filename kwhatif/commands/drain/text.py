@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, build_table
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
 from kwhatif.render.pod_groups import disruption_table
@@ -97,6 +98,7 @@ def _briefly(warning: str) -> str:
     return f"{about}{colon}{format_some(pods.split(', '))}"
 
 
+VIEW = View(lambda result, look: drain_blocks(result))
 PAGE = PageSpec(
     "drain",
     answer_by_outcome(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kwhatif.commands.view import Look, View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
 from kwhatif.render.grouping import MOST_ROWS
 from kwhatif.render.sections import describe_edits
@@ -86,3 +87,13 @@ def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> l
         headers = ("object", "step", "old live+leaving", "new live+leaving", "creates", "removes")
         blocks += [Heading("STEPS"), Table(headers, told, grouping=Grouping("step"))]
     return blocks
+
+
+def _documents_of(result: ExpandResult, look: Look) -> str:
+    """The pods and claims alone."""
+    from kwhatif.render.formats import as_documents
+
+    return as_documents([*(pod.object for pod in result.pods), *result.claims])
+
+
+VIEW = View(lambda result, look: expand_blocks(result), formats={"yaml": _documents_of})

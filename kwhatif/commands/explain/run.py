@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import accumulate
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, files_of
 from kwhatif.commands.explain.options import ExplainAfterOptions
-from kwhatif.commands.place.run import Place
+from kwhatif.commands.place.question import Place
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity, Gap
@@ -120,7 +120,16 @@ class ExplainRun(Question[ExplainResult]):
     offered: Files = ()
     explain_options: ExplainOptions = DEFAULT_OPTIONS
 
+    asked_by: ClassVar[str] = "--explain"
+
+    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
+        return self.run.build_scenarios(given)
+
+    def named_cluster(self) -> Sequence[str]:
+        return self.run.named_cluster()
+
     def __post_init__(self) -> None:
+        self.needs_cluster, self.reads_rules_file = self.run.needs_cluster, self.run.reads_rules_file
         self.tells_merged, self.as_new, self.with_pending = (
             self.run.tells_merged,
             self.run.as_new,
@@ -160,8 +169,8 @@ class ExplainRun(Question[ExplainResult]):
                 getattr(prepared.expanded, name).extend(getattr(more, name))
         return prepared
 
-    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
-        return self.run.pods(scenario)
+    def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        return self.run.select_pods(scenario)
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         options = self.run.options(scenario)

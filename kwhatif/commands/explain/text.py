@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, build_table, format_part
 from kwhatif.render.explain_nodes import (
     arithmetic_blocks,
@@ -385,6 +386,7 @@ def _page_verdict(result: ExplainResult) -> str:
     return f"{' and '.join(told)} explained, {format_count(result.nodes, 'node')}"
 
 
+VIEW = View(lambda result, look: explain_blocks(result, everything=look.everything))
 PAGE = PageSpec(
     "explain",
     lambda result: ("good" if result.good else "bad", _verdict(result)),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kwhatif.commands.gate.formats.formats import FORMATS
+from kwhatif.commands.gate.formats.table import gate_table
 from kwhatif.commands.gate.formats.words import describe_change, format_location, place_of
+from kwhatif.commands.view import Look, View
 from kwhatif.render.blocks import Block, Grouping, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import verdict_of
@@ -64,6 +67,16 @@ def _finding(finding: Finding, result: GateResult) -> dict[str, Any]:
     }
 
 
+def _draw(result: GateResult, look: Look) -> str:
+    """The findings in one of the formats; in text for a terminal, or of a report."""
+    if look.screen is None or look.output not in ("table", "wide"):
+        return FORMATS[look.output](result)
+    # Readers of a log have no terminal to ask again from.
+    everything = look.everything or look.wide or look.screen.width is None
+    return gate_table(result, look.screen, everything=everything, gaps=look.gaps)
+
+
+VIEW = View(lambda result, look: gate_blocks(result), formats=dict.fromkeys(("wide", *FORMATS), _draw))
 PAGE = PageSpec(
     "gate", gate_answer, gate_blocks, "Change", describe_change, data=lambda result: {"findings": findings_data(result)}
 )

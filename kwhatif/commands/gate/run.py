@@ -73,10 +73,10 @@ class Gate(GateOptions, Question[GateResult]):
             replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
         )
 
-    def named_cluster(self) -> Sequence[str] | None:
+    def named_cluster(self) -> Sequence[str]:
         """The cluster that the rules file names, once its rules are valid."""
         tuple(self.terms.rules)
-        return self._read.policy.snapshot
+        return self._read.policy.snapshot or ()
 
     @cached_property
     def _read(self) -> ReadPolicy:
@@ -163,7 +163,7 @@ class Gate(GateOptions, Question[GateResult]):
             before = proposal.before_change
             if before is None:
                 return ScaledOutChange()
-            return place_scaled_out(scenario, before, proposal.changes.apply, self.pods)
+            return place_scaled_out(scenario, before, proposal.changes.apply, self.select_pods)
 
         answer = judge_change(proposal, self.terms, scale_out)
 

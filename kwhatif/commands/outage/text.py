@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table, format_part
 from kwhatif.render.html.drawings import front_coded, packed_column
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
@@ -172,6 +173,7 @@ def _words_of_failure(failure: Failure) -> str:
     return ", ".join(told) or "all come back"
 
 
+VIEW = View(lambda result, look: outage_blocks(result))
 PAGE = PageSpec(
     "outage", answer_by_outcome(), outage_blocks, "Failures", data=lambda result: {"failures": failures_data(result)}
 )

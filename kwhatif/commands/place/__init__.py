@@ -1,1 +1,3 @@
 """Where would these pods go?"""
+
+POSITION = 10

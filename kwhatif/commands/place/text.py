@@ -11,6 +11,7 @@ import msgspec
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.snapshot.info.text import bar
+from kwhatif.commands.view import Look, View
 from kwhatif.render.blocks import (
     NONE,
     Block,
@@ -232,6 +233,26 @@ def names_of(result: PlaceResult) -> str:
     return in_text("".join(f"{clean(line)}\n" for line in lines))
 
 
+def _list_notes(result: PlaceResult, look: Look) -> Iterator[str]:
+    """The notes; where only names are listed also what has no place there: gaps, and pods that never came to be."""
+    yield from result.notes
+    if look.output == "name":
+        for gap in result.fidelity.touching:
+            yield f"warning: {gap}"
+        for refusal in result.refusals:
+            yield f"warning: {refusal.object} is refused: {refusal.message}"
+        for failed in result.failed:
+            yield f"warning: {failed.owner}: {format_count(failed.pods, 'pod')} not created: {failed.message}"
+
+
+VIEW = View(
+    lambda result, look: place_blocks(result, wide=look.wide, everything=look.everything),
+    formats={
+        "name": lambda result, look: names_of(result),
+        "summary": lambda result, look: summary_blocks(result),
+    },
+    notes=_list_notes,
+)
 PAGE = PageSpec(
     "place",
     answer_by_outcome(),

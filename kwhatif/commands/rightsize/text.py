@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kwhatif.commands.rightsize.page_data import sizing_data
 from kwhatif.commands.rightsize.result import Binding, RightsizeResult, Risk, Side, SizedContainer, Step
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
@@ -183,6 +184,7 @@ def _readable(resource: str, amount: str | None) -> str:
     return format_amount(resource, int(amount)) if resource == "memory" and amount.isdigit() else amount
 
 
+VIEW = View(lambda result, look: rightsize_blocks(result))
 PAGE = PageSpec(
     "rightsize",
     answer_by_outcome(),

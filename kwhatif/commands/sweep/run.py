@@ -99,7 +99,7 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
     def known_prices(self) -> Prices | None:
         return read_prices(self.prices) if self.prices else None
 
-    def build_scenarios(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
+    def build_sides(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
         """A scenario for each cluster. Raises UsageError where there is nothing to place."""
         if not (self.files or self.replay or inputs.edits):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
@@ -353,4 +353,4 @@ def sweep(
         rows=fleet.rows,
     )
     common = build_scenario((), (), options)
-    return ask(question, *question.build_scenarios(common.inputs, common.scheduler_options))
+    return ask(question, *question.build_sides(common.inputs, common.scheduler_options))

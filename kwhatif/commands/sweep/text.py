@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.sweep.result import Influence, PolicyPoint, SweepResult
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import Block, Facts, Lines, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
@@ -121,6 +122,7 @@ def _format_measure(measure: str) -> str:
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in measure)
 
 
+VIEW = View(lambda result, look: sweep_blocks(result, wide=look.everything), wide_is_whole=True)
 PAGE = PageSpec(
     "sweep",
     answer_by_outcome("plain"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.upgrade.result import Obstacle, UpgradeResult, WorkloadReadiness
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, build_table
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome, follow_replacements
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
@@ -98,6 +99,7 @@ def _pool_data(result: UpgradeResult) -> dict[str, Any]:
     }
 
 
+VIEW = View(lambda result, look: upgrade_blocks(result))
 PAGE = PageSpec(
     "upgrade",
     answer_by_outcome(),

@@ -35,7 +35,7 @@ Spec = dict[str, Any]
 def lived(path: Path, policy: Any = "default") -> BacktestDiff:
     recording, start = load_recording(str(path))
     question = DayDiff(recording, "the other")
-    return ask(question, *question.build_scenarios(Inputs(start), SchedulerOptions(), policy))
+    return ask(question, *question.build_sides(Inputs(start), SchedulerOptions(), policy))
 
 
 class Told:

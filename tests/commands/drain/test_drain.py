@@ -14,7 +14,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.commands.drain.run import Drain
+from kwhatif.commands.drain.question import Drain
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask

@@ -8,7 +8,7 @@ from unittest import mock
 from msgspec.structs import replace
 
 from benchmarks.fleet import ZONE, ZONES, write
-from kwhatif.commands.drain.run import drain
+from kwhatif import drain
 from kwhatif.results.disruption import DrainResult
 from kwhatif.scheduling.schedule_one import Scheduler
 

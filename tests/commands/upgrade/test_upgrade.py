@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.commands.drain.run import Drain
+from kwhatif.commands.drain.question import Drain
 from kwhatif.commands.page import page_data
 from kwhatif.commands.upgrade.result import UpgradeResult
 from kwhatif.commands.upgrade.run import Upgrade

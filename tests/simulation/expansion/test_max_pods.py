@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
+from kwhatif import capacity, drain, place
 from kwhatif.bounds import PODS, make_room, pods_left, pods_to_make
-from kwhatif.commands.capacity.run import capacity
-from kwhatif.commands.drain.run import drain
 from kwhatif.commands.expand.run import expand
 from kwhatif.commands.gate.run import gate
-from kwhatif.commands.place.run import place
 from kwhatif.errors import InputError, UsageError
 
 CLUSTER = str(Path(__file__).parents[2] / "fuzz" / "cluster.yaml")

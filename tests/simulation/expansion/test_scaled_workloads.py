@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif.commands.capacity.run import capacity
-from kwhatif.commands.place.run import place
+from kwhatif import capacity, place
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.model import Snapshot

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.commands.explain.run import ExplainRun
-from kwhatif.commands.place.run import Place
+from kwhatif.commands.place.question import Place
 from kwhatif.results.explain import ExplainResult, PodReport
 from kwhatif.results.place import PlaceResult
 from kwhatif.simulation.explanation.observer import MOST_WAITING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from kwhatif.results.base import Result, ResultStruct
 
@@ -42,6 +42,10 @@ class DiffResult(Result, frozen=True, kw_only=True):
 
     ``totals`` counts changes by kind: {"Node": {"added": 1}}.
     """
+
+    schema: ClassVar[str] = "snapshot-diff"
+    about: ClassVar[str] = "What changed between two snapshots, by kwhatif snapshot diff"
+    view: ClassVar[str] = "snapshot.diff.text:VIEW"
 
     kind: str = "SnapshotDiff"
     before: str

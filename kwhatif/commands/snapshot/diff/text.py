@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif.commands.snapshot.diff.result import DiffResult, ObjectChange
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table
 from kwhatif.results.amounts import format_count
 
@@ -67,3 +68,6 @@ def _value(value: Any) -> str:
         return NONE
     text = value if isinstance(value, str) and value else json.dumps(value, separators=(", ", ": "), ensure_ascii=False)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+VIEW = View(lambda result, look: diff_blocks(result))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
 from kwhatif.results.base import Result, ResultStruct
@@ -115,6 +117,11 @@ class InfoResult(Result, frozen=True, kw_only=True):
     ``edits`` are what-if edits of the cluster, in words. ``usage`` and ``reserved``, those that reserve most for
     nothing, are there only where usage is known.
     """
+
+    schema: ClassVar[str] = "snapshot-info"
+    about: ClassVar[str] = "What is in a snapshot, by kwhatif snapshot info"
+    view: ClassVar[str] = "snapshot.info.text:VIEW"
+    page: ClassVar[str] = "snapshot.info.text:PAGE"
 
     kind: str = "SnapshotInfo"
     source: str

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.snapshot.info.result import InfoResult, NodeUse, ResourceUse
 from kwhatif.commands.snapshot.info.usage_text import usage_blocks
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.results.amounts import format_age, format_column, format_count
@@ -178,6 +179,7 @@ def _sum_of(result: InfoResult, field: str, one: str) -> str:
     return format_count(sum(getattr(group, field) for group in result.groups), one)
 
 
+VIEW = View(lambda result, look: info_blocks(result))
 PAGE = PageSpec(
     "snapshot info",
     lambda result: ("plain", "What is in the snapshot"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kwhatif.results.base import Result, ResultStruct
 
 
@@ -26,6 +28,10 @@ class KindCount(ResultStruct, frozen=True, kw_only=True):
 
 class TrimResult(Result, frozen=True, kw_only=True):
     """How far a snapshot was cut down. ``steps`` decisions were made again; ``complete`` unless they ran out."""
+
+    schema: ClassVar[str] = "snapshot-trim"
+    about: ClassVar[str] = "How far a snapshot was cut down, by kwhatif snapshot trim"
+    view: ClassVar[str] = "snapshot.trim.text:VIEW"
 
     kind: str = "SnapshotTrim"
     source: str

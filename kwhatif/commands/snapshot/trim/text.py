@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from kwhatif.commands.snapshot.trim.result import TrimmedPod, TrimResult
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Table, Verdict
 from kwhatif.results.amounts import format_count, format_some
 
@@ -47,3 +48,6 @@ def _describe_pod(pod: TrimmedPod) -> str:
     if pod.victims:
         parts.append(f"evicts {format_some(pod.victims)}")
     return "; ".join([*parts, pod.message] if pod.message else parts) or NONE
+
+
+VIEW = View(lambda result, look: trim_blocks(result))

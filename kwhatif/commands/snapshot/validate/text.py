@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Verdict, build_table
 from kwhatif.results.amounts import format_count
 from kwhatif.results.snapshot_check import CheckResult
@@ -27,3 +28,6 @@ def _summary(result: CheckResult) -> str:
     return (
         f"{result.source}: {held}, {format_count(result.errors, 'error')}, {format_count(result.warnings, 'warning')}."
     )
+
+
+VIEW = View(lambda result, look: check_blocks(result))

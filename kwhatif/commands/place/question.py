@@ -1,45 +1,84 @@
-"""The question of ``place``, and its Python function."""
+"""The question of ``place``."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
-from kwhatif.api.core import Pod
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Manifests, Path, ask, build_scenario
-from kwhatif.commands.place.options import PlaceOptions
+from kwhatif.commands.common_options import CLUSTER, MANIFESTS, Explained, ManifestFiles, Seed
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.place import PlaceResult
-from kwhatif.scheduling.driver import DriverOptions
+from kwhatif.simulation.command import Output
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.afterwards import snapshot_after_run
-from kwhatif.simulation.placement.conclusion import place_result_of
-from kwhatif.simulation.placement.hot_nodes import hot_nodes
-from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
-from kwhatif.simulation.session import PodToSchedule
-from kwhatif.snapshot.format.model import write_snapshot
-from kwhatif.snapshot.read.files import display_path
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+if TYPE_CHECKING:
+    from kwhatif.scheduling.driver import DriverOptions
+    from kwhatif.simulation.placement.run import Run
+    from kwhatif.simulation.session import PodToSchedule
 
 
-@dataclass(frozen=True)
-class Place(PlaceOptions, Question[PlaceResult]):
-    """Where would these pods go?
+@dataclass(frozen=True, kw_only=True)
+class _PlaceOptions(AutoscaledOptions):
+    """Extenders may be asked to bind, too."""
 
-    Those of the manifests, those that edits took their node from, and ``with_pending`` those that wait in the snapshot.
-    With a ``timeline`` the queue is simulated, and ``recreate`` lets the controllers of victims make new pods.
-    ``detailed`` answers have every plugin's score. The cluster afterwards is written to the file ``write_snapshot``, if
-    one is named.
-    """
+    call_extender_bind: Annotated[
+        bool,
+        Flag(
+            "--call-extender-bind",
+            help="With --call-extenders: call bind as well, which really binds pods. Otherwise bind is assumed to "
+            "succeed.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(Question[PlaceResult]):
+    """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given."""
+
+    takes = _PlaceOptions
+    lacks: ClassVar[frozenset[str]] = frozenset()
+    no = "a pod finds no node, is refused or not created, or an update gets stuck"
+    prints = Output(("table", "wide", "json", "yaml", "markdown", "name", "summary"))
+    reads_rules_file = True
+    examples = (
+        f"{MANIFESTS}/web.yaml {CLUSTER}",
+        f"-f {MANIFESTS}/too-big.yaml {CLUSTER} --explain too-big",
+        f"--with-pending {CLUSTER} --uncordon general-a-2 -o wide",
+    )
+
+    manifests: ManifestFiles = ()
+    explain: Explained = ()
+    with_pending: Annotated[bool, Flag("--with-pending", help="Also place the snapshot's own pending pods.")] = False
+    timeline: Annotated[
+        bool, Flag("--timeline", help="Simulate the queue over time, with retries, and print the timeline.")
+    ] = False
+    recreate: Annotated[
+        bool,
+        Flag("--no-recreate", negated=True, help="With --timeline: controllers do not recreate evicted pods."),
+    ] = True
+    write_snapshot: Annotated[
+        str,
+        Flag(
+            "--write-snapshot",
+            metavar="OUT",
+            file="out",
+            help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
+        ),
+    ] = ""
+    seed: Seed = None
 
     detailed: bool = True
+    """Whether every plugin's score is told."""
+
+    def shown_as(self, output: str, *, has_reports: bool) -> Self:
+        return replace(self, detailed=output in ("wide", "json", "yaml") or has_reports)
 
     def check(self, scenario: Scenario) -> None:
         if not scenario.inputs.manifests and not self.with_pending and scenario.inputs.edits is None:
@@ -56,16 +95,21 @@ class Place(PlaceOptions, Question[PlaceResult]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return not (self.with_pending or scenario.edited.has_moved_pods)
 
-    def pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+    def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
         if self.timeline and scenario.expanded.rollouts:
             name = scenario.expanded.rollouts[0].name
             raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
-        return super().pods(scenario)
+        return super().select_pods(scenario)
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"seed": self.seed, "detailed": self.detailed}
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PlaceResult]:
+        from kwhatif.simulation.placement.conclusion import place_result_of
+        from kwhatif.simulation.placement.hot_nodes import hot_nodes
+        from kwhatif.simulation.placement.runs import place_pods
+        from kwhatif.simulation.placement.timeline import simulate_timeline
+
         (scenario,) = scenarios
         if self.timeline:
             run = simulate_timeline(
@@ -96,6 +140,11 @@ class Place(PlaceOptions, Question[PlaceResult]):
 
     def _write(self, scenario: PreparedScenario, run: Run, notes: Notes) -> None:
         """Write the cluster afterwards."""
+        from kwhatif.api.core import Pod
+        from kwhatif.simulation.placement.afterwards import snapshot_after_run
+        from kwhatif.snapshot.format.model import write_snapshot
+        from kwhatif.snapshot.read.files import display_path
+
         files = [display_path(file) for file in scenario.inputs.manifests if isinstance(file, str)]
         number = sum(placement.outcome == "placed" for placement in run.placements)
         text = f"place {format_count(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
@@ -107,36 +156,3 @@ class Place(PlaceOptions, Question[PlaceResult]):
 
 def _nothing_to_place() -> UsageError:
     return UsageError("name the files with the pods to place, or ask for --with-pending")
-
-
-def place(
-    manifests: Manifests = (),
-    *,
-    snapshot: ClusterSource,
-    with_pending: bool = False,
-    timeline: bool = False,
-    recreate: bool = True,
-    seed: int | None = None,
-    verb: str = "",
-    at: str = "",
-    write_snapshot: Path | None = None,
-    **options: Unpack[AutoscaledKeywords],
-) -> PlaceResult:
-    """Where would these pods go?
-
-    ``with_pending`` also places those that wait in the snapshot. With a ``timeline`` the queue is simulated, retries
-    and all; ``recreate`` lets the controllers of victims make new pods then. Ties are broken by name, or at random
-    from a ``seed``. ``verb`` is as for ``expand``. Workloads that autoscalers of
-    pods scale have as many replicas as run, within their bounds, or as these are ``at`` (``max``, ``min``, ``50%``).
-    The cluster afterwards goes to the file ``write_snapshot``, to ask further. With ``autoscale``, pods that a node
-    comes for count as placed.
-    """
-
-    question = Place(
-        with_pending=with_pending,
-        timeline=timeline,
-        recreate=recreate,
-        seed=seed,
-        write_snapshot="" if write_snapshot is None else os.fspath(write_snapshot),
-    )
-    return ask(question, build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at}))

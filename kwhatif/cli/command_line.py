@@ -1,0 +1,202 @@
+"""The command line of a command, made of its class: its options, and what happens when it is called."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from inspect import Signature
+from typing import Any
+
+import typer
+
+from kwhatif.cli.answer import Answer
+from kwhatif.cli.cluster_options import ClusterFlags
+from kwhatif.cli.edit_options import EditOptions
+from kwhatif.cli.option_groups import keyword_of, value_of
+from kwhatif.cli.output import check_stdin, program
+from kwhatif.cli.wrong_words import build_missing_argument
+from kwhatif.commands.asking import ask, choose
+from kwhatif.commands.parameters import (
+    Parameter,
+    fields_of,
+    input_files,
+    is_several,
+    parameters_of,
+    takes_cluster,
+    takes_edits,
+)
+from kwhatif.errors import UsageError
+from kwhatif.simulation.command import Command
+from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.inputs import NO_CLUSTER
+from kwhatif.simulation.scenario_options import ScenarioOptions
+
+Values = dict[str, Any]
+
+
+def typer_command(question: type[Command[Any]], name: str) -> Any:
+    """The command of a class, as typer has it, without what all commands share."""
+    line = CommandLine(question)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, help=help_of(question))(line.function())
+    return typer.main.get_command(app)
+
+
+def help_of(question: type[Command[Any]]) -> str:
+    """What the class says of itself, and what its exit codes mean."""
+    said = question.__doc__ or ""
+    if question.no:
+        said += f"\n\n    Exit codes: 0 the answer is good, 1 it is not: {question.no}, 2 usage or input error.\n    "
+    return said
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The options of a command, and what they mean."""
+
+    question: type[Command[Any]]
+
+    def function(self) -> Any:
+        """What typer looks at: a function with an annotated parameter for each option."""
+
+        def call(**words: Any) -> None:
+            self.run(words)
+
+        shown = [keyword_of(each.name, each.type, each.default, each.flag) for each in self._options()]
+        call.__signature__ = Signature(shown)  # type: ignore[attr-defined]
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        call.__name__ = self.question.__name__
+        return call
+
+    def run(self, words: Values) -> None:
+        """Ask, print the answer and end."""
+        answer = Answer.from_words(self.question.prints, words)
+        values = self._read(words)
+        command = self.question(**{each.name: values[each.name] for each in self._own if each.name in values})
+        shown = command.shown_as(answer.output, has_reports=bool(answer.reports))
+        chosen = choose(shown)
+        answer.check(chosen)
+        given = self._build_inputs(chosen, values, answer)
+        result = ask(chosen, given)
+        if chosen is shown and hasattr(chosen, "explain"):
+            result = result.with_context(command=asked_command())
+        answer.finish(result)
+
+    @property
+    def _own(self) -> list[Parameter]:
+        return [each for each in parameters_of(self.question) if each.own]
+
+    def _options(self) -> Iterator[Parameter]:
+        """Every option: the command's own, those of the answer, and what the command takes."""
+        own = parameters_of(self.question)
+        names = {each.name for each in own}
+        yield from (_with_f(each) for each in own)
+        for each in own:
+            if isinstance(each.flag, Argument) and each.flag.repeats:
+                yield _repeating(each)
+        yield from Answer.options(self.question.prints)
+        if takes_cluster(self.question):
+            yield from (each for each in _CLUSTER if each.name not in {*names, *self.question.lacks})
+        if takes_edits(self.question):
+            yield from _EDITS
+
+    def _read(self, words: Values) -> Values:
+        """The values of fields, by what typer has read. What is not given is left out. Raises UsageError."""
+        found: Values = {}
+        for each in self._options():
+            if (value := words.get(each.name)) is not None:
+                made = value_of(each.type, each.flag, value)
+                if made or not is_several(each.flag.type or each.type):
+                    found[each.name] = made
+        for each in self._own:
+            if isinstance(each.flag, Argument) and each.flag.repeats:
+                _join(each, found)
+        return found
+
+    def _build_inputs(self, chosen: Command[Any], values: Values, answer: Answer) -> Any:
+        """What the command takes. Raises UsageError if no cluster is named, or standard input is read twice."""
+        if self.question.takes is None:
+            check_stdin(*input_files(chosen, None))
+            return None
+        more: Values = {
+            each.name: values[each.name]
+            for each in parameters_of(self.question)
+            if not each.own and each.name in values
+        }
+        edits: list[Any] = []
+        if takes_edits(self.question):
+            asked = EditOptions(**_of(_EDITS, values))
+            more["edits"], edits = asked or None, list(asked.edits)
+        if takes_cluster(self.question):
+            flags = ClusterFlags(**_of(_CLUSTER, values))
+            if chosen.wants_cluster(is_named=flags.is_named()):
+                more["snapshot"] = flags.find_source(chosen.named_cluster)
+            if chosen.needs_cluster and not more.get("snapshot"):
+                raise UsageError(NO_CLUSTER)
+        given = self.question.takes(**more)
+        if isinstance(given, ScenarioOptions):
+            given = dataclasses.replace(given, with_map=answer.is_mapped)
+            if chosen.reads_rules_file:
+                given = given.with_rules_file()
+        source = more.get("snapshot")
+        check_stdin(*input_files(chosen, given), *(source if isinstance(source, list) else ()), *edits)
+        return given
+
+
+_CLUSTER = fields_of(ClusterFlags)
+_EDITS = fields_of(EditOptions)
+
+
+def _of(parameters: Sequence[Parameter], values: Values) -> Values:
+    return {each.name: values[each.name] for each in parameters if each.name in values}
+
+
+def _with_f(each: Parameter) -> Parameter:
+    """An argument that may be given with ``-f`` instead need not be there."""
+    if isinstance(each.flag, Argument) and each.flag.repeats and not each.is_several:
+        return dataclasses.replace(each, default=None)
+    return each
+
+
+def _repeating(each: Parameter) -> Parameter:
+    """``-f`` for an argument."""
+    many = " (repeatable)" if each.is_several else ""
+    help_ = f"The same as the argument, as with kubectl{many}."
+    flag = Flag("--filename", short="-f", metavar=each.flag.metavar, help=help_)
+    return Parameter("filename", each.type, () if each.is_several else None, flag, own=True)
+
+
+def _join(each: Parameter, found: Values) -> None:
+    """Put what ``-f`` names to the argument. Raises UsageError if nothing is named, or more than there may be."""
+    more = found.pop("filename", None)
+    if each.is_several:
+        found[each.name] = [*found.get(each.name, ()), *(more or ())]
+    elif more is not None and each.name in found:
+        raise UsageError(f"one {each.flag.metavar} is looked at: name it as {found[each.name]} or with -f {more}")
+    elif more is not None:
+        found[each.name] = more
+    if each.flag.required and not found.get(each.name):
+        raise build_missing_argument(each.flag.metavar)
+
+
+_FOR_OUTPUT = ("-o", "--output", "--report", "--color", "--write-snapshot")
+"""Options about what is printed and written, with a value; those without are below."""
+
+_ALONE = ("--all", "--exit-zero")
+
+
+def asked_command() -> str:
+    """The command as it was given, without what is about its output."""
+    words: list[str] = []
+    given = iter(sys.argv[1:])
+    for word in given:
+        name = word.partition("=")[0]
+        if name in _FOR_OUTPUT:
+            if name == word:
+                next(given, None)
+        elif word not in _ALONE and not (word.startswith("-o") and not word.startswith("--")):
+            words.append(word)
+    return shlex.join([*program().split(), *words])

@@ -1,0 +1,61 @@
+"""The question of ``capacity``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from kwhatif.commands.capacity.result import CapacityResult
+from kwhatif.commands.common_options import CLUSTER, MANIFESTS, RequiredManifests
+from kwhatif.errors import UsageError
+from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity(Question[CapacityResult]):
+    """Count how many more of a pod, or of a release, fit beside what runs: per node, in all, and what ends it.
+
+    What is counted is all pods of the manifests together, or with --pod those of one workload one by one. Nobody is
+    evicted for them.
+    """
+
+    takes = AutoscaledOptions
+    lacks = frozenset({"verb"})
+    no = "fewer fit than --at-least says"
+    examples = (
+        f"{MANIFESTS}/checkout.yaml {CLUSTER}",
+        f"{MANIFESTS}/checkout.yaml {CLUSTER} --at-least 5",
+    )
+    as_new = True
+
+    manifests: RequiredManifests = ()
+    pod: Annotated[bool, Flag("--pod", help="Count pods of the one workload of the manifests one by one.")] = False
+    at_least: Annotated[
+        int, Flag("--at-least", metavar="N", least=0, shows_default=True, help="Exit with 1 if fewer than N fit.")
+    ] = 1
+    limit: Annotated[int | None, Flag("--limit", metavar="N", least=0, help="Stop counting at N.")] = None
+
+    def check(self, scenario: Scenario) -> None:
+        if self.limit is not None and self.limit < self.at_least:
+            raise UsageError(f"--limit {self.limit} ends the count before --at-least {self.at_least} can be reached")
+
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[CapacityResult]:
+        from kwhatif.commands.capacity.capacity import measure_capacity
+
+        (scenario,) = scenarios
+        return measure_capacity(
+            scenario.session,
+            scenario.expanded,
+            single=self.pod,
+            at_least=self.at_least,
+            limit=self.limit,
+            others=scenario.unknown_kinds,
+            first=scenario.edited.waiting_pods,
+            scaler=scenario.scaler,
+            **scenario.refusal_fields,
+        )

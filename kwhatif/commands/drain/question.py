@@ -1,0 +1,86 @@
+"""The question of ``drain``; the flags are those of kubectl drain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from kwhatif.commands.common_options import CLUSTER, ManifestsBefore
+from kwhatif.results.disruption import DrainResult
+from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+if TYPE_CHECKING:
+    from kwhatif.api.core import Node
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drain(Question[DrainResult]):
+    """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
+
+    Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more. Pods of
+    manifests, and those that what-if edits leave without a node, are placed before.
+    """
+
+    takes = AutoscaledOptions
+    no = "a node is not drained, or a pod finds no node"
+    examples = (
+        f"general-b-1 {CLUSTER} --ignore-daemonsets --delete-emptydir-data",
+        f"topology.kubernetes.io/zone=eu-west-1a {CLUSTER} --ignore-daemonsets --delete-emptydir-data --force",
+    )
+    several_runs: ClassVar[bool] = True
+
+    nodes: Annotated[
+        Sequence[str],
+        Argument(
+            metavar="NODE|SELECTOR",
+            help="The nodes, in this order: names, or label selectors such as 'pool=batch'.",
+            completion="node",
+        ),
+    ]
+    manifests: ManifestsBefore = ()
+    ignore_daemonsets: Annotated[bool, Flag("--ignore-daemonsets", help="Leave DaemonSet pods where they are.")] = False
+    delete_emptydir_data: Annotated[
+        bool, Flag("--delete-emptydir-data", help="Go on even if pods lose the data of emptyDir volumes.")
+    ] = False
+    force: Annotated[bool, Flag("--force", help="Go on even if there are pods that no controller recreates.")] = False
+
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return False
+
+    def _cordon(self, scenario: PreparedScenario) -> PreparedScenario:
+        from kwhatif.simulation.edits.cordon import cordon_node
+        from kwhatif.simulation.edits.draft import Draft
+
+        draft = Draft(scenario.snapshot)
+        draft.put_nodes(map(cordon_node, self._select_nodes(scenario)))
+        return scenario.with_snapshot(draft.snapshot)
+
+    def _select_nodes(self, scenario: PreparedScenario) -> list[Node]:
+        from kwhatif.api.core import Node
+        from kwhatif.simulation.edits.selection import chosen_nodes
+
+        return [node for text in self.nodes for node in chosen_nodes(text, scenario.snapshot.objects.list_all(Node))]
+
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DrainResult]:
+        from kwhatif.commands.drain.drain import drain_nodes
+        from kwhatif.commands.drain.filters import Filters
+        from kwhatif.simulation.placement.runs import merge_placed, place_scenario
+
+        (scenario,) = scenarios
+        scaler = scenario.scaler
+        scenario, before = place_scenario(scenario, scaler)
+        scenario = self._cordon(scenario)
+        known = scenario.snapshot.whole.get("DaemonSet")
+        daemon_sets = None
+        if known is not None:
+            daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
+        filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
+        names = dict.fromkeys(node.name for node in self._select_nodes(scenario))
+        session = scenario.new_session()
+        answer = drain_nodes(session, list(names), filters, scaler, before, **scenario.refusal_fields)
+        return merge_placed(before, answer)

@@ -1,0 +1,141 @@
+"""All commands, found by being there: a package below this one whose ``__init__`` has a ``POSITION`` is a command, or a
+group of those below it.
+
+The words of a command are the names of its packages, its line in the help is their docstring, and ``question.py`` has
+its class. The command line, the Python API, the JSON schemas, the pages and the reference are made of this one table.
+Packages say next to nothing, and classes are imported when they are needed, so that listing all commands is cheap.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any, get_args, get_origin
+
+import kwhatif.commands as commands
+from kwhatif.errors import KwhatifError
+from kwhatif.results.base import Result
+from kwhatif.simulation.command import Command
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A command, by its words behind the program (``place``, ``snapshot info``), or a group of some.
+
+    ``purpose`` is its line of help, ``position`` its place among the others, ``default`` the command of a group that is
+    meant where none is named.
+    """
+
+    name: str
+    purpose: str
+    position: int
+    package: str
+    default: str = ""
+
+    @property
+    def group(self) -> str:
+        """What the group of the command is called; empty for those that stand by themselves."""
+        return self.name.rpartition(" ")[0]
+
+    @property
+    def is_group(self) -> bool:
+        return bool(entries_of(self.name))
+
+    @cached_property
+    def command(self) -> type[Command[Any]]:
+        """The class: the one of ``question.py`` that is no question of another command.
+
+        Raises KwhatifError where there is none, or more than one.
+        """
+        module = import_module(f"{self.package}.question")
+        own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+        found = [each for each in own if issubclass(each, Command) and not each.__name__.startswith("_")]
+        if len(found) != 1:
+            names = ", ".join(each.__name__ for each in found) or "none"
+            raise KwhatifError(f"{module.__name__}: expected one class that is a Command, found {names}")
+        return found[0]
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        return self.command.examples
+
+    @property
+    def may_be_no(self) -> bool:
+        return bool(self.command.no)
+
+    @property
+    def has_gaps(self) -> bool:
+        return self.command.has_gaps()
+
+    @cached_property
+    def functions(self) -> Mapping[str, type[Command[Any]]]:
+        """The classes of the Python functions, by their names."""
+        named = self.command.functions
+        if not named:
+            return {self.name.replace(" ", "_"): self.command}
+        return {name: load(path, self.package) for name, path in named.items()}
+
+
+@cache
+def all_entries() -> tuple[Entry, ...]:
+    """Every command and group, in the order of the help."""
+    return tuple(sorted(_find_entries(commands.__name__, ""), key=lambda each: (each.position, each.name)))
+
+
+@cache
+def entries_of(group: str) -> dict[str, Entry]:
+    """The commands of a group, or those that stand by themselves, by the last of their words."""
+    return {each.name.split()[-1]: each for each in all_entries() if each.group == group}
+
+
+@cache
+def all_commands() -> dict[str, Entry]:
+    """The commands that do something, by their words."""
+    return {each.name: each for each in all_entries() if not each.is_group}
+
+
+@cache
+def results_of(question: type[Command[Any]]) -> tuple[type[Result], ...]:
+    """The results that a class answers with: one, or those of its questions."""
+    for base in question.__mro__:
+        for generic in vars(base).get("__orig_bases__", ()):
+            if isinstance(get_origin(generic), type) and issubclass(get_origin(generic), Command):
+                (answer,) = get_args(generic)
+                found = tuple(each for each in (answer, *get_args(answer)) if isinstance(each, type))
+                if found and all(issubclass(each, Result) for each in found):
+                    return found
+    raise KwhatifError(f"{question.__name__}: expected a Command[Result], found a result that is not named")
+
+
+@cache
+def all_results() -> tuple[type[Result], ...]:
+    """Every result with a schema."""
+    found = [
+        result
+        for entry in all_commands().values()
+        for question in (entry.command, *entry.functions.values())
+        for result in results_of(question)
+    ]
+    return tuple(dict.fromkeys(each for each in found if each.schema))
+
+
+def load(path: str, package: str = commands.__name__) -> Any:
+    """The object of ``module:name`` below a package; modules of others are named in full."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module if module.startswith("kwhatif.") else f"{package}.{module}"), name)
+
+
+def _find_entries(package: str, above: str) -> Iterator[Entry]:
+    for info in pkgutil.iter_modules(import_module(package).__path__):
+        if not info.ispkg:
+            continue
+        found = import_module(f"{package}.{info.name}")
+        if hasattr(found, "POSITION"):
+            name = f"{above} {info.name}".strip()
+            yield Entry(
+                name, (found.__doc__ or "").strip(), found.POSITION, found.__name__, getattr(found, "DEFAULT", "")
+            )
+            yield from _find_entries(found.__name__, name)
