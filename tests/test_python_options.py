@@ -25,7 +25,7 @@ CLUSTER = Path(__file__).parent / "data" / "cluster.json"
 
 def test_an_option_that_nobody_reads_is_refused_with_the_one_that_was_meant() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'polcy'; did you mean policy\?"):
-        kwhatif.place([], snapshot=CLUSTER, polcy="default")
+        kwhatif.place([], snapshot=CLUSTER, polcy="default")  # type: ignore[call-arg]
 
 
 def test_a_snapshot_is_loaded_by_a_path_as_by_a_list_of_one() -> None:

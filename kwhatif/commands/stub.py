@@ -33,9 +33,7 @@ from kwhatif.commands.functions import ClusterSource, Manifests, Path
 
 def stub_text() -> str:
     """The whole stub."""
-    import kwhatif
-
-    homes_of_old = vars(kwhatif)["_HOMES"].items()
+    homes_of_old = vars(sys.modules["kwhatif"])["_HOMES"].items()
     old = [f"from kwhatif.{home} import {name} as {name}" for home, names in homes_of_old for name in names]
     homes = sorted((home, name) for name, home in objects_by_name().items())
     imports = "\n".join(f"from {home} import {name} as {name}" for home, name in homes)

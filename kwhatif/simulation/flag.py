@@ -21,17 +21,16 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 class Flag:
     """What the command line calls a field, and what its help says.
 
-    ``variable`` is an environment variable that stands for it. ``completion`` says what a
-    shell completes. ``choices`` are the words that it may be, where its type does not say so, ``least`` and ``most``
-    the smallest and the largest number. A ``--no-`` flag, which is ``negated``, turns its field off. A ``duration`` is
+    ``variable`` is an environment variable that stands for it. ``completion`` says what a shell completes. ``choices``
+    are the words that it may be, where its type does not say so, ``least`` and ``most`` the smallest and the largest
+    number. A ``--no-`` flag, which is ``negated``, turns its field off. A ``duration`` is
     written as Go does (``1m30s``) and held in seconds. ``type`` is what the command line reads where the field holds
     something else, and ``parse`` makes the one of the other; it raises ValueError or UsageError.
 
     ``file`` says that the field names a file which is read (``in``) or written (``out``), ``manifests``, which may be
     directories and, in Python, plain values, or the files of another ``cluster``. ``pairs`` is the type of the values
     of a mapping that Python gives, each of which the command line writes as ``NAME=VALUE``. ``positional`` fields come
-    first in Python, ``required`` ones have to be given. Fields for the
-    ``shell`` alone are none of Python's.
+    first in Python, ``required`` ones have to be given. Fields for the ``shell`` alone are none of Python's.
     """
 
     name: str = ""

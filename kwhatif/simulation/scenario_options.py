@@ -59,13 +59,23 @@ class ScenarioOptions(SchedulerOptions, ManifestOptions, EditedClusterOptions):
         """The cluster, and these manifests."""
         return Inputs(
             self.snapshot,
-            manifests,
+            self.gather(manifests),
             self.namespace,
             self.edits,
             ManifestOptions(**values_of(ManifestOptions, self)),
             self.now,
             with_map=self.with_map,
         )
+
+    def gather(self, manifests: Files) -> Files:
+        """The same files, those below directories one by one if that is wanted. Raises InputError."""
+        if not self.recursive:
+            return manifests
+        from kwhatif.snapshot.read.directories import gather_directories
+
+        return [
+            path for each in manifests for path in (gather_directories([each]) if isinstance(each, str) else [each])
+        ]
 
     def build_scenario(self, manifests: Files) -> Scenario:
         """The same, with the scheduler that decides."""

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import sys
 from importlib.resources import files
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,7 @@ from kwhatif.commands.parameters import parameters_of, takes_cluster
 from kwhatif.commands.public import functions_by_name, names
 from kwhatif.commands.registry import Entry, all_commands, all_entries, all_results, load, results_of
 from kwhatif.commands.schema_files import schema_text
+from kwhatif.commands.stub import stub_text
 from kwhatif.commands.view import View
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.results.base import ManifestResult, Result
@@ -137,3 +139,8 @@ def test_a_package_without_a_class_is_told_so(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "kwhatif.commands.place.question", ModuleType("kwhatif.commands.place.question"))
     with pytest.raises(kwhatif.KwhatifError, match="expected one class that is a Command, found none"):
         _ = Entry("x", "", 1, "kwhatif.commands.place").command
+
+
+def test_the_stub_of_the_python_api_is_that_of_the_classes() -> None:
+    stub = Path(kwhatif.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert stub == stub_text(), "python -m kwhatif.commands.stub kwhatif/__init__.pyi"
