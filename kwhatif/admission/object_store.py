@@ -7,7 +7,8 @@ A refused request is reported by resource (``deployments.apps "web" is forbidden
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 
 import msgspec
 
@@ -18,6 +19,20 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 
 
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A way to find objects of a kind without looking at all of them: ``keys`` are what an object is found by.
+
+    Upstream: Indexers of k8s.io/client-go/tools/cache.
+    """
+
+    kind: str
+    keys: Callable[[Object], Iterable[Hashable]]
+
+
+_Home = dict[tuple[str, str], Object]
+
+
 class ObjectStore:
     """What is in the cluster. ``put`` replaces; objects keep the order in which they were first put.
 
@@ -26,11 +41,12 @@ class ObjectStore:
 
     def __init__(self, objects: Iterable[Object] = (), *, pruned: bool = False) -> None:
         self.pruned = pruned
-        self._by_kind: dict[str, dict[tuple[str, str], Object]] = {}
+        self._by_kind: dict[str, _Home] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
         self._known: set[str] = set()
         self._known_homes: set[tuple[str, str]] = set()
-        self._sketches: set[tuple[str, str, str]] = set()
+        self._indexes: dict[str, dict[Index, dict[Hashable, _Home]]] = {}
+        self._sketches: dict[str, set[tuple[str, str]]] = {}
         self._watchers: list[Callable[[Object | None, Object | None], None]] = []
         for obj in objects:
             self._known.add(obj["kind"])
@@ -42,16 +58,18 @@ class ObjectStore:
         other._by_kind = {kind: dict(objects) for kind, objects in self._by_kind.items()}
         other._by_home = {home: dict(objects) for home, objects in self._by_home.items()}
         other._known, other._known_homes = set(self._known), set(self._known_homes)
-        other._sketches = set(self._sketches)
+        other._sketches = {kind: set(sketched) for kind, sketched in self._sketches.items()}
         return other
 
     def put(self, obj: Object, *, sketched: bool = False) -> None:
         """``sketched``: the object has only those fields that scheduling reads."""
         of_kind = self._by_kind.setdefault(obj["kind"], {})
         key = namespace_of(obj), name_of(obj)
-        (self._sketches.add if sketched else self._sketches.discard)((obj["kind"], *key))
+        of_sketches = self._sketches.setdefault(obj["kind"], set())
+        (of_sketches.add if sketched else of_sketches.discard)(key)
         before = of_kind.get(key)
         of_kind[key] = obj
+        self._reindex(obj["kind"], key, before, obj)
         self._by_home.setdefault((obj["kind"], key[0]), {})[key[1]] = obj
         for watcher in self._watchers:
             watcher(before, obj)
@@ -68,6 +86,8 @@ class ObjectStore:
         before = self._by_kind.get(kind, {}).pop((namespace, name), None)
         if before is not None:
             del self._by_home[kind, namespace][name]
+            self._sketches.get(kind, set()).discard((namespace, name))
+            self._reindex(kind, (namespace, name), before, None)
             for watcher in self._watchers:
                 watcher(before, None)
 
@@ -81,7 +101,38 @@ class ObjectStore:
 
     def is_sketch(self, obj: Object) -> bool:
         """Whether the object has only those fields that scheduling reads."""
-        return (obj["kind"], namespace_of(obj), name_of(obj)) in self._sketches
+        return (namespace_of(obj), name_of(obj)) in self._sketches.get(obj["kind"], ())
+
+    def has_sketches(self, kind: str) -> bool:
+        """Whether any object of this kind is one of those."""
+        return bool(self._sketches.get(kind))
+
+    def has(self, kind: str) -> bool:
+        """Whether there is any object of this kind."""
+        return bool(self._by_kind.get(kind))
+
+    def find(self, index: Index, key: Hashable) -> list[Object]:
+        """The objects that an index finds by a key."""
+        indexes = self._indexes.setdefault(index.kind, {})
+        if index not in indexes:
+            indexes[index] = {}
+            for home, obj in self._by_kind.get(index.kind, {}).items():
+                self._add_to(index, home, obj)
+        return list(indexes[index].get(key, {}).values())
+
+    def _add_to(self, index: Index, home: tuple[str, str], obj: Object) -> None:
+        entries = self._indexes[index.kind][index]
+        for key in index.keys(obj):
+            entries.setdefault(key, {})[home] = obj
+
+    def _reindex(self, kind: str, home: tuple[str, str], before: Object | None, now: Object | None) -> None:
+        for index, entries in self._indexes.get(kind, {}).items():
+            kept = set() if now is None else set(index.keys(now))
+            for key in index.keys(before) if before is not None else ():
+                if key not in kept:
+                    entries.get(key, {}).pop(home, None)
+            if now is not None:
+                self._add_to(index, home, now)
 
     def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
         """The objects of a kind, of one namespace or of all."""

@@ -53,7 +53,7 @@ def _on_demand(kind: str, module: str, function: str) -> Step:
     """A step for objects of one kind, which is imported, and with it CEL, once there is one."""
 
     def step(request: Request) -> RequestRefusal | None:
-        if next(request.store.all(kind), None) is None:
+        if not request.store.has(kind):
             return None
         run: Step = getattr(import_module(f"kwhatif.admission.plugins.{module}"), function)
         return run(request)

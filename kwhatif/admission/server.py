@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 
 import msgspec
@@ -22,6 +23,7 @@ from kwhatif.admission.defaulting.selectors import generate_selector, merge_labe
 from kwhatif.admission.kinds.strategy import Strategy, strategy_of
 from kwhatif.admission.manifest import UserRequest, misshapen, read
 from kwhatif.admission.object_store import (
+    Index,
     ObjectStore,
     group_of,
     known_kind,
@@ -103,7 +105,7 @@ class ApiServer:
 
     def _is_told_apart(self, group: str, kind: str) -> bool:
         """Whether a kind is one of scheduler-plugins, and there is no object of another group's kind of that name."""
-        return is_of_scheduler_plugins(group, kind) and all(group_of(obj) == group for obj in self.world.all(kind))
+        return is_of_scheduler_plugins(group, kind) and not self.world.find(_of_other_groups(kind, group), True)
 
     def _definition(self, api_version: str, kind: str) -> Definition | None:
         if api_version.rpartition("/")[0] in self._types.groups:
@@ -339,6 +341,11 @@ class ApiServer:
             number += 1
         self._numbers[key] = number
         return f"{prefix}{number}"
+
+
+@cache
+def _of_other_groups(kind: str, group: str) -> Index:
+    return Index(kind, lambda obj: (True,) if group_of(obj) != group else ())
 
 
 def type_gates(minor: str, gates: Mapping[str, bool]) -> frozenset[str]:

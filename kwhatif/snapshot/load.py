@@ -23,7 +23,6 @@ from kwhatif.snapshot.read.objects import (
     Item,
     Origin,
     decode_objects,
-    head_of,
     plain_of,
     put_in_namespace,
     resource_of,
@@ -132,7 +131,7 @@ def load_manifests(
     seen: dict[tuple[str, ...], int] = {}
     told = ReadingReport() if report is None else report
     for document, item, is_named in read_items(sources, options, told):
-        if is_snapshot(document, *head_of(document)):
+        if item.place == "$" and is_snapshot(document, item.api_version, item.kind):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
         try:

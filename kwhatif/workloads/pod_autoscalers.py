@@ -7,11 +7,11 @@ apis/keda/v1alpha1/scaledobject_types.go and pkg/scaling/executor/scale_scaledob
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.admission.object_store import name_of
+from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.response import Object
 from kwhatif.api.decode import describe_value
 from kwhatif.errors import InputError, UsageError
@@ -137,16 +137,28 @@ def _paused_replicas(obj: Object) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def pod_autoscalers_of(objects: Iterable[Object]) -> Iterator[PodAutoscaler]:
-    """The autoscalers among some objects; of a ScaledObject and the HorizontalPodAutoscaler that KEDA made of it, the
+def _target_of(obj: Object) -> Iterator[WorkloadKey]:
+    target = section(section(obj, "spec"), "scaleTargetRef")
+    kind = target.get("kind") or ("Deployment" if obj.get("kind") == SCALED_OBJECT else "")
+    yield str(kind), namespace_of(obj), str(target.get("name") or "")
+
+
+_BY_TARGET = tuple(Index(kind, _target_of) for kind in AUTOSCALERS)
+
+
+def pod_autoscalers_of(workload: Object, world: ObjectStore) -> list[PodAutoscaler]:
+    """The autoscalers of a workload; of a ScaledObject and the HorizontalPodAutoscaler that KEDA made of it, the
     ScaledObject. Raises InputError for bounds that are no numbers.
     """
-    given = [obj for obj in objects if is_autoscaler(obj)]
-    keda = {(namespace_of(obj), name_of(obj)) for obj in given if obj["kind"] == SCALED_OBJECT}
-    for obj in given:
-        owner = controller_of(obj)
-        if owner.get("kind") == SCALED_OBJECT and (namespace_of(obj), owner.get("name")) in keda:
-            continue
-        found = pod_autoscaler_of(obj)
-        if found is not None:
-            yield found
+    key = str(workload.get("kind") or ""), namespace_of(workload), name_of(workload)
+    there = (obj for index in _BY_TARGET for obj in world.find(index, key) if is_autoscaler(obj))
+    found = (pod_autoscaler_of(obj) for obj in there if not _is_of_keda(obj, world))
+    return [each for each in found if each is not None and each.scales(workload)]
+
+
+def _is_of_keda(obj: Object, world: ObjectStore) -> bool:
+    owner = controller_of(obj)
+    if owner.get("kind") != SCALED_OBJECT:
+        return False
+    there = world.get(SCALED_OBJECT, namespace_of(obj), str(owner.get("name") or ""))
+    return there is not None and is_autoscaler(there)

@@ -15,18 +15,31 @@ from typing import Any
 import msgspec
 
 from kwhatif.admission.manifest import FieldTypeError, UserRequest, apply_refusal, unknown_fields
-from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.object_store import Index, ObjectStore
 from kwhatif.admission.request import deep_copy_json
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.api.field_types import ApiResource, FieldType, Types
 
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
-_AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com", "projectcalico.org")
+_OFTEN_AGGREGATED = (".openshift.io", "metrics.k8s.io", ".coreos.com", "projectcalico.org")
 """Suffixes of API groups that aggregated API servers often serve, so that no definition mentions them."""
 
 _OF_SCHEDULER_PLUGINS = (".x-k8s.io", "topology.node.k8s.io")
 """Ends of groups of which kinds are known without their definitions."""
+
+
+def _group(obj: Object) -> str:
+    return str((obj.get("spec") or {}).get("group") or "")
+
+
+def _kind(crd: Object) -> str:
+    return str(((crd.get("spec") or {}).get("names") or {}).get("kind") or "")
+
+
+_BY_KIND = Index("CustomResourceDefinition", lambda crd: ((_group(crd), _kind(crd)),))
+_BY_GROUP = Index("CustomResourceDefinition", lambda crd: (_group(crd),))
+_AGGREGATED = Index("APIService", lambda it: (_group(it),) if (it.get("spec") or {}).get("service") else ())
 
 
 @dataclass(frozen=True)
@@ -66,16 +79,18 @@ class Definition:
         return ApiResource("", str(names.get("plural") or ""), self.is_namespaced)
 
 
+def definitions_of(world: ObjectStore, group: str, kind: str) -> list[Object]:
+    """The CustomResourceDefinitions of a kind."""
+    return world.find(_BY_KIND, (group, kind))
+
+
 def definition_of(world: ObjectStore, api_version: str, kind: str) -> Definition | None:
     """The definition that serves a kind in a version; None if there is none."""
     group, _, wanted = api_version.rpartition("/")
-    for crd in world.all("CustomResourceDefinition"):
-        spec = crd.get("spec") or {}
-        if spec.get("group") != group or (spec.get("names") or {}).get("kind") != kind:
-            continue
-        for version in spec.get("versions") or ():
+    for crd in definitions_of(world, group, kind):
+        for version in crd["spec"].get("versions") or ():
             if version.get("name") == wanted and version.get("served"):
-                return Definition(spec, version)
+                return Definition(crd["spec"], version)
     if world.knows("CustomResourceDefinition") or is_defined(world, group, kind):
         return None
     return _definition_by_heart(group, wanted, kind)
@@ -101,18 +116,16 @@ def is_of_scheduler_plugins(group: str, kind: str) -> bool:
 
 def is_defined(world: ObjectStore, group: str, kind: str) -> bool:
     """Whether a kind has a definition, which then has all versions of it, served or not."""
-    specs = (crd.get("spec") or {} for crd in world.all("CustomResourceDefinition"))
-    return any(spec.get("group") == group and (spec.get("names") or {}).get("kind") == kind for spec in specs)
+    return bool(definitions_of(world, group, kind))
 
 
 def may_be_aggregated(group: str, world: ObjectStore) -> bool:
     """Whether an aggregated API server may serve a group, as far as the snapshot shows."""
     if world.knows("APIService"):
-        specs = (service.get("spec") or {} for service in world.all("APIService"))
-        return any(spec.get("group") == group and spec.get("service") for spec in specs)
-    if any((crd.get("spec") or {}).get("group") == group for crd in world.all("CustomResourceDefinition")):
+        return bool(world.find(_AGGREGATED, group))
+    if world.find(_BY_GROUP, group):
         return False
-    return group.endswith(_AGGREGATED)
+    return group.endswith(_OFTEN_AGGREGATED)
 
 
 def read_custom(sent: UserRequest, definition: Definition, types: Types) -> RequestRefusal | ApiResource:

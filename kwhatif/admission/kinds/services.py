@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.object_store import ObjectStore, name_of
+from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.admission.validation.addresses import (
+    Address,
     address_warnings,
     ip_rules,
     network_rules,
@@ -59,10 +60,12 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
         problems.invalid(path, given, "first value must match `clusterIP`")
     elif given and not first:
         problems.invalid(path, given, "must be empty when `clusterIP` is not specified")
+    seen: set[str] = set()
     for i, family in enumerate(families):
         check_choice(problems, family, f"spec.ipFamilies[{i}]", _FAMILIES)
-        if family in families[:i]:
+        if family in seen:
             problems.duplicate(f"spec.ipFamilies[{i}]", family)
+        seen.add(family)
     check_choice(problems, spec.get("ipFamilyPolicy"), "spec.ipFamilyPolicy", _POLICIES)
     broken = False
     for i, address in enumerate(given):
@@ -114,17 +117,33 @@ def _families(problems: Problems, spec: Object) -> None:
         problems.invalid("spec.ipFamilyPolicy", "SingleStack", f"{why} IP families are specified")
 
 
+def _cluster_addresses(service: Object) -> Iterator[Address | None]:
+    spec = service.get("spec") or {}
+    yield from map(read_address, spec.get("clusterIPs") or [spec.get("clusterIP") or ""])
+
+
+def _taken_node_ports(service: Object) -> Iterator[int]:
+    for number in _node_ports_of(service.get("spec") or {}):
+        yield number
+        if number not in _NODE_PORTS:
+            yield _UNUSUAL
+
+
+_UNUSUAL = -1
+"""Stands for node ports that are not from the default range."""
+_BY_ADDRESS = Index("Service", _cluster_addresses)
+_BY_NODE_PORT = Index("Service", _taken_node_ports)
+
+
 def _addresses(problems: Problems, spec: Object, world: ObjectStore, name: str) -> None:
     given = [address for address in spec.get("clusterIPs") or () if address != "None"]
     if not given:
         return
-    services = [service.get("spec") or {} for service in world.all("Service")]
-    taken = {read_address(text) for own in services for text in own.get("clusterIPs") or [own.get("clusterIP") or ""]}
-    if world.get("Service", "default", "kubernetes") is None and name != "kubernetes":
-        taken.add(read_address(_ITS_OWN))
-    for address in given:
-        if read_address(address) in taken:
-            why = f"failed to allocate IP {address}: provided IP is already allocated"
+    is_free = world.get("Service", "default", "kubernetes") is not None or name == "kubernetes"
+    for text in given:
+        address = read_address(text)
+        if world.find(_BY_ADDRESS, address) or (address == read_address(_ITS_OWN) and not is_free):
+            why = f"failed to allocate IP {text}: provided IP is already allocated"
             problems.invalid("spec.clusterIPs", spec["clusterIPs"], why)
             return
 
@@ -132,14 +151,17 @@ def _addresses(problems: Problems, spec: Object, world: ObjectStore, name: str) 
 def _node_ports(problems: Problems, spec: Object, world: ObjectStore) -> None:
     """Services that speak of one port in two protocols get one node port for both."""
     ports = each(spec, "ports")
-    taken = {number for service in world.all("Service") for number in _node_ports_of(service.get("spec") or {})}
-    usual = all(number in _NODE_PORTS for number in taken)
+    usual = not world.find(_BY_NODE_PORT, _UNUSUAL)
     chosen: dict[int, int] = {}
+    own_numbers: set[int] = set()
+    asked: dict[int, int] = {}
+    for port in ports:
+        if port.get("nodePort"):
+            asked.setdefault(port.get("port"), port["nodePort"])
     for i, port in enumerate(ports):
         own, number = port.get("port") or 0, port.get("nodePort") or 0
         if own not in chosen:
-            asked = [other["nodePort"] for other in ports if other.get("port") == own and other.get("nodePort")]
-            number = asked[0] if asked else 0
+            number = asked.get(own, 0)
         if not number or chosen.get(own) == number:
             continue
         chosen.setdefault(own, number)
@@ -149,10 +171,10 @@ def _node_ports(problems: Problems, spec: Object, world: ObjectStore) -> None:
             why = f"provided port is not in the valid range. The range of valid ports is {whole}"
             problems.invalid(path, number, why)
             return
-        if number in taken:
+        if number in own_numbers or world.find(_BY_NODE_PORT, number):
             problems.invalid(path, number, "provided port is already allocated")
             return
-        taken.add(number)
+        own_numbers.add(number)
 
 
 def _node_ports_of(spec: Object) -> list[int]:

@@ -5,7 +5,7 @@ Upstream: plugin/pkg/admission/storage/storageclass/setdefault/admission.go and 
 
 from __future__ import annotations
 
-from kwhatif.admission.object_store import ObjectStore, name_of
+from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.response import Object, RequestRefusal
 
@@ -28,7 +28,7 @@ def admit(request: Request) -> RequestRefusal | None:
 
 def _default_class(world: ObjectStore) -> str:
     """The newest of the default classes, and of equally old ones the first by name."""
-    defaults = sorted(filter(_is_default, world.all("StorageClass")), key=name_of)
+    defaults = sorted(world.find(_DEFAULTS, True), key=name_of)
     defaults.sort(key=_creation_time_of, reverse=True)
     return name_of(defaults[0]) if defaults else ""
 
@@ -40,3 +40,6 @@ def _creation_time_of(storage_class: Object) -> str:
 def _is_default(storage_class: Object) -> bool:
     annotations = (storage_class.get("metadata") or {}).get("annotations") or {}
     return any(annotations.get(key) == "true" for key in _DEFAULT)
+
+
+_DEFAULTS = Index("StorageClass", lambda storage_class: (True,) if _is_default(storage_class) else ())

@@ -5,14 +5,13 @@ Upstream: plugin/pkg/admission/priority/admission.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from kwhatif.admission.object_store import ObjectStore, name_of
+from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.response import Object, RequestRefusal
 
 _STEP = "Priority"
 _LOWER = "PreemptLowerPriority"
+_GLOBAL_DEFAULTS = Index("PriorityClass", lambda found: (True,) if found.get("globalDefault") else ())
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
@@ -92,20 +91,16 @@ def validate(request: Request) -> RequestRefusal | None:
 
 
 def _find_class(world: ObjectStore, name: str) -> tuple[str, int, str] | None:
-    for found in _classes(world):
-        if name_of(found) == name:
-            return _values(found)
+    found = world.get("PriorityClass", "", name)
+    if found is not None:
+        return _values(found)
     return (name, SYSTEM_CLASSES[name], _LOWER) if name in SYSTEM_CLASSES else None
 
 
 def _global_default(world: ObjectStore) -> tuple[str, int, str] | None:
     """Of several defaults the one with the lowest value."""
-    defaults = [_values(found) for found in _classes(world) if found.get("globalDefault")]
+    defaults = map(_values, world.find(_GLOBAL_DEFAULTS, True))
     return min(defaults, key=lambda values: values[1], default=None)
-
-
-def _classes(world: ObjectStore) -> Iterator[Object]:
-    return world.all("PriorityClass")
 
 
 def _values(found: Object) -> tuple[str, int, str]:

@@ -218,9 +218,9 @@ class Quotas:
     def check(self, request: Request) -> RequestRefusal | None:
         """Refuse a request that would go beyond any quota of its namespace."""
         obj, kind = request.object, request.kind
-        found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if self._governs(quota, obj)]
-        if kind == "ResourceQuota" or not found or not _counts(request):
+        if kind == "ResourceQuota" or not _counts(request):
             return None
+        found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if self._governs(quota, obj)]
         for quota in found:
             complaint = must_specify(obj, _hard(quota)) if kind == "Pod" else ""
             if complaint:

@@ -65,9 +65,9 @@ def _register(kind: str, world: ObjectStore) -> ConstraintIndex[_Hook]:
 
 def _ask(step: str, request: Request) -> RequestRefusal | None:
     kind = _CONFIGURATIONS[step]
-    register = constraint_index_of(request.store, (kind,), partial(_register, kind))
     if group_of(request.object) == EXEMPT:
         return None
+    register = constraint_index_of(request.store, (kind,), partial(_register, kind))
     called: list[_Hook] = []
     view = RequestView(request)
     for hook in register.find_matching(request):

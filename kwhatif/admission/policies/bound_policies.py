@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+from kwhatif.admission.custom.definition import definitions_of
 from kwhatif.admission.object_store import ObjectStore, group_of, name_of
 from kwhatif.admission.policies.matching import EXEMPT, ConstraintIndex, constraint_index_of, matches, selects
 from kwhatif.admission.policies.policy_expressions import (
@@ -165,9 +166,9 @@ def _register(kind: str, world: ObjectStore) -> ConstraintIndex[Policy]:
 
 def find_matching_policies(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
     """The policies of a kind that match a request, with each binding that does."""
-    register = constraint_index_of(request.store, (kind, f"{kind}Binding"), partial(_register, kind))
     if group_of(request.object) == EXEMPT:
         return
+    register = constraint_index_of(request.store, (kind, f"{kind}Binding"), partial(_register, kind))
     for policy in register.find_matching(request):
         bindings = [b for b in policy.bindings if matches((b.get("spec") or {}).get("matchResources"), request)]
         opaque = bindings and (policy.opaque or _unseen(policy, request))
@@ -231,10 +232,8 @@ def _is_namespaced(kind: Mapping[str, Any], world: ObjectStore) -> bool | None:
     for known in KIND_TABLE:
         if (known.group, known.name) == (group, name):
             return known.namespaced
-    for definition in world.all("CustomResourceDefinition"):
-        spec = definition.get("spec") or {}
-        if spec.get("group") == group and (spec.get("names") or {}).get("kind") == name:
-            return bool(spec.get("scope") == "Namespaced")
+    for definition in definitions_of(world, group, name):
+        return bool(definition["spec"].get("scope") == "Namespaced")
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwhatif.admission.kinds.services import check_cluster_ips, headless
-from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.object_store import Index, ObjectStore
 from kwhatif.admission.request import deep_copy_json, each, within
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.update_rules import UpdateRules
@@ -91,14 +91,13 @@ def _early(problems: Problems, new: Object, world: ObjectStore) -> None:
         problems.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)
 
 
+_DUAL_SERVICES = Index("Service", lambda it: (len((it.get("spec") or {}).get("ipFamilies") or ()) > 1,))
+_DUAL_NODES = Index("Node", lambda it: (len((it.get("spec") or {}).get("podCIDRs") or ()) > 1,))
+
+
 def _single_stack(world: ObjectStore) -> bool:
     """Whether no service and no node of the cluster has addresses of two families, as far as they are known."""
-    services = list(world.all("Service"))
-    if any(world.is_sketch(service) for service in services):
-        return False
-    pairs = [(service.get("spec") or {}).get("ipFamilies") for service in services]
-    pairs += [(node.get("spec") or {}).get("podCIDRs") for node in world.all("Node")]
-    return not any(len(pair or ()) > 1 for pair in pairs)
+    return not (world.has_sketches("Service") or world.find(_DUAL_SERVICES, True) or world.find(_DUAL_NODES, True))
 
 
 def _check(problems: Problems, new: Object, old: Object) -> None:

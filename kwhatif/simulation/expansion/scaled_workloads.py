@@ -15,7 +15,13 @@ from kwhatif.admission.response import Doubt, Doubts, Object
 from kwhatif.results.amounts import format_count
 from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.objects import integer, section
-from kwhatif.workloads.pod_autoscalers import AUTOSCALERS, PodAutoscaler, WorkloadKey, is_autoscaler, pod_autoscalers_of
+from kwhatif.workloads.pod_autoscalers import (
+    PodAutoscaler,
+    WorkloadKey,
+    is_autoscaler,
+    pod_autoscaler_of,
+    pod_autoscalers_of,
+)
 
 _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 """Kubernetes' own workloads with a number of replicas."""
@@ -95,24 +101,24 @@ class WorkloadScaling:
         the manifest of its autoscaler.
         """
         given = {(each.obj.kind, each.obj.namespace, each.obj.name) for each in manifests}
+        yielded: set[WorkloadKey] = set()
         for manifest in manifests:
             obj = self._world.get(manifest.obj.kind or "", manifest.obj.namespace, manifest.obj.name)
-            if obj is None or not is_autoscaler(obj):
+            autoscaler = pod_autoscaler_of(obj) if obj is not None and is_autoscaler(obj) else None
+            if autoscaler is None or autoscaler.target in given:
                 continue
-            for autoscaler in pod_autoscalers_of([obj]):
-                target = self._world.get(*autoscaler.target)
-                if target is not None and target["kind"] in _SCALED and autoscaler.scales(target):
-                    if autoscaler.target not in given:
-                        yield str(manifest.origin), target
-                elif autoscaler.target not in given:
-                    kind, namespace, name = autoscaler.target
-                    what = f"{autoscaler} scales {kind} {namespace}/{name}, which no manifest and no snapshot has"
-                    self._doubt(Doubt(what, "the pods that it would come to are in no answer"), autoscaler)
+            target = self._world.get(*autoscaler.target)
+            if target is None or target["kind"] not in _SCALED or not autoscaler.scales(target):
+                kind, namespace, name = autoscaler.target
+                what = f"{autoscaler} scales {kind} {namespace}/{name}, which no manifest and no snapshot has"
+                self._doubt(Doubt(what, "the pods that it would come to are in no answer"), autoscaler)
+            elif autoscaler.target not in yielded:
+                yielded.add(autoscaler.target)
+                yield str(manifest.origin), target
 
     def _autoscaler_of(self, obj: Object) -> PodAutoscaler | None:
         """The autoscaler of a workload; None if it has none, or several, which controllers then ignore."""
-        there = (each for kind in AUTOSCALERS for each in self._world.all(kind, namespace_of(obj)))
-        found = [each for each in pod_autoscalers_of(there) if each.scales(obj)]
+        found = pod_autoscalers_of(obj, self._world)
         if len(found) > 1:
             names = " and ".join(str(each) for each in found)
             what = f"{names} scale the same {obj['kind']} {namespace_of(obj)}/{name_of(obj)}"

@@ -61,14 +61,23 @@ class GivenText:
     is_named: bool
 
 
-def find_items(given: GivenText, options: ReadingOptions, report: ReadingReport) -> Iterator[tuple[Document, Item]]:
-    """The objects of a text. Raises InputError for what is no manifest, unless it was found in a directory."""
+def find_items(
+    given: GivenText, variables: Mapping[str, str], options: ReadingOptions, report: ReadingReport
+) -> Iterator[tuple[Document, Item]]:
+    """The objects of a text, with what Flux substitutes and without what SOPS has encrypted; those that cannot be known
+    are left out. Raises InputError for what is no manifest, unless it was found in a directory.
+    """
     try:
         documents = _documents_of(given, report)
         report.documents += len(documents) if given.is_named else 0
+        # Asked of the text once, and not for each of its objects.
+        is_whole = b"${" not in given.text.data and b"sops" not in given.text.data
+        may_be_template = not given.is_named and b"$(" in given.text.data
         for document in documents:
-            for item in _items_of(document, given, report):
-                yield document, item
+            for item in _items_of(document, given, report, may_be_template=may_be_template):
+                whole = item if is_whole else _complete_item(item, given.text, variables, options, report)
+                if whole is not None:
+                    yield document, whole
     except InputError as error:
         if given.is_named or not options.with_unreadable:
             raise
@@ -91,14 +100,14 @@ def _documents_of(given: GivenText, report: ReadingReport) -> list[Document]:
     return []
 
 
-def _items_of(document: Document, given: GivenText, report: ReadingReport) -> Iterator[Item]:
+def _items_of(document: Document, given: GivenText, report: ReadingReport, *, may_be_template: bool) -> Iterator[Item]:
     """The objects of a document; of one that is something else, none if it was found in a directory."""
     if not given.is_named and (sort := _sort_of_found(document)) is not None:
         report.pass_over(sort, document.source)
         return
     for item in _items_in(document, given, report):
         sort = sort_of_kind(item.api_version, item.kind)
-        if sort is None and not given.is_named and b"$(" in given.text.data and _has_variable_name(item):
+        if sort is None and may_be_template and _has_variable_name(item):
             sort = TEMPLATE
         if sort is None or (given.is_named and (item.api_version, item.kind) == _SNAPSHOT):
             yield item
@@ -143,12 +152,10 @@ def _sort_of_found(document: Document) -> DocumentSort | None:
     return None if is_known else sort_of_kind(api_version, kind) or CONFIGURATION
 
 
-def complete_item(
+def _complete_item(
     item: Item, text: Text, variables: Mapping[str, str], options: ReadingOptions, report: ReadingReport
 ) -> Item | None:
     """The object with what Flux substitutes and without what SOPS has encrypted; None if it cannot be known."""
-    if b"${" not in text.data and b"sops" not in text.data:
-        return item
     whole = plain_of(item)
     if item.kind == "Secret" and is_encrypted(whole):
         report.encrypted.append(item.source)

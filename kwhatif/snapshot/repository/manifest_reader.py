@@ -14,7 +14,7 @@ from kwhatif.progress import report_start
 from kwhatif.snapshot.read.files import STDIN, display_path, once, read_paths
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.objects import Document, Origin, items_of
-from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_item, find_items
+from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, find_items
 from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, RevisionTree, disk_trees
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
@@ -61,10 +61,8 @@ class ManifestReader:
         """The objects of a path. Raises InputError."""
         if path == STDIN:
             for text in read_paths([path], max_bytes=bounds.MANIFEST_BYTES):
-                for document, item in find_items(GivenText(text, is_named=True), self._options, self._report):
-                    whole = complete_item(item, text, {}, self._options, self._report)
-                    if whole is not None:
-                        yield document, whole, True
+                for document, item in find_items(GivenText(text, is_named=True), {}, self._options, self._report):
+                    yield document, item, True
             return
         reader, named = self._places[path]
         for each in named:

@@ -19,7 +19,7 @@ from kwhatif.snapshot.read.other_documents import COMPONENT, PATCH, UNUSED, Othe
 from kwhatif.snapshot.read.path_patterns import is_excluded
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
 from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed
-from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_item, find_items
+from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, find_items
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower, move_to_namespace
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
@@ -221,10 +221,8 @@ class TreeReader:
             yield from self._items_of(GivenText(text, is_named=False), moved)
 
     def _items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
-        for document, item in find_items(given, self._options, self._report):
-            whole = complete_item(item, given.text, deployment.variables, self._options, self._report)
-            if whole is not None:
-                yield document, move_to_namespace(whole, deployment), given.is_named
+        for document, item in find_items(given, deployment.variables, self._options, self._report):
+            yield document, move_to_namespace(item, deployment), given.is_named
 
     def _split(self, found: Iterable[FoundItem], wave: list[Deployment]) -> Iterator[FoundItem]:
         """Objects as they come; what some of them deploy instead of themselves is added to the wave."""
