@@ -9,6 +9,7 @@ from typing import Any
 
 from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
 from kwhatif.admission.response import Cause, Doubt, FieldChange, Object, RequestRefusal
+from kwhatif.admission.warning_recorder import WarningRecorder
 from kwhatif.versions import Features, features_of
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -29,7 +30,7 @@ class Request:
     old: Object | None = None
     changes: list[FieldChange] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    warnings: WarningRecorder = field(default_factory=WarningRecorder)
     name_is_complete: bool = True
     is_mutated: bool = False
     is_reinvocation: bool = False

@@ -39,6 +39,7 @@ from kwhatif.admission.response import ApiResponse, Doubt, Doubts, Object, Reque
 from kwhatif.admission.updates.applied_manifest import apply_update, comparable, count_generation, tells_field_owners
 from kwhatif.admission.updates.update_rules import rules_of
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.warning_recorder import WarningRecorder
 from kwhatif.api.field_types import ApiResource, Types, fill_nulls, types_of
 from kwhatif.api.kinds import GROUPS
 from kwhatif.errors import UsageError
@@ -201,7 +202,7 @@ class ApiServer:
         self._identify(request.object)
         refused = self._passes(request)
         if refused is not None:
-            return replace(refused, warnings=tuple(request.warnings))
+            return replace(refused, warnings=request.warnings.texts)
         name = name_of(request.object)
         if self.world.get(obj["kind"], request.namespace, name) is not None:
             message = f'{resource_name(request.object)} "{name}" already exists'
@@ -242,10 +243,12 @@ class ApiServer:
         if refused is not None and kind is not None and verb != "replace" and not tells_field_owners(old, verb):
             kept = apply_update(old, obj, verb, kind, types, manager, all_kept=True)
             if not isinstance(kept, RequestRefusal):
-                self._doubt_owners(replace(request, object=kept, changes=[], doubts=[], warnings=[]), verb)
+                self._doubt_owners(
+                    replace(request, object=kept, changes=[], doubts=[], warnings=WarningRecorder()), verb
+                )
         if not anew:
             count_generation(request.object, old)
-        return self._store(request) if refused is None else replace(refused, warnings=tuple(request.warnings))
+        return self._store(request) if refused is None else replace(refused, warnings=request.warnings.texts)
 
     def _doubt_owners(self, kept: Request, verb: str) -> None:
         """Note it where a manifest is refused only for fields that it omits and whose owner is unknown."""
@@ -268,7 +271,7 @@ class ApiServer:
 
     def _through(self, request: Request) -> RequestRefusal | None:
         if request.object.get("kind") == "Endpoints" and self._features.endpoints_are_deprecated:
-            request.warnings.append(_ENDPOINTS)
+            request.warnings.add(_ENDPOINTS)
         strategy = self._strategy(request)
         strategy.defaults(request, within(request.object, "spec") if strategy.has_spec else request.object)
         request.name_is_complete = False
@@ -320,8 +323,8 @@ class ApiServer:
 
     def _store(self, request: Request) -> StoredObject:
         self.world.put(request.object)
-        request.warnings += self._strategy(request).warnings(request.object, request.old)
-        return StoredObject(request.object, tuple(request.changes), tuple(request.warnings))
+        request.warnings.extend(self._strategy(request).warnings(request.object, request.old))
+        return StoredObject(request.object, tuple(request.changes), request.warnings.texts)
 
     def _identify(self, obj: Object) -> None:
         """A name if only its prefix is given, and a uid that is the same in every run."""

@@ -298,7 +298,7 @@ def copy_app_armor(request: Request) -> None:
             within(container, "securityContext")["appArmorProfile"] = profile
         if profile is None or profile != own:
             told = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-            request.warnings.append(f"metadata.annotations[{key}]: {told}")
+            request.warnings.add(f"metadata.annotations[{key}]: {told}")
 
 
 def profile_of(annotation: str) -> Object | None:

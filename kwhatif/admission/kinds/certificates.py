@@ -58,9 +58,11 @@ def _check_request(problems: Problems, obj: Object) -> None:
     for i, usage in enumerate(usages):
         if usage not in _USAGES:
             problems.unsupported(f"spec.usages[{i}]", usage, _USAGES)
+    seen: set[str] = set()
     for i, usage in enumerate(usages):
-        if usage in usages[:i]:
+        if usage in seen:
             problems.duplicate(f"spec.usages[{i}]", usage)
+        seen.add(usage)
     if signer == _LEGACY:
         problems.invalid("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
     else:

@@ -62,11 +62,13 @@ def _check_reviews(problems: Problems, versions: list[str], path: str) -> None:
     if not versions:
         problems.required(path)
         return
+    seen: set[str] = set()
     for i, version in enumerate(versions):
-        if version in versions[:i]:
+        if version in seen:
             problems.invalid(f"{path}[{i}]", version, "duplicate version")
         else:
             problems.invalid(f"{path}[{i}]", version, *dns_1035_label(version))
+        seen.add(version)
     if not {*versions} & {*_REVIEWS}:
         problems.invalid(path, versions, f"must include at least one of {', '.join(_REVIEWS)}")
 

@@ -7,8 +7,11 @@ Upstream: pkg/api/pod/warnings.go and, for names, the strategies of pkg/registry
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import Any, NamedTuple
 
 from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.defaulting.pod_defaults import profile_of
@@ -53,17 +56,35 @@ def _list_projected_files(source: Object) -> Iterator[_File]:
 
 
 def _find_overlaps(where: str, files: Iterable[_File]) -> Iterator[str]:
-    before: list[_File] = []
-    for path, source in files:
+    root = _Folder()
+    for number, (path, source) in enumerate(files):
         file = path.rstrip("/"), source
-        for other in before if file[0] else ():
-            if other[0] and _overlap(file[0], other[0]):
-                yield f"volume {where}: overlapping paths: {_format_file(file)} with {_format_file(other)}"
-        before.append(file)
+        if not file[0]:
+            continue
+        folder, overlapping = root, list[tuple[int, _File]]()
+        for step in file[0].split("/"):
+            folder = folder.inside.setdefault(step, _Folder())
+            overlapping += folder.files
+        for other in folder.all_inside():
+            overlapping += other.files
+        folder.files.append((number, file))
+        for _, before in sorted(overlapping):
+            yield f"volume {where}: overlapping paths: {_format_file(file)} with {_format_file(before)}"
 
 
-def _overlap(one: str, other: str) -> bool:
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+@dataclass(slots=True)
+class _Folder:
+    """A path of a volume: the files that are there, by their number, and the paths below it."""
+
+    files: list[tuple[int, _File]] = field(default_factory=list)
+    inside: dict[str, _Folder] = field(default_factory=dict)
+
+    def all_inside(self) -> Iterator[_Folder]:
+        rest = list(self.inside.values())
+        while rest:
+            folder = rest.pop()
+            yield folder
+            rest += folder.inside.values()
 
 
 def _format_file(file: _File) -> str:
@@ -223,19 +244,18 @@ def _variables(variables: list[Object], path: str) -> Iterator[str]:
 
 
 def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
-    taken: dict[tuple[int, str], list[tuple[str, Object]]] = {}
+    taken: dict[tuple[int, str], _TakenPort] = {}
     names: dict[str, str] = {}
     for path, container in containers:
         for i, port in enumerate(each(container, "ports")):
             where, name = f"{path}.ports[{i}]", port.get("name") or ""
             if port.get("hostIP") and not port.get("hostPort"):
                 yield f"{where}: hostIP set without hostPort: {_format_port(port)}"
-            others = taken.setdefault((port.get("containerPort") or 0, port.get("protocol") or "TCP"), [])
-            for place, other in others:
-                how = _clash(port, other)
-                if how:
-                    yield f"{where}: {how} port definition with {place}"
-            others.append((where, port))
+            others = taken.setdefault((port.get("containerPort") or 0, port.get("protocol") or "TCP"), _TakenPort())
+            host, number = port.get("hostIP") or "", port.get("hostPort") or 0
+            for place, how in others.clashes(host, number):
+                yield f"{where}: {how} port definition with {place}"
+            others.add(where, host, number)
             if name in names:
                 will = f"services and probes that select ports by name will use {names[name]}"
                 yield f'{where}: duplicate port name "{name}" with {names[name]}, {will}'
@@ -243,15 +263,43 @@ def _ports(containers: list[tuple[str, Object]]) -> Iterator[str]:
                 names[name] = where
 
 
-def _clash(one: Object, other: Object) -> str:
-    """How two definitions of the same port of a pod differ in what they take of its node."""
-    host, port = one.get("hostIP") or "", one.get("hostPort") or 0
-    other_host, other_port = other.get("hostIP") or "", other.get("hostPort") or 0
-    if (host, port) == (other_host, other_port):
-        return "duplicate"
-    if not port or not other_port:
-        return "overlapping"
-    return "dangerously ambiguous" if port == other_port and bool(host) != bool(other_host) else ""
+class _Definition(NamedTuple):
+    """A definition of a port of a pod: the how manyth it is, its place, and what it takes of its node."""
+
+    number: int
+    place: str
+    host: str
+    port: int
+
+
+class _TakenPort:
+    """The definitions of one port of a pod so far: only those are looked at that clash with a new one."""
+
+    def __init__(self) -> None:
+        self._all: list[_Definition] = []
+        self._by_port: defaultdict[int, list[_Definition]] = defaultdict(list)
+        self._by_address: defaultdict[tuple[str, int], list[_Definition]] = defaultdict(list)
+
+    def add(self, place: str, host: str, port: int) -> None:
+        definition = _Definition(len(self._all), place, host, port)
+        for definitions in (self._all, self._by_port[port], self._by_address[host, port]):
+            definitions.append(definition)
+
+    def clashes(self, host: str, port: int) -> Iterator[tuple[str, str]]:
+        """The places of the definitions that clash with a new one, in order, and how they do."""
+        if not port:
+            others = [self._all]
+        elif not host:
+            others = [self._by_port[0], self._by_port[port]]
+        else:
+            others = [self._by_port[0], self._by_address["", port], self._by_address[host, port]]
+        for other in merge(*others):
+            if (host, port) == (other.host, other.port):
+                yield other.place, "duplicate"
+            elif not port or not other.port:
+                yield other.place, "overlapping"
+            else:
+                yield other.place, "dangerously ambiguous"
 
 
 def _format_port(port: Object) -> str:

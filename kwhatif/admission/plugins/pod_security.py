@@ -90,7 +90,7 @@ def _warn(request: Request, labels: Object | None, metadata: Any, spec: Any) -> 
     level = level_of(labels, "warn")
     broken = level.violations_of(metadata, spec)
     if broken:
-        request.warnings.append(f'would violate PodSecurity "{level}": {", ".join(map(str, broken))}')
+        request.warnings.add(f'would violate PodSecurity "{level}": {", ".join(map(str, broken))}')
 
 
 def _template(obj: Object) -> Object | None:
@@ -123,7 +123,7 @@ def _namespace(request: Request) -> RequestRefusal | None:
     if problems.causes and (request.old is None or problems.causes != _wrong(old).causes):
         return problems.refusal(request.object)
     if request.old is not None:
-        request.warnings += _warn_about_pods(request, level_of(old, "enforce"), level_of(labels, "enforce"))
+        request.warnings.extend(_warn_about_pods(request, level_of(old, "enforce"), level_of(labels, "enforce")))
     return None
 
 

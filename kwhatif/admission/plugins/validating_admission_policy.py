@@ -57,7 +57,7 @@ def validate(request: Request) -> RequestRefusal | None:
             for action in (binding.get("spec") or {}).get("validationActions") or () if configured else ("Deny",):
                 if action == "Warn":
                     where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{name_of(binding)}'"
-                    request.warnings.append(f"Validation failed for {where}: {denial.message}")
+                    request.warnings.add(f"Validation failed for {where}: {denial.message}")
                 elif action == "Deny":
                     first = first or _refuse(request, policy, binding, denial)
     return first

@@ -10,6 +10,7 @@ apiserver/pkg/endpoints/handlers/patch.go, apimachinery/pkg/util/managedfields, 
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -53,15 +54,17 @@ def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types) 
 def _items(below: list[Any], above: list[Any], type_: FieldType, types: Types) -> list[Any]:
     """Items in the order of ``above``; those that only ``below`` has stay where they stand among the others."""
     keys = [item_key(item, type_.keys) for item in below]
+    places: dict[str, int] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, place)
     there = dict(zip(keys, below, strict=True))
     wanted = {item_key(item, type_.keys): item for item in above}
-    kept = [key for key in keys if key not in wanted]
+    kept = deque(key for key in keys if key not in wanted)
     order: list[str] = []
     for key in wanted:
         if key in there:
-            place = keys.index(key)
-            while kept and keys.index(kept[0]) < place:
-                order.append(kept.pop(0))
+            while kept and places[kept[0]] < places[key]:
+                order.append(kept.popleft())
         order.append(key)
     order += kept
     return [

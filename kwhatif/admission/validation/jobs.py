@@ -64,11 +64,13 @@ def _exit_codes(problems: Problems, codes: Object, path: str, names: set[str | N
         problems.invalid(f"{path}.values", values, "at least one value is required")
     elif len(values) > _MOST_CODES:
         problems.too_many(f"{path}.values", len(values), _MOST_CODES)
+    seen: set[int] = set()
     for i, value in enumerate(values):
         if operator == "In" and value == 0:
             problems.invalid(f"{path}.values[{i}]", value, "must not be 0 for the In operator")
-        if value in values[:i]:
+        if value in seen:
             problems.duplicate(f"{path}.values[{i}]", value)
+        seen.add(value)
     if values != sorted(values):
         problems.invalid(f"{path}.values", values, "must be ordered")
 

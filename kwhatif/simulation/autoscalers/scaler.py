@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -213,19 +214,17 @@ def apply_scale_up(
 
 def _words(found: ScaleUp) -> Iterator[tuple[str, str]]:
     """What comes, by the name of each new node."""
-    of_group: dict[tuple[str, str], list[str]] = {}
+    sizes = Counter((each.autoscaler, each.group) for each in found.nodes)
+    numbers: Counter[tuple[str, str]] = Counter()
+    claims = 0
     for each in found.nodes:
-        of_group.setdefault((each.autoscaler, each.group), []).append(each.node)
-    claims = [each.node for each in found.nodes if each.types]
-    for each in found.nodes:
+        group = each.autoscaler, each.group
+        numbers[group] += 1
         if each.types:
-            yield (
-                each.node,
-                f"NodeClaim {claims.index(each.node) + 1} of NodePool {each.group} comes for it {_types(each)}",
-            )
+            claims += 1
+            yield each.node, f"NodeClaim {claims} of NodePool {each.group} comes for it {_types(each)}"
         else:
-            new = of_group[each.autoscaler, each.group]
-            number = f"{new.index(each.node) + 1} of {len(new)} new"
+            number = f"{numbers[group]} of {sizes[group]} new"
             yield each.node, f"a node of group {each.group} comes for it ({number})"
 
 

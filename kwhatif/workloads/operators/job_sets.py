@@ -7,6 +7,7 @@ kubernetes-sigs/lws, pkg/controllers/{leaderworkerset,pod}_controller.go, pkg/we
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha1
 
@@ -47,25 +48,31 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
             yield child(job_set, "v1", "PersistentVolumeClaim", claims[name_of(each)], claim, {"labels": labels})
     sizes = [size_of(job_set, job.get("replicas"), 1, "$.spec.replicatedJobs[*].replicas") for job in replicated]
     before = 0
+    of_group: Counter[str] = Counter()
+    for job, size in zip(replicated, sizes, strict=True):
+        of_group[_group_of(job)] += size
+    earlier: Counter[str] = Counter()
     for place, (job, size) in enumerate(zip(replicated, sizes, strict=True)):
         check_part(job.get("template"), "batch.v1.JobTemplateSpec", f"$.spec.replicatedJobs[{place}].template")
-        group = str(job.get("groupName") or "default")
-        mates = [(other, each) for other, each in zip(replicated, sizes, strict=True)
-                 if str(other.get("groupName") or "default") == group]  # fmt: skip
-        earlier = sum(each for other, each in mates if replicated.index(other) < place)
+        group = _group_of(job)
         for index in range(size if str(job.get("name")) in at_peak else 0):
             labels = {
                 f"{_JOBSET}/replicatedjob-replicas": str(size),
                 f"{_JOBSET}/global-replicas": str(sum(sizes)),
                 f"{_JOBSET}/job-global-index": str(before + index),
                 f"{_JOBSET}/group-name": group,
-                f"{_JOBSET}/group-replicas": str(sum(each for _, each in mates)),
-                f"{_JOBSET}/job-group-index": str(earlier + index),
+                f"{_JOBSET}/group-replicas": str(of_group[group]),
+                f"{_JOBSET}/job-group-index": str(earlier[group] + index),
             }
             found = _job_of(job_set, job, index, labels)
             _add_volumes(section(found, "spec", "template", "spec"), claims)
             yield found
         before += size
+        earlier[group] += size
+
+
+def _group_of(job: Object) -> str:
+    return str(job.get("groupName") or "default")
 
 
 def _names_at_peak(replicated: Sequence[Object]) -> list[str]:
