@@ -260,8 +260,22 @@ class NodeColumns:
         """The column of one label."""
         column = self._labels.get(key)
         if column is None:
-            column = self._labels[key] = _encode([(node.metadata.labels or {}).get(key) for node in self.nodes])
+            distinct: dict[str, int] = {}
+            codes = np.full(len(self), -1, np.intp)
+            rows = self._rows_by_label.get(key, [])
+            values = ((self.nodes[row].metadata.labels or {})[key] for row in rows)
+            codes[rows] = [distinct.setdefault(value, len(distinct)) for value in values]
+            column = self._labels[key] = EncodedColumn(codes, list(distinct))
         return column
+
+    @cached_property
+    def _rows_by_label(self) -> dict[str, list[int]]:
+        """By label, the nodes that have it."""
+        found: dict[str, list[int]] = {}
+        for row, node in enumerate(self.nodes):
+            for key in node.metadata.labels or ():
+                found.setdefault(key, []).append(row)
+        return found
 
     @cached_property
     def name_column(self) -> EncodedColumn:
@@ -369,13 +383,3 @@ def bytes_of_rows(matrix: Int64Array) -> list[bytes]:
     width = matrix.itemsize * matrix.shape[1]
     content = matrix.tobytes()
     return [content[start : start + width] for start in range(0, len(content), width)]
-
-
-def _encode(values: Sequence[str | None]) -> EncodedColumn:
-    distinct: dict[str, int] = {}
-    codes = np.fromiter(
-        (-1 if value is None else distinct.setdefault(value, len(distinct)) for value in values),
-        np.intp,
-        len(values),
-    )
-    return EncodedColumn(codes, list(distinct))

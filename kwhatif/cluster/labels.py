@@ -7,6 +7,7 @@ says which of many selectors select a pod, without a look at those that need ano
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Generic, TypeVar
@@ -38,6 +39,10 @@ class GrowingColumn:
     def append(self, value: str | None) -> None:
         self._codes.append(-1 if value is None else self._index.setdefault(value, len(self._index)))
 
+    def pad(self, size: int) -> None:
+        """Have so many places; the new ones have no value."""
+        self._codes.frombytes(b"\xff" * (self._codes.itemsize * (size - len(self._codes))))
+
     def present(self, first: int = 0) -> BoolArray:
         """bool[T - first]: which places have a value at all."""
         return self._since(first) >= 0
@@ -58,23 +63,29 @@ class LabelColumns:
     """The labels of a growing number of shapes; a key is coded when a selector first asks for it."""
 
     def __init__(self) -> None:
-        self._labels: list[Mapping[str, str]] = []
+        self._size = 0
+        # By key: the places that have the key, with the value, which are not coded yet.
+        self._new: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self._columns: dict[str, GrowingColumn] = {}
 
     def append(self, labels: Mapping[str, str]) -> None:
-        self._labels.append(labels)
+        for key, value in labels.items():
+            self._new[key].append((self._size, value))
+        self._size += 1
 
     def matching(self, selector: Selector, first: int = 0) -> BoolArray:
         """bool[T - first]: which label sets, from the one numbered ``first`` on, a label selector selects."""
-        mask = np.full(len(self._labels) - first, not selector.nothing, np.bool_)
+        mask = np.full(self._size - first, not selector.nothing, np.bool_)
         for requirement in selector.requirements:
             mask &= self._having(requirement, first)
         return mask
 
     def _having(self, requirement: Requirement, first: int) -> BoolArray:
         key, column = requirement.key, self._columns.setdefault(requirement.key, GrowingColumn())
-        for labels in self._labels[len(column) :]:
-            column.append(labels.get(key))
+        for place, value in self._new.pop(key, ()):
+            column.pad(place)
+            column.append(value)
+        column.pad(self._size)
         match requirement.operator:
             case "In":
                 return column.among(requirement.values, first)

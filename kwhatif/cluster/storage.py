@@ -73,12 +73,13 @@ class Storage:
         self.listed = sorted(self.volumes.values(), key=lambda v: v.name)
         self.number = {volume.name: number for number, volume in enumerate(self.listed)}
         self._by_class: dict[str, list[PersistentVolume]] = {}
-        self._kept: dict[ClaimKey, tuple[PersistentVolume, ...]] = {}
+        kept: dict[ClaimKey, list[PersistentVolume]] = {}
         for volume in self.listed:
             self._by_class.setdefault(storage_class_of(volume), []).append(volume)
             ref = volume.spec.claim_ref
             if ref is not None:
-                self._keep((ref.namespace or "", ref.name or ""), volume)
+                kept.setdefault((ref.namespace or "", ref.name or ""), []).append(volume)
+        self._kept = {claim: tuple(volumes) for claim, volumes in kept.items()}
         self.reserved: dict[str, ClaimKey] = {}
         self.selected: dict[ClaimKey, str] = {}
         self.version = 0

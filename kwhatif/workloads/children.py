@@ -7,11 +7,11 @@ from itertools import groupby
 
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, Doubt, Object, StoredObject
-from kwhatif.bounds import pods_left, pods_to_make
+from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.versions import features_of
 from kwhatif.workloads.object_creation import CreatedObjects, ObjectCreator
-from kwhatif.workloads.objects import deep_copy_json, name_of
+from kwhatif.workloads.objects import deep_copy_json, name_of, stated_pods
 from kwhatif.workloads.workload_kind import Companions, WorkloadKind
 
 Native = Callable[[Object, ObjectCreator], None]
@@ -27,10 +27,17 @@ def children_of(obj: Object, kind: WorkloadKind, companions: Companions) -> list
     """The objects that an operator makes of an object. Raises InputError for fields of types that no
     definition allows.
     """
+    made: list[Object] = []
     try:
-        return list(kind.children_of(obj, companions))
+        # Refused before any of their pods is made; they are counted when they are.
+        with pods_to_make(pods_left()):
+            for child in kind.children_of(obj, companions):
+                if child["kind"] != "PersistentVolumeClaim":
+                    make_room(stated_pods(child), f"{obj.get('kind')} {name_of(obj)}")
+                made.append(child)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _misshapen(obj, error) from None
+    return made
 
 
 def doubts_of(obj: Object, kind: WorkloadKind, companions: Companions, *, updated: bool) -> list[Doubt]:

@@ -56,6 +56,17 @@ def integer(value: Any, default: int) -> int:
     return default if value is None else int(value)
 
 
+def stated_pods(obj: Object) -> int:
+    """How many pods a workload of Kubernetes' own has by its numbers, as far as they are valid; they are not made."""
+    spec = section(obj, "spec")
+    job = section(spec, "jobTemplate", "spec") or spec
+    sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
+    if obj.get("kind") in ("Job", "CronJob"):
+        sizes.append(0 if job.get("suspend") is True else job.get("parallelism", 1))
+    known = [size for size in sizes if isinstance(size, int) and size < 1 << 31]  # More is no int32: refused.
+    return max(0, min(known, default=1))
+
+
 def group_of(obj: Object) -> str:
     """The API group; that of the core is empty."""
     return str(obj.get("apiVersion") or "").rpartition("/")[0]

@@ -28,7 +28,15 @@ from kwhatif.api.field_types import check_part
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import deep_copy_json, group_of, name_of, namespace_of, section, uid_of
+from kwhatif.workloads.objects import (
+    deep_copy_json,
+    group_of,
+    name_of,
+    namespace_of,
+    section,
+    stated_pods,
+    uid_of,
+)
 from kwhatif.workloads.template_paths import FieldPath
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, child, child_pod
 
@@ -169,8 +177,9 @@ def _count_of(pods: PodSet, place: _Place) -> int:
 def _children(pods: PodSet, place: _Place) -> Iterator[Object]:
     owner, count = place.owner, _count_of(pods, place)
     # Refused before there is one of them; they are counted when they are made.
+    each = max(1, stated_pods({**place.template, "kind": "Job"})) if pods.makes == "Job" else 1
     with pods_to_make(pods_left()):
-        make_room(count, f"{owner.get('kind')} {name_of(owner)}")
+        make_room(count * each, f"{owner.get('kind')} {name_of(owner)}")
     words = {
         "name": name_of(owner),
         "namespace": namespace_of(owner),

@@ -6,7 +6,10 @@ names the claim. Upstream: pkg/controller/volume/persistentvolume/{pv_controller
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import islice
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -14,6 +17,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import ObjectMeta, Resource
+from kwhatif.api.quantity import Quantity
 from kwhatif.api.selectors import Selector
 from kwhatif.api.workloads_and_storage import (
     CSIPersistentVolumeSource,
@@ -44,13 +48,18 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     if not any(kind in (PersistentVolume, PersistentVolumeClaim, StorageClass) for kind, _, _ in mine):
         return []
     objects.put_if_any(StorageClass, (_with_defaults(each) for each in objects.list_all(StorageClass)))
-    fresh = {each.name for each in objects.list_all(PersistentVolume) if (PersistentVolume, "", each.name) in mine}
-    volumes = {v.name: _available(v) if v.name in fresh else v for v in objects.list_all(PersistentVolume)}
+    new_ones = {each.name for each in objects.list_all(PersistentVolume) if (PersistentVolume, "", each.name) in mine}
+    volumes = {v.name: _available(v) if v.name in new_ones else v for v in objects.list_all(PersistentVolume)}
     run = _Controller(volumes, {each.name: each for each in objects.list_all(StorageClass)})
+    there, fresh = _Volumes(volumes.values()), _Volumes(volumes[name] for name in new_ones)
     claims = []
     for claim in objects.list_all(PersistentVolumeClaim):
         ours = (PersistentVolumeClaim, claim.namespace, claim.name) in mine
-        claims.append(run.settle(claim, run.volumes.keys() if ours else fresh, provision=ours))
+        settled = run.settle(claim, there if ours else fresh, provision=ours)
+        if settled is not claim:
+            for volumes_ in (there, fresh):
+                volumes_.take(settled.spec.volume_name or "")
+        claims.append(settled)
     objects.put_if_any(PersistentVolumeClaim, claims)
     objects.put_if_any(PersistentVolume, run.volumes.values())
     return run.told
@@ -81,11 +90,11 @@ def provision_claim(storage: Storage, claim: PersistentVolumeClaim) -> None:
     if there is not None and there.metadata.deletion_timestamp is None:
         return
     run = _Controller(storage.volumes, storage.classes)
-    among = {volume.name for volume in storage.prebound_volumes_of(claim)}
+    among = {volume.name: volume for volume in storage.prebound_volumes_of(claim)}
     if not run.waits(claim):
         # The scheduler binds no volume of a class with immediate binding: the volume itself names its claim.
-        among.update(volume.name for volume in storage.volumes_of_class(storage_class_of(claim)))
-    storage.add_claim(run.settle(claim, sorted(among), provision=True))
+        among.update((volume.name, volume) for volume in storage.volumes_of_class(storage_class_of(claim)))
+    storage.add_claim(run.settle(claim, _Volumes(among.values()), provision=True))
 
 
 def _with_defaults(one: StorageClass) -> StorageClass:
@@ -95,6 +104,76 @@ def _with_defaults(one: StorageClass) -> StorageClass:
 
 def _available(volume: PersistentVolume) -> PersistentVolume:
     return volume if volume.status.phase else replace(volume, status=VolumePhase(phase="Available"))
+
+
+class _Volumes:
+    """Some volumes, by what a claim looks for: those that name a claim, and the free ones of a class by their size.
+
+    Upstream: the index of pv_controller (index.go), there by access modes.
+    """
+
+    def __init__(self, volumes: Iterable[PersistentVolume]) -> None:
+        self._by_name = {volume.name: volume for volume in volumes}
+        self._naming: defaultdict[tuple[str, str], list[PersistentVolume]] = defaultdict(list)
+        self._free: defaultdict[Hashable, list[PersistentVolume]] = defaultdict(list)
+        for volume in sorted(self._by_name.values(), key=_by_size):
+            ref = volume.spec.claim_ref
+            if ref is not None:
+                self._naming[ref.namespace or "", ref.name or ""].append(volume)
+            elif volume.status.phase == "Available" and volume.metadata.deletion_timestamp is None:
+                for shelf in _shelves_of(volume):
+                    self._free[shelf].append(volume)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def may_fit(
+        self, claim: PersistentVolumeClaim, selector: Selector | None, *, waits: bool
+    ) -> Iterator[PersistentVolume]:
+        """The volumes that may be the claim's, the best first: those that name it, then the smallest.
+
+        ``waits``: the scheduler chooses among those that name nobody.
+        """
+        if claim.spec.volume_name:
+            its = self._by_name.get(claim.spec.volume_name)
+            yield from () if its is None else (its,)
+            return
+        yield from self._naming.get((claim.namespace, claim.name), ())
+        if waits:
+            return
+        sort = _sort_of(claim)
+        shelves: list[Hashable] = [sort, *((sort, mode) for mode in claim.spec.access_modes or ())]
+        asked = () if selector is None else selector.requirements
+        shelves += [(sort, each.key, *each.values) for each in asked if each.operator == "In" and len(each.values) == 1]
+        free = min((self._free.get(shelf, []) for shelf in shelves), key=len)
+        yield from islice(free, bisect_left(free, claim.storage, key=lambda volume: volume.storage), None)
+
+    def take(self, name: str) -> None:
+        """A volume is free no more."""
+        volume = self._by_name.get(name)
+        if volume is None or volume.spec.claim_ref is not None or volume.status.phase != "Available":
+            return
+        for shelf in _shelves_of(volume):
+            free = self._free[shelf]
+            place = bisect_left(free, _by_size(volume), key=_by_size)
+            if place < len(free) and free[place] is volume:
+                del free[place]
+
+
+def _by_size(volume: PersistentVolume) -> tuple[Quantity, str]:
+    return volume.storage, volume.name
+
+
+def _sort_of(obj: PersistentVolume | PersistentVolumeClaim) -> tuple[str, str]:
+    return storage_class_of(obj), obj.spec.volume_mode or "Filesystem"
+
+
+def _shelves_of(volume: PersistentVolume) -> Iterator[Hashable]:
+    """A volume's class and mode, and these with each of its access modes and labels."""
+    sort = _sort_of(volume)
+    yield sort
+    yield from ((sort, mode) for mode in dict.fromkeys(volume.spec.access_modes or ()))
+    yield from ((sort, key, value) for key, value in (volume.metadata.labels or {}).items())
 
 
 class _Controller:
@@ -107,7 +186,7 @@ class _Controller:
         storage_class = self._classes.get(storage_class_of(claim))
         return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
-    def settle(self, claim: PersistentVolumeClaim, among: Iterable[str], *, provision: bool) -> PersistentVolumeClaim:
+    def settle(self, claim: PersistentVolumeClaim, among: _Volumes, *, provision: bool) -> PersistentVolumeClaim:
         """The claim after one pass: bound to an existing volume, to a provisioned one, or unchanged."""
         if BIND_COMPLETED in (claim.metadata.annotations or {}):
             its = self.volumes.get(claim.spec.volume_name or "")
@@ -115,9 +194,10 @@ class _Controller:
                 return self._bind(claim, its)
             return claim
         storage_class, waits = self._classes.get(storage_class_of(claim)), self.waits(claim)
-        found = [volume for volume in map(self.volumes.__getitem__, among) if self._may_have(claim, volume, waits)]
-        if found:
-            best = min(found, key=lambda volume: (volume.spec.claim_ref is None, volume.storage, volume.name))
+        selector = None if claim.spec.selector is None else Selector.from_label_selector(claim.spec.selector)
+        known = (self.volumes[volume.name] for volume in among.may_fit(claim, selector, waits=waits))
+        best = next((volume for volume in known if self._may_have(claim, volume, selector, waits)), None)
+        if best is not None:
             self.told.append(f"PersistentVolumeClaim {claim.namespace}/{claim.name} is bound to {best.name}")
             return self._bind(claim, best)
         if waits or not provision or claim.spec.volume_name or storage_class is None:
@@ -132,7 +212,9 @@ class _Controller:
         )
         return self._bind(claim, made)
 
-    def _may_have(self, claim: PersistentVolumeClaim, volume: PersistentVolume, waits: bool) -> bool:
+    def _may_have(
+        self, claim: PersistentVolumeClaim, volume: PersistentVolume, selector: Selector | None, waits: bool
+    ) -> bool:
         spec, ref = volume.spec, volume.spec.claim_ref
         if ref is not None:
             own = (ref.namespace, ref.name) == (claim.namespace, claim.name)
@@ -148,7 +230,6 @@ class _Controller:
             return False
         if ref is not None:
             return True
-        selector = None if claim.spec.selector is None else Selector.from_label_selector(claim.spec.selector)
         return (
             not waits
             and volume.status.phase == "Available"

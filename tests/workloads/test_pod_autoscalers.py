@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwhatif.admission.object_store import ObjectStore
 from kwhatif.errors import InputError, UsageError
 from kwhatif.workloads.pod_autoscalers import parse_scale, pod_autoscaler_of, pod_autoscalers_of
 from tests.builders import Json
@@ -85,8 +86,11 @@ def test_a_paused_object_scales_nothing_and_nor_does_one_without_a_target() -> N
 
 def test_what_keda_made_counts_as_its_scaled_object() -> None:
     made = hpa("keda-hpa-web", owner="web", minReplicas=1)
-    assert [each.kind for each in pod_autoscalers_of([made, scaled_object()])] == ["ScaledObject"]
-    assert [each.name for each in pod_autoscalers_of([made])] == ["keda-hpa-web"]
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}}
+    assert [each.kind for each in pod_autoscalers_of(web, ObjectStore([made, scaled_object()]))] == ["ScaledObject"]
+    assert [each.name for each in pod_autoscalers_of(web, ObjectStore([made]))] == ["keda-hpa-web"]
+    other = {**web, "metadata": {"name": "other", "namespace": "shop"}}
+    assert pod_autoscalers_of(other, ObjectStore([made])) == []
 
 
 def test_bounds_that_are_no_numbers_are_named() -> None:

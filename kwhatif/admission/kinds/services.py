@@ -157,7 +157,7 @@ def _node_ports(problems: Problems, spec: Object, world: ObjectStore) -> None:
     asked: dict[int, int] = {}
     for port in ports:
         if port.get("nodePort"):
-            asked.setdefault(port.get("port"), port["nodePort"])
+            asked.setdefault(port.get("port") or 0, port["nodePort"])
     for i, port in enumerate(ports):
         own, number = port.get("port") or 0, port.get("nodePort") or 0
         if own not in chosen:

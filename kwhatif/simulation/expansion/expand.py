@@ -39,7 +39,7 @@ from kwhatif.workloads.children import doubts_of, draft_pods, kind_for
 from kwhatif.workloads.controllers import WORKLOADS, make_native, makes_pods, reconcile
 from kwhatif.workloads.daemon_set import homes_of
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import controller_of, group_of, section
+from kwhatif.workloads.objects import controller_of, group_of, section, stated_pods
 from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
 from kwhatif.workloads.rollout_state import Admit
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
@@ -120,12 +120,8 @@ class _Expansion:
 
     def _make_room(self, obj: Object, origin: str) -> None:
         """Raises InputError if there are too many pods by then, by the manifest's numbers as far as they are valid."""
-        spec = section(obj, "spec")
-        job = section(spec, "jobTemplate", "spec") or spec
-        sizes = [spec.get("replicas"), *(job.get(key) for key in ("parallelism", "completions") if key in job)]
-        known = [size for size in sizes if isinstance(size, int) and size < 1 << 31]  # More is no int32: refused.
         with _naming_source(origin):
-            make_room(max(0, min(known, default=1)), display_name_of(obj))
+            make_room(stated_pods(obj), display_name_of(obj))
 
     def _take(self, obj: Object, origin: str, *, as_new: bool) -> None:
         """One object of a manifest."""

@@ -84,7 +84,7 @@ class PlacementRun:
         self._asked_at: tuple[int, tuple[str, ...]] | None = None
         self._waiting: list[tuple[int, PodToSchedule, list[Attempt]]] = []
         self.placements: list[Placement] = []
-        self.groups: list[GroupOutcome] = []
+        self._by_group: dict[str, GroupOutcome] = {}
         self.evicted: list[PodInfo] = []
         self.preemptors: dict[str, str] = {}
         self.removed: set[str] = set()
@@ -92,6 +92,10 @@ class PlacementRun:
         self.left = 0
         self._uids: dict[str, str] = {}
         self._places: dict[str, int] = {}
+
+    @property
+    def groups(self) -> list[GroupOutcome]:
+        return list(self._by_group.values())
 
     @property
     def session(self) -> Session:
@@ -138,18 +142,24 @@ class PlacementRun:
             for info, attempts in self._run_group(entity):
                 if info.uid in items:
                     self._came_to(items[info.uid], info, attempts, evicts=False)
-        self.groups += gated_groups(self._session.cluster, left.values())
+        for outcome in gated_groups(self._session.cluster, left.values()):
+            self._record_group(outcome)
         for info in left.values():
             self.schedule(items[info.uid], info)
 
+    def _record_group(self, outcome: GroupOutcome) -> None:
+        """What a group came to takes the place of what it came to before."""
+        self._by_group.pop(outcome.group, None)
+        self._by_group[outcome.group] = outcome
+
     def _run_group(self, entity: ScheduledEntity) -> Iterator[tuple[PodInfo, list[Attempt]]]:
-        """The attempts of a group's members. What the group came to takes the place of what it came to before."""
+        """The attempts of a group's members."""
         assert entity.key is not None
         cluster = self._session.cluster
         running = len(cluster.pod_groups.scheduled_pods(entity.key, cluster.find))
         cycles = entity.run()
         outcome = outcome_of(cluster, cycles, running)
-        self.groups = [*(each for each in self.groups if each.group != outcome.group), outcome]
+        self._record_group(outcome)
         for cycle in cycles:
             results = [result for tried in cycle.tried for result in tried.members]
             by = {victim.uid: result.pod.key for result in results for victim in result.attempt.victims}

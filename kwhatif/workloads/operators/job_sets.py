@@ -13,7 +13,16 @@ from hashlib import sha1
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
-from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of, section, uid_of
+from kwhatif.workloads.objects import (
+    annotations_of,
+    deep_copy_json,
+    integer,
+    name_of,
+    namespace_of,
+    section,
+    stated_pods,
+    uid_of,
+)
 from kwhatif.workloads.operators.operator_kind import add_exclusive_affinity, items_of, size_of
 from kwhatif.workloads.operators.task_graphs import names_at_peak
 from kwhatif.workloads.pod_sets import with_metadata
@@ -46,7 +55,16 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
             labels = {**(section(each, "metadata").get("labels") or {}), f"{_JOBSET}/jobset-name": name_of(job_set)}
             claim = deep_copy_json(section(each, "spec"))
             yield child(job_set, "v1", "PersistentVolumeClaim", claims[name_of(each)], claim, {"labels": labels})
-    sizes = [size_of(job_set, job.get("replicas"), 1, "$.spec.replicatedJobs[*].replicas") for job in replicated]
+    sizes = [
+        size_of(
+            job_set,
+            job.get("replicas"),
+            1,
+            "$.spec.replicatedJobs[*].replicas",
+            max(1, stated_pods({**section(job, "template"), "kind": "Job"})),
+        )
+        for job in replicated
+    ]
     before = 0
     of_group: Counter[str] = Counter()
     for job, size in zip(replicated, sizes, strict=True):
