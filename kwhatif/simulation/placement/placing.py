@@ -72,8 +72,9 @@ class NodeProvider(Protocol):
 class PlacementRun:
     """Placements so far; waiting pods keep their place in the list until they come to an end.
 
-    ``groups`` are what became of groups of pods, ``taken`` the last attempts by pod (``namespace/name``), ``removed``
-    the pods that had to go for others. ``preemptors`` took the place of those that were ``evicted``, by their uids.
+    ``groups`` are what became of groups of pods, by name, ``taken`` the last attempts by pod (``namespace/name``),
+    ``removed`` the pods that had to go for others. ``preemptors`` took the place of those that were ``evicted``, by
+    their uids.
     With autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
     """
 
@@ -84,7 +85,7 @@ class PlacementRun:
         self._asked_at: tuple[int, tuple[str, ...]] | None = None
         self._waiting: list[tuple[int, PodToSchedule, list[Attempt]]] = []
         self.placements: list[Placement] = []
-        self._by_group: dict[str, GroupOutcome] = {}
+        self.groups: dict[str, GroupOutcome] = {}
         self.evicted: list[PodInfo] = []
         self.preemptors: dict[str, str] = {}
         self.removed: set[str] = set()
@@ -92,10 +93,6 @@ class PlacementRun:
         self.left = 0
         self._uids: dict[str, str] = {}
         self._places: dict[str, int] = {}
-
-    @property
-    def groups(self) -> list[GroupOutcome]:
-        return list(self._by_group.values())
 
     @property
     def session(self) -> Session:
@@ -142,24 +139,19 @@ class PlacementRun:
             for info, attempts in self._run_group(entity):
                 if info.uid in items:
                     self._came_to(items[info.uid], info, attempts, evicts=False)
-        for outcome in gated_groups(self._session.cluster, left.values()):
-            self._record_group(outcome)
+        self.groups |= {each.group: each for each in gated_groups(self._session.cluster, left.values())}
         for info in left.values():
             self.schedule(items[info.uid], info)
 
-    def _record_group(self, outcome: GroupOutcome) -> None:
-        """What a group came to takes the place of what it came to before."""
-        self._by_group.pop(outcome.group, None)
-        self._by_group[outcome.group] = outcome
-
     def _run_group(self, entity: ScheduledEntity) -> Iterator[tuple[PodInfo, list[Attempt]]]:
-        """The attempts of a group's members."""
+        """The attempts of a group's members. What the group came to takes the place of what it came to before."""
         assert entity.key is not None
         cluster = self._session.cluster
         running = len(cluster.pod_groups.scheduled_pods(entity.key, cluster.find))
         cycles = entity.run()
         outcome = outcome_of(cluster, cycles, running)
-        self._record_group(outcome)
+        self.groups.pop(outcome.group, None)
+        self.groups[outcome.group] = outcome
         for cycle in cycles:
             results = [result for tried in cycle.tried for result in tried.members]
             by = {victim.uid: result.pod.key for result in results for victim in result.attempt.victims}

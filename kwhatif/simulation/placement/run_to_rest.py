@@ -65,7 +65,7 @@ def settle_cluster(
     return dataclasses.replace(
         run,
         placements=placements,
-        groups=(*tried.groups, *gang_outcomes(run.end, asked, placements)),
+        groups=(*tried.groups.values(), *gang_outcomes(run.end, asked, placements)),
         rollouts=tuple(each.plan for each in updates),
         scale_up=scale_up,
         removed=tried.removed,
