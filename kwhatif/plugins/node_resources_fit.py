@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Container, Node, Pod, ResourceRequirements
 from kwhatif.api.quantity import Quantity
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_bound_pods import room_if_empty
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.pod_requests import is_extended, is_scalar
 from kwhatif.cluster.shapes import PodInfo
@@ -121,13 +122,16 @@ def _less(resources: ResourceRequirements, name: str, by: int) -> ResourceRequir
 def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[tuple[str, Node]]:
     """Free the missing amount of one resource, on the nodes where that is least; or one pod slot.
 
-    Nodes that could not hold the pod if they were empty are left out.
+    Nodes that could not hold the pod beside those of daemon sets, if all others were gone, are left out.
     """
     axis, columns = cluster.shapes.resources, cluster.columns
     found: list[tuple[float, str, str, Node]] = []
     for row in rows:
         node, total = columns.nodes[row], columns.allocatable[row]
-        if columns.allowed_pods[row] < 1 or any(a > total[axis.column(n)] for n, a in pod.shape.requests.items()):
+        if columns.allowed_pods[row] < 1:
+            continue
+        room = room_if_empty(cluster, row)
+        if any(amount > room[axis.column(name)] for name, amount in pod.shape.requests.items()):
             continue
         free = total - cluster.requested[row]
         short = {

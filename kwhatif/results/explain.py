@@ -83,7 +83,8 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
 
     ``refusal`` is why no node was looked at, and ``refusal_detail`` the arithmetic behind it.
     ``state`` says in which state of the cluster, if not in that of the snapshot. ``alike`` are pods of the same
-    workload that come to the same, on another node maybe; they are not explained by themselves. A pod that has a node
+    workload that come to the same, on another node maybe; they are not explained by themselves. ``limit`` says that no
+    node could hold the pod even if it were empty, and what the largest offers. A pod that has a node
     already ``runs_on`` it ``since`` a moment (empty if the snapshot does not say); the placement is where it would go
     if the scheduler were asked today.
     """
@@ -96,6 +97,7 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
     evictions: tuple[Eviction, ...] = ()
     fixes: tuple[Fix, ...] = ()
     tried: int = 0
+    limit: str = ""
     comparison: Comparison | None = None
     state: str = ""
     alike: tuple[Placement, ...] = ()

@@ -16,6 +16,7 @@ from kwhatif.api.core import Pod, PodSpec, PodStatus
 from kwhatif.api.meta import OwnerReference
 from kwhatif.bounds import make_room
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
 from kwhatif.workloads.volumes import provision_claim
@@ -23,8 +24,6 @@ from kwhatif.workloads.volumes import provision_claim
 GRACE_PERIOD = 30
 REPLACED_ON_EVICTION = ("ReplicaSet", "ReplicationController", "Job")
 REPLACED_AFTER_DELETION = ("StatefulSet", "DaemonSet")
-BOUND_TO_NODES = ("DaemonSet", "Node")
-"""Controllers whose pods run on one node and want no other."""
 
 
 def grace_of(pod: PodInfo) -> int:

@@ -368,6 +368,8 @@ def _format_priority_sum(eviction: Eviction) -> str:
 
 
 def _fixes(report: PodReport) -> Iterator[Block]:
+    if report.limit:
+        yield Lines((f"{report.limit[0].upper()}{report.limit[1:]}.",))
     if report.fixes:
         works = "this works" if len(report.fixes) == 1 else "these work"
         yield Heading(f"FIXES: tried {format_count(report.tried, 'change')}, {works}")

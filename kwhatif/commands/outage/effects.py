@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
@@ -29,7 +30,7 @@ from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Victim
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.controllers import BOUND_TO_NODES, Replacements, is_made_elsewhere
+from kwhatif.scheduling.controllers import Replacements, is_made_elsewhere
 from kwhatif.scheduling.describe import victims_of
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities

@@ -20,6 +20,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.simulation.explanation.fixes import TrialCluster, smallest_fixes
+from kwhatif.simulation.explanation.largest_node import describe_largest_node
 from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
 from kwhatif.simulation.placement.placing import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.run import Run
@@ -113,6 +114,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
     refusal, refusal_detail = attempt.gated.message if attempt.gated else "", ""
+    limit = ""
     if evaluation is not None:
         evaluation.refresh(info)
         evaluation.begin(info)
@@ -120,6 +122,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
             refusal, refusal_detail = evaluation.refusal.message, evaluation.refusal.detail
         else:
             verdicts = evaluation.verdicts(info)
+            limit = "" if attempt.is_placed else describe_largest_node(info, session.cluster, verdicts)
             asking = _ask_extenders_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
             reports = node_reports(info, evaluation, verdicts, decided.row, asking)
     chosen = attempt.nominated or placement.node
@@ -134,6 +137,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
         evictions=_evictions(session, info, attempt),
         fixes=found,
         tried=tried,
+        limit=limit,
         comparison=_comparison(reports, looking.node or chosen, looking.versus) if looking.versus else None,
         runs_on=decided.runs_on,
         since=decided.since,

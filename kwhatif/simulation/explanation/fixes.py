@@ -116,7 +116,7 @@ class _Trials:
             yield from self._try_suggestions({gate.plugin: []}, [])
         if diagnosis is None or diagnosis.verdicts is None:
             return
-        alone = _only_blocked_by(diagnosis.verdicts)
+        alone = only_blocked_by(diagnosis.verdicts)
         of_nodes: list[_Trial] = []
         rows = {plugin: np.flatnonzero(where).tolist() for plugin, where in alone.items() if where.any()}
         yield from self._try_suggestions(rows, of_nodes)
@@ -240,7 +240,7 @@ def _raise_siblings(session: Session, book: Bookkeeper, pod: Pod, priority: int)
         cluster.assume(raised, row)
 
 
-def _only_blocked_by(verdicts: Verdicts) -> dict[str, BoolArray]:
+def only_blocked_by(verdicts: Verdicts) -> dict[str, BoolArray]:
     """Plugin -> bool[N]: nodes that this plugin rejects and no other does."""
     by_plugin: dict[str, BoolArray] = {}
     for blocker in verdicts.blockers:

@@ -39,3 +39,30 @@ def test_cordoned_nodes_are_offered_that_would_do(
     (report,) = explain(session_of(nodes, bound), asking(asked)).pods
     fixes = [fix.change for fix in report.fixes if "uncordon" in fix.change]
     assert fixes == [f"uncordon node {name}" for name in offered]
+
+
+AGENT = pod("agent", on="b", cpu="330m", owner=("apps/v1", "DaemonSet", "agent"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "freed", "limit"),
+    [
+        pytest.param("3", True, "", id="what others hold can be freed"),
+        pytest.param(
+            "3800m",
+            False,
+            "no node would do, even empty: node b offers 3670m cpu beside its daemon pods, the pod requests 3800m",
+            id="what daemon sets hold cannot",
+        ),
+        pytest.param(
+            "5",
+            False,
+            "no node would do, even empty: node b offers 3670m cpu beside its daemon pods, the pod requests 5",
+        ),
+    ],
+)
+def test_room_is_offered_only_where_evictions_can_bring_it(asked: str, freed: bool, limit: str) -> None:
+    web = pod("web", on="b", cpu="3", owner=("apps/v1", "ReplicaSet", "web"))
+    (report,) = explain(session_of([node("b", cpu="4")], [AGENT, web]), asking(pod(cpu=asked))).pods
+    assert any(fix.change.startswith("free ") for fix in report.fixes) is freed
+    assert report.limit == limit
