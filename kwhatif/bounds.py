@@ -113,6 +113,9 @@ COST = 1_000_000_000
 """What all expressions and searches for devices of one run may cost together, in the units in which an API server says
 what a single expression may cost."""
 
+SUBSTITUTED_BYTES = 64 * MIB
+"""What variables of Flux put into the objects of one run."""
+
 PROGRAM_BYTES = 2048 * MIB
 """The memory of a program that renders manifests, by the addresses that it uses."""
 

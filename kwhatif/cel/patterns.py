@@ -23,20 +23,21 @@ _IN_GO = {
 
 def search(text: str, pattern: str) -> bool:
     """Whether the pattern is found anywhere. Raises Fault for a pattern that RE2 refuses."""
-    return _compile_pattern(pattern).search(text) is not None
+    return compile_pattern(pattern).search(text) is not None
 
 
 def find_all(text: str, pattern: str) -> Iterator[str]:
     """What the pattern finds; as in Go, no empty match right behind another match. Raises Fault."""
     before = -1
-    for match in _compile_pattern(pattern).finditer(text):
+    for match in compile_pattern(pattern).finditer(text):
         if match.end() > match.start() or match.start() != before:
             yield match[0]
         before = match.end()
 
 
 @lru_cache(maxsize=256)
-def _compile_pattern(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:
+    """RE2's expression of a pattern. Raises Fault for one that RE2 refuses."""
     import re2
 
     options = re2.Options()

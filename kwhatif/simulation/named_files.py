@@ -11,7 +11,8 @@ import stat
 from collections.abc import Iterable
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import display_path
+from kwhatif.snapshot.read.files import STDIN, display_path
+from kwhatif.snapshot.read.rooted_files import FileRoot, LeadsOutError
 
 
 def checkout_of(rules_file: str) -> str:
@@ -40,11 +41,37 @@ def check_named_files(paths: Iterable[tuple[str, str]], checkout: str, source: s
     A directory is checked as it is read: its own files, without those below. Missing files are reported by their
     reader.
     """
+    root = FileRoot(checkout)
     for path, place in paths:
         for file in _files_of(path):
-            problem = _problem(file, checkout)
+            problem = _problem(file, root)
             if problem:
                 raise InputError(f"{display_path(file)} {problem}", source=source, place=place)
+
+
+def beside(source: str, path: str) -> str:
+    """A path of a rules file, which is relative to the file's directory, as it is seen from here."""
+    return os.path.join("" if source in (STDIN, display_path(STDIN)) else os.path.dirname(source), path)
+
+
+def own_users() -> set[int]:
+    """The users whose files decide: who runs this, and the system."""
+    return {os.geteuid() if hasattr(os, "geteuid") else 0, 0}
+
+
+def problem_of_owner(path: str) -> str:
+    """Why another user may have put a file where it lies; empty if none can have."""
+    if os.name != "posix":
+        return ""
+    file, folder = os.stat(path), os.stat(os.path.dirname(path))
+    if file.st_uid not in own_users():
+        return "it belongs to another user"
+    if folder.st_uid not in own_users():
+        return "its directory belongs to another user"
+    of_others = folder.st_mode & stat.S_IWGRP and folder.st_gid not in (0, os.getegid(), *os.getgroups())
+    if folder.st_mode & stat.S_IWOTH or of_others:
+        return "others may write to its directory"
+    return ""
 
 
 def _files_of(path: str) -> list[str]:
@@ -59,15 +86,14 @@ def _files_of(path: str) -> list[str]:
         return [path]
 
 
-def _problem(path: str, checkout: str) -> str:
+def _problem(path: str, root: FileRoot) -> str:
+    if path == STDIN:
+        return "may hold anything: a rules file may name regular files only"
     try:
-        target = os.path.realpath(path)
-        if not _is_below(target, checkout):
-            return f"is not below {display_path(checkout)}: a rules file may name no other files"
-        found = os.stat(target)
-    except (OSError, ValueError):
-        return ""
-    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        root.resolve(path)
+    except LeadsOutError:
+        return f"is not below {display_path(root.path)}: a rules file may name no other files"
+    if root.sort_of(path) == "other":
         return "is a pipe or a device: a rules file may name regular files only"
     return ""
 

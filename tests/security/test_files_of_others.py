@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
@@ -14,6 +15,8 @@ from unittest import mock
 
 import pytest
 
+from kwhatif.commands.gate.gate_policy import rules_of
+from kwhatif.commands.gate.rule import all_rules
 from kwhatif.errors import InputError, UsageError
 from kwhatif.fleet.dispatch import run as answers_of
 from kwhatif.fleet.executors import LocalExecutor
@@ -232,9 +235,21 @@ def test_parquet_that_stands_for_more_than_it_has_is_refused(tmp_path: Path) -> 
 HEAD = "apiVersion: kwhatif.dev/v1\nkind: GatePolicy\n"
 
 
-@pytest.mark.parametrize("named", ["snapshot: [{}]", "policy: {}", "autoscale: {}", "autoscale: [{}]"])
+NAMED = [
+    *(
+        "snapshot: [{}]",
+        "policy: {}",
+        "autoscale: {}",
+        "autoscale: [{}]",
+        "rules: {{request-vs-usage: {{usage: [{}]}}}}",
+    ),
+    *("rules: {{evicted-again: {{policy: {}}}}}", "rules: {{evicted-again: [{{level: warn, metrics: [{}]}}]}}"),
+]
+
+
+@pytest.mark.parametrize("named", NAMED)
 @pytest.mark.parametrize(
-    "path", ["/dev/zero", "/proc/kmsg", "../outside.json", "link.json", "pipe", "day.jsonl@end", "folder"]
+    "path", ["/dev/zero", "/proc/kmsg", "../outside.json", "link.json", "pipe", "day.jsonl@end", "folder", "'-'"]
 )
 def test_a_rules_file_names_regular_files_below_the_checkout_only(tmp_path: Path, named: str, path: str) -> None:
     checkout = tmp_path / "checkout"
@@ -246,8 +261,59 @@ def test_a_rules_file_names_regular_files_below_the_checkout_only(tmp_path: Path
     os.mkfifo(checkout / "pipe")
     os.mkfifo(checkout / "folder" / "pipe.json")
     (checkout / ".kwhatif.yaml").write_text(HEAD + named.format(path))
-    with pytest.raises(InputError, match="a rules file may name"):
-        read_policy(str(checkout / ".kwhatif.yaml"))
+    with contextlib.chdir(checkout), pytest.raises(InputError, match="a rules file may name"):
+        rules_of(read_policy(".kwhatif.yaml"), all_rules())
+
+
+def test_files_that_rules_name_are_relative_to_the_file(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "below").mkdir()
+    (tmp_path / "usage.json").write_text("{}")
+    (tmp_path / ".kwhatif.yaml").write_text(HEAD + "rules: {request-vs-usage: {usage: [usage.json]}}")
+    with contextlib.chdir(tmp_path / "below"):
+        (rule,) = rules_of(read_policy(find_policy(os.curdir)), all_rules())
+    assert rule.given.usage == ("../usage.json",)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o757])
+@pytest.mark.parametrize("depth", ["shared", "shared/mine", "shared/mine/deeper"])
+def test_a_rules_file_in_a_directory_that_others_write_to_does_not_decide(
+    tmp_path: Path, mode: int, depth: str
+) -> None:
+    if find_policy(str(tmp_path)) is not None or any((above / ".git").exists() for above in tmp_path.parents):
+        pytest.skip("there are rules, or a repository, above the directory for tests")
+    shared = tmp_path / "shared"
+    (tmp_path / depth).mkdir(parents=True)
+    (shared / ".kwhatif.yaml").write_text(HEAD + "rules: {}")
+    shared.chmod(mode)
+    assert find_policy(str(tmp_path / depth)) is None
+    with contextlib.chdir(tmp_path / depth):
+        told = read_policy(None).description
+    problem = "is not read, as others may write to its directory"
+    assert told == f"kwhatif's own defaults ({shared / '.kwhatif.yaml'} {problem})"
+    shared.chmod(0o755)
+    assert find_policy(str(tmp_path / depth)) is not None
+
+
+def test_a_rules_file_of_another_user_does_not_decide_nor_does_a_repository_that_he_puts_there(tmp_path: Path) -> None:
+    (tmp_path / ".kwhatif.yaml").write_text(HEAD + "rules: {}")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "mine").mkdir()
+    real, mine = os.stat, str(tmp_path / "mine")
+
+    def stat_of_others(path: Any, **options: Any) -> os.stat_result:
+        about = real(path, **options)
+        user = 12345 if str(path).startswith(str(tmp_path)) and str(path) != mine else about.st_uid
+        return os.stat_result((*about[:4], user, *about[5:]))
+
+    def lstat_of_others(path: Any) -> os.stat_result:
+        return stat_of_others(path, follow_symlinks=False)
+
+    assert find_policy(mine) is not None
+    with mock.patch("os.stat", stat_of_others), mock.patch("os.lstat", lstat_of_others):
+        assert find_policy(mine) is None
+        # Who works in another user's checkout, such as the user of a container, works by its rules.
+        assert find_policy(str(tmp_path)) == ".kwhatif.yaml"
 
 
 def test_a_rules_file_is_no_link_that_leads_out_of_the_checkout(tmp_path: Path) -> None:

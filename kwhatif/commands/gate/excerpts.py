@@ -6,12 +6,16 @@ where it is known to be harmless, under a field that scheduling reads. All other
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 
+from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.results.gate import Excerpt, GateResult
-from kwhatif.snapshot.read.files import read_paths
+from kwhatif.snapshot.read.files import text_of
+from kwhatif.snapshot.read.git_revisions import is_revision
+from kwhatif.snapshot.read.rooted_files import FileRoot
 
 MOST_LINES = 48
 LONGEST = 160
@@ -114,11 +118,14 @@ def with_excerpts(result: GateResult) -> GateResult:
     places = dict.fromkeys(finding.location for finding in findings if finding.location is not None)
     texts: dict[str, list[str]] = {}
     for file in {place.file for place in places if place.file not in ("", "-")}:
+        # A file may be called as one of a revision is, and be what it likes: it is not the one that was judged.
+        if ":" in file and is_revision(file.partition(":")[0]):
+            continue
         try:
-            (text,) = read_paths([file])
+            data = FileRoot(os.path.dirname(file) or os.curdir).read(file, bounds.MANIFEST_BYTES)
+            texts[file] = text_of(file, data, bounds.MANIFEST_BYTES).data.decode().split("\n")
         except (InputError, ValueError):
             continue
-        texts[file] = text.data.decode().split("\n")
     found = {place: excerpt(texts[place.file], place.line) for place in places if place.file in texts}
     return result.with_context(excerpts=found)
 

@@ -50,7 +50,7 @@ def rules_of(
     chosen: dict[str, list[Parameters]] = {}
     for name, settings in told.items():
         try:
-            chosen[name] = list(_settings(name, settings, known))
+            chosen[name] = [_with_files(each, read) for each in _settings(name, settings, known)]
         except InputError as error:
             raise inside(error, read.source, f"$.rules{step(name)}") from None
     for text in levels:
@@ -86,6 +86,18 @@ def _parameters(value: Any, type_: type[Parameters]) -> Parameters:
     parameters = convert_strictly(value, type_)
     parameters.verify()
     return parameters
+
+
+def _with_files(parameters: Parameters, read: ReadPolicy) -> Parameters:
+    """The parameters with their files as these are seen from here. Raises InputError for one of elsewhere."""
+    named: dict[str, Any] = {}
+    for field in parameters.files:
+        value, place = getattr(parameters, field), f"${step(field)}"
+        if isinstance(value, str):
+            named[field] = value and read.path_beside(value, place)
+        else:
+            named[field] = tuple(read.path_beside(each, f"{place}[{i}]") for i, each in enumerate(value))
+    return replace(parameters, **named) if named else parameters
 
 
 def _level(text: str, known: Mapping[str, RuleClass]) -> tuple[str, str]:

@@ -18,7 +18,6 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -29,6 +28,7 @@ import msgspec
 from msgspec import Meta
 
 from kwhatif.api.selectors import SelectorError, parse_selector
+from kwhatif.cel.globs import matches_any
 from kwhatif.commands.gate import rules
 from kwhatif.errors import InputError, PluginError, UsageError
 from kwhatif.results.gate import Finding, Location, Subject
@@ -44,7 +44,12 @@ Level = Literal["error", "warn", "off"]
 
 
 class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of every rule: the level of its findings, and the workloads it looks at."""
+    """Parameters of every rule: the level of its findings, and the workloads it looks at.
+
+    ``files`` are those fields that name files.
+    """
+
+    files: ClassVar[tuple[str, ...]] = ()
 
     level: Annotated[Level, Meta(description="What a finding is: it fails the gate, it warns, or nobody looks.")] = (
         "error"
@@ -73,7 +78,7 @@ class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
     def selects(self, unit: Unit) -> bool:
         """Whether the rule looks at a workload."""
         return (
-            (not self.namespaces or any(fnmatchcase(unit.subject.namespace, name) for name in self.namespaces))
+            (not self.namespaces or matches_any(unit.subject.namespace, self.namespaces))
             and (not self.kinds or unit.subject.kind in self.kinds)
             and (not self.selector or parse_selector(self.selector).matches(unit.labels))
         )

@@ -160,12 +160,15 @@ def _complete_item(
     if item.kind == "Secret" and is_encrypted(whole):
         report.encrypted.append(item.source)
         whole = without_encryption(whole)
-    substitution = Substitution({**variables, **options.variables}, is_text=_is_text(item, whole))
-    done = substitution.apply(whole)
+    substitution = Substitution({**variables, **options.variables}, report.room, is_text=_is_text(item, whole))
+    try:
+        done = substitution.apply(whole)
+    except InputError as error:
+        raise error.with_source(text.name) from None
     named = substitution.named
     if substitution.is_text and named:
         # Nobody here reads more of it than its names.
-        of_names = Substitution(substitution.variables, is_text=True)
+        of_names = Substitution(substitution.variables, report.room, is_text=True)
         of_names.apply({"metadata": whole.get("metadata")})
         named = of_names.named
     if named or substitution.unknown:

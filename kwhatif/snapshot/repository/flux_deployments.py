@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kwhatif import bounds
 from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
@@ -145,6 +146,8 @@ def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) ->
     if text is None:
         return {} if reference.get("optional") else NotFollowed("values that are not in this repository")
     if path := text_at(reference, "targetPath"):
+        if path.count(".") > bounds.DEPTH:
+            return NotFollowed("values at a path without end")
         return _at_path(path, text)
     return parse_values(text)
 

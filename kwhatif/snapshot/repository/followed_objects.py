@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from kwhatif.api.kinds import NAMESPACED, kind_of
+from kwhatif.cel.globs import matches_any
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
@@ -17,7 +17,7 @@ from kwhatif.snapshot.repository import flux_deployments as flux
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
 from kwhatif.snapshot.repository.deployments import Deployed, Deployment, list_at, section, text_at
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.substitutions import Substitution
+from kwhatif.snapshot.repository.substitutions import Substitution, SubstitutionRoom
 
 _MARKS = tuple(group.encode() for group in (argo.GROUP, flux.KUSTOMIZE_GROUP, flux.HELM_GROUP, flux.SOURCE_GROUP))
 
@@ -36,6 +36,7 @@ class FollowedObjects:
 
     tree: FileTree
     variables: Mapping[str, str]
+    room: SubstitutionRoom
 
     def __post_init__(self) -> None:
         self._maps = ConfigMapIndex(self.tree)
@@ -56,7 +57,7 @@ class FollowedObjects:
                 value = plain_of(item)
                 self._urls[text_at(section(value, "metadata"), "name")] = text_at(section(value, "spec"), "url")
         for item in filter(is_follower, items):
-            whole = Substitution(self.variables, is_text=True).apply(plain_of(item))
+            whole = Substitution(self.variables, self.room, is_text=True).apply(plain_of(item))
             for each in self.deployments_of(replace(item, value=whole)):
                 if isinstance(each, Deployment):
                     yield each
@@ -121,5 +122,5 @@ def _is_namespaced(item: Item) -> bool:
 def is_chosen(path: str, deployment: Deployment) -> bool:
     """Whether patterns of names leave a file in."""
     place = os.path.relpath(path, deployment.path)
-    chosen = not deployment.include or any(fnmatchcase(place, each) for each in deployment.include)
-    return chosen and not any(fnmatchcase(place, each) for each in deployment.exclude)
+    chosen = not deployment.include or matches_any(place, deployment.include)
+    return chosen and not matches_any(place, deployment.exclude)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.other_documents import DocumentSort
+from kwhatif.snapshot.repository.substitutions import SubstitutionRoom
 
 _MOST_LINES = 3
 
@@ -61,7 +62,8 @@ class ReadingReport:
     with SOPS, ``missing`` the Flux variables without a value, by file. ``built`` and ``rendered`` count kustomizations
     and charts; ``not_rendered`` has the reason why others were not, by their names in messages. ``followed`` counts
     objects of Argo CD and Flux that were replaced by what they deploy, ``not_followed`` the others by reason and kind,
-    and ``lost`` has requested things that were not found. ``documents`` are those of files named explicitly.
+    and ``lost`` has requested things that were not found. ``documents`` are those of files named explicitly, and
+    ``room`` counts what variables put into objects.
     """
 
     passed_over: dict[DocumentSort, list[str]] = field(default_factory=dict)
@@ -75,6 +77,7 @@ class ReadingReport:
     lost: dict[str, list[str]] = field(default_factory=dict)
     unreadable: list[UnreadableFile] = field(default_factory=list)
     documents: int = 0
+    room: SubstitutionRoom = field(default_factory=SubstitutionRoom)
 
     def pass_over(self, sort: DocumentSort, place: str) -> None:
         """Count a document that is no object."""

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kwhatif import bounds
+from kwhatif.errors import InputError
 from kwhatif.snapshot.read.yaml_reader import plain
 
 _VARIABLE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?([=-])([^{}]*))?\}")
@@ -27,6 +29,19 @@ _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 
 
 @dataclass
+class SubstitutionRoom:
+    """Counts what variables put into all objects together: one of a megabyte may stand in ten thousand of them."""
+
+    taken: int = 0
+
+    def take(self, size: int) -> None:
+        """Count a value. Raises InputError once they are too much."""
+        self.taken += size
+        if self.taken > bounds.SUBSTITUTED_BYTES:
+            raise InputError(f"Flux's variables come to more than the limit of {bounds.SUBSTITUTED_BYTES:,} bytes")
+
+
+@dataclass
 class Substitution:
     """Variables with their values, and what was missing: ``named`` stand for themselves, ``unknown`` cannot be.
 
@@ -34,6 +49,7 @@ class Substitution:
     """
 
     variables: Mapping[str, str]
+    room: SubstitutionRoom
     is_text: bool = False
     named: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
@@ -67,6 +83,7 @@ class Substitution:
             if escaped:
                 return found[0][1:]
             if name in self.variables:
+                self.room.take(len(self.variables[name]))
                 return self.variables[name]
             if operator:
                 return default or ""

@@ -47,7 +47,7 @@ class TreeReader:
         self._tree, self._options, self._report = tree, options, report
         self._graph = KustomizationGraph(tree)
         self._renderer = Renderer(tree, self._graph, options, report)
-        self._followed = FollowedObjects(tree, options.variables)
+        self._followed = FollowedObjects(tree, options.variables, report.room)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
         self._resources: dict[str, list[ResourceFile]] = {}

@@ -23,6 +23,8 @@ _NANOSECONDS = 10**9
 
 
 class EvictedAgainParameters(Parameters, frozen=True, kw_only=True):
+    files = ("policy", "metrics")
+
     level: Level = "warn"
     policy: Annotated[
         str,

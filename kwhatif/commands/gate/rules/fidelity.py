@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Annotated
 
 from msgspec import Meta
 
+from kwhatif.cel.globs import matches_any
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count, format_some
@@ -32,11 +32,7 @@ class FidelityRule(Rule[FidelityParameters]):
 
     def check(self, context: Context) -> Iterator[Finding]:
         self.checked = 1
-        gaps = [
-            gap
-            for gap in context.fidelity.touching
-            if not any(fnmatchcase(gap.what, accepted) for accepted in self.given.accept)
-        ]
+        gaps = [gap for gap in context.fidelity.touching if not matches_any(gap.what, self.given.accept)]
         self.summary = f"{format_count(len(gaps), 'gap')}" if gaps else "nothing is missing that touches a pod"
         for gap in gaps:
             yield self.finding(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Annotated
 
 from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count, Number
+from kwhatif.cel.globs import matches_any
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
@@ -89,7 +89,7 @@ class Preempts(Rule[PreemptsParameters]):
     def _counts(self, victim: Victim) -> bool:
         given = self.given
         return (given.priority_from is None or victim.priority >= given.priority_from) and (
-            not given.owners or any(fnmatchcase(victim.owner, owner) for owner in given.owners)
+            not given.owners or matches_any(victim.owner, given.owners)
         )
 
 

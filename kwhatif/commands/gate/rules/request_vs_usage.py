@@ -20,6 +20,8 @@ from kwhatif.usage.read import METRICS, UsageInputs, add_objects, read_usage
 
 
 class RequestVsUsageParameters(Parameters, frozen=True, kw_only=True):
+    files = ("usage",)
+
     level: Level = "warn"
     usage: Annotated[
         tuple[str, ...], Meta(description="Files with usage, as kwhatif rightsize reads them; else the snapshot's.")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Annotated
 
 from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count
+from kwhatif.cel.globs import matches_any
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
@@ -72,7 +72,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 out.setdefault(each.workload or f"Pod/{each.pod}", []).append(each)
         for workload, pods in out.items():
             kind, namespace, name = workload.split("/", 2)
-            named = not given.namespaces or any(fnmatchcase(namespace, pattern) for pattern in given.namespaces)
+            named = not given.namespaces or matches_any(namespace, given.namespaces)
             if not named or (given.kinds and kind not in given.kinds) or len(pods) <= given.most:
                 continue
             yield self.finding(

@@ -70,11 +70,11 @@ def test_new_pods_are_young_when_the_descheduler_finds_them() -> None:
     assert ask(two(OLD), new("Deployment", "web", 1)).findings == ()
 
 
-def test_the_policy_may_be_named_in_the_rule(tmp_path: Path) -> None:
-    file = tmp_path / "policy.yaml"
-    file.write_text(POLICY)
+def test_the_policy_may_be_named_in_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy.yaml").write_text(POLICY)
     snapshot = snapshot_of([node("n1", cpu="4"), node("n2", cpu="4")])
-    assert only(ask(snapshot, new("Deployment", "web", 1, cpu="3"), policy=str(file)).findings)
+    assert only(ask(snapshot, new("Deployment", "web", 1, cpu="3"), policy="policy.yaml").findings)
 
 
 def test_without_any_policy_the_rule_says_so_and_finds_nothing() -> None:
