@@ -43,7 +43,8 @@ from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
-from kwhatif.simulation.placement.placing import PlacementRun, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.placements import skip_pod, skip_reason_of
+from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.question import PendingResult

@@ -8,7 +8,6 @@ to rest.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,23 +26,16 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
-from kwhatif.results.outcome import Cause
-from kwhatif.results.place import Victim
-from kwhatif.scheduling.attempt import Attempt
+from kwhatif.results.outcome import EvictedPod
 from kwhatif.scheduling.controllers import Replacements, is_made_elsewhere
-from kwhatif.scheduling.describe import victims_of
-from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.group_rounds import attempts_of, scheduled_entities
-from kwhatif.scheduling.preemption_candidates import Budgets
-from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_disruptions import GroupMembers, disrupted_groups, running_members
-from kwhatif.simulation.placement.placing import placement_of
+from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
+from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -72,6 +64,11 @@ class Baseline:
         if key not in self._workloads:
             self._workloads[key] = str(self._owners.workload_of(info.pod))
         return self._workloads[key]
+
+    @cached_property
+    def running(self) -> dict[str, PodInfo]:
+        """The pods that have a node, by ``namespace/name``."""
+        return {info.key: info for info, _ in self._cluster.pods()}
 
     @cached_property
     def replicas(self) -> Counter[str]:
@@ -155,38 +152,36 @@ class FailureEffects:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return frozenset(info.key for info, _ in self.session.cluster.pods())
+        return frozenset(self.standing.running)
 
     @cached_property
     def _replacements(self) -> Replacements:
         return Replacements(taken=self._names.__contains__)
-
-    @cached_property
-    def _budgets(self) -> Budgets:
-        return Budgets(self.session.cluster)
 
     def failure_of(self, node_failure: NodeFailure) -> Failure:
         """The effects of this failure."""
         rows = self._failing.rows(node_failure.nodes)
         names = self.session.cluster.columns.names
         home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
-        run, members = _Run(self.standing, home), self._members
-        again = [info for info in self._failing.pods_on(node_failure.nodes) if self._try_to_recreate(info, run)]
+        losses, members = _Losses(self.standing, home), self._members
+        again = [info for info in self._failing.pods_on(node_failure.nodes) if self._try_to_recreate(info, losses)]
         self._replacements.begin_anew()
         with pods_to_make(), self._failing.without(node_failure.nodes) as driver:
             queue = []
             for old, info in self._replacements.replace_lost(again, driver.cluster):
                 if driver.scheduler(info.pod.spec.scheduler_name) is None:
                     name = info.pod.spec.scheduler_name
-                    run.record(old, "pending", message=f"schedulerName {name} is none of the configuration's profiles")
+                    losses.record(
+                        old, "pending", message=f"schedulerName {name} is none of the configuration's profiles"
+                    )
                 else:
                     queue.append((old, info))
-            run.place(self.session.driven_by(driver), queue, self._budgets)
+            run = losses.place(self.session.driven_by(driver), queue)
             headroom = tuple(_headroom(driver.cluster))
             groups = tuple(disrupted_groups(members, driver.cluster))
-        return run.failure(node_failure, headroom, groups)
+        return losses.failure(node_failure, run, headroom, groups)
 
-    def _try_to_recreate(self, info: PodInfo, run: _Run) -> bool:
+    def _try_to_recreate(self, info: PodInfo, losses: _Losses) -> bool:
         """Whether the pod is replaced; other outcomes are recorded."""
         owner = info.shape.controller
         outcome: Outcome
@@ -198,21 +193,19 @@ class FailureEffects:
             outcome = "lost"
         else:
             return True
-        run.record(info, outcome)
+        losses.record(info, outcome)
         return False
 
 
 @dataclass
-class _Run:
-    """The run after one failure; ``home``: uid -> node."""
+class _Losses:
+    """What becomes of the pods of failed nodes, and of others that have to leave for them; ``home``: uid -> node."""
 
     standing: Baseline
     home: dict[str, str]
-    run: Run = field(init=False)
     pods: list[LostPod] = field(default_factory=list)
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     gone: list[PodInfo] = field(default_factory=list)
-    evicted: list[PodInfo] = field(default_factory=list)
 
     def record(self, old: PodInfo, outcome: Outcome, **more: Any) -> None:
         workload = self.standing.workload_of(old)
@@ -222,66 +215,32 @@ class _Run:
             LostPod(pod=old.key, node=self.home[old.uid], workload=workload, outcome=outcome, **more),
         )
 
-    def place(self, session: Session, queue: Sequence[tuple[PodInfo, PodInfo]], budgets: Budgets) -> None:
+    def place(self, session: Session, replaced: Sequence[tuple[PodInfo, PodInfo]]) -> Run:
         """Schedule the replacements, and run to rest."""
-        driver, tried = session.driver, []
-        before = {info.uid: old for old, info in queue}
-        for info, attempts, evicted in _attempts(driver, [info for _, info in queue]):
-            self.evicted += evicted
-            victims = tuple(v for each in attempts if each.nominated for v in victims_of(each, budgets))
-            tried.append((before[info.uid], info, attempts[-1], victims))
-        book = self.standing.book
-        by = {victim.pod: info.key for _, info, _, victims in tried for victim in victims}
-        emptied = book.victims((old, None) for old, _ in queue)
-        if not self.evicted:
-            placements = [
-                placement_of(session, PodToSchedule(info.pod, ran_before=True), [each]) for _, info, each, _ in tried
-            ]
-            pods = {info.key: info.pod for _, info in queue}
-            causes: dict[str, Cause] = dict.fromkeys(pods, "evicted")
-            pending = book.pending(placements, pods, causes)
-            self.run = Run(session, (), placements, pending=pending, victims=emptied)
-            for (old, info, attempt, victims), placement in zip(tried, placements, strict=True):
-                home = "" if attempt.lost else placement.node
-                self._record_attempt(old, info, home, placement.reason, victims)
-            return
-        simulation = ClusterSimulation(session, book)
-        for _, info, attempt, _ in tried:
-            if attempt.row is None or attempt.lost:
-                simulation.arrive(PodToSchedule(info.pod, ran_before=True), info, "evicted")
-        simulation.make_again([(victim, by.get(victim.key)) for victim in self.evicted], {})
-        simulation.run()
-        ended, more = simulation.placements(), simulation.replacements()
-        found = simulation.run_of(ended, more)
-        self.run = dataclasses.replace(found, victims=(*emptied, *found.victims))
-        homes = simulation.homes_of_victims()
-        for info in simulation.evicted_since():
-            counts = self.counts.setdefault(self.standing.workload_of(info), Counter())
+        queue = [(PodToSchedule(info.pod, ran_before=True), info) for _, info in replaced]
+        tried = PlacementRun(session, spares_futile=True)
+        tried.schedule_taken_up(queue)
+        emptied = [old for old, _ in replaced]
+        asked = [item for item, _ in queue]
+        run = settle_cluster(session, tried, asked, cause="evicted", emptied=emptied, book=self.standing.book)
+        placements = {each.pod: each for each in run.placements}
+        for old, info in replaced:
+            found = placements[info.key]
+            home = found.node if found.good else run.at_home.get(info.key, "")
+            more = {"lands_on": home} if home else {"message": found.reason}
+            self.record(old, "back" if home else "pending", replacement=info.key, victims=found.victims, **more)
+        made = {info.key: info for _, info in replaced}
+        for victim in run.victims[len(emptied) :]:
+            left = made.get(victim.pod) or self.standing.running.get(victim.pod)
+            # Who is neither has been made again in the meantime.
+            is_made_again = left is None or is_made_elsewhere(left)
+            counts = self.counts.setdefault(_name_of(victim), Counter())
             counts["evicted"] += 1
-            counts["homeless"] += info.key not in homes and is_made_elsewhere(info)
-        by_pod = {each.pod: each for each in ended}
-        for old, info, attempt, victims in tried:
-            told = tuple(map(simulation.describe_victim, victims))
-            now = by_pod.get(info.key)
-            where = session.cluster.find(info.uid)
-            home = homes.get(info.key, "") if where is None else session.cluster.columns.names[where[1]]
-            self._record_attempt(old, info, home, attempt.message if now is None else now.reason, told)
-
-    def _record_attempt(
-        self, old: PodInfo, info: PodInfo, home: str, message: str, victims: tuple[Victim, ...]
-    ) -> None:
-        if home:
-            self.record(old, "back", replacement=info.key, lands_on=home, victims=victims)
-        else:
-            self.record(old, "pending", replacement=info.key, message=message, victims=victims)
-        by_key = {victim.key: victim for victim in self.evicted} if victims else {}
-        for victim in victims:
-            counts = self.counts.setdefault(self.standing.workload_of(by_key[victim.pod]), Counter())
-            counts["evicted"] += 1
-            counts["homeless"] += bool(victim.replacement and not victim.lands_on)
+            counts["homeless"] += is_made_again and victim.pod not in run.at_home
+        return run
 
     def failure(
-        self, node_failure: NodeFailure, headroom: tuple[Headroom, ...], groups: tuple[GroupDisruption, ...]
+        self, node_failure: NodeFailure, run: Run, headroom: tuple[Headroom, ...], groups: tuple[GroupDisruption, ...]
     ) -> Failure:
         totals: Counter[str] = sum(self.counts.values(), Counter())
         pods = sorted(self.pods, key=lambda pod: (pod.node, pod.pod))
@@ -291,7 +250,7 @@ class _Run:
         verdict = f"{node_failure.kind} {node_failure.name}: {', '.join(words) or 'nobody has to be made again'}"
         stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
         return Failure(
-            outcome=conclude(self.run, None, verdict, bad=bool(stuck)),
+            outcome=conclude(run, None, verdict, bad=bool(stuck)),
             kind=node_failure.kind,
             name=node_failure.name,
             nodes=node_failure.nodes,
@@ -326,39 +285,9 @@ class _Run:
             )
 
 
-def _attempts(
-    driver: Driver, infos: Sequence[PodInfo]
-) -> Iterator[tuple[PodInfo, Sequence[Attempt], Sequence[PodInfo]]]:
-    """Each pod with its attempts and whom they evicted, in the scheduler's order; members of a group come together.
-
-    Whom a group evicted as a whole stands beside its first member.
-    """
-    if not takes_groups(driver):
-        for info in driver.in_order(infos, lambda info: info):
-            yield _try_alone(driver, info)
-        return
-    left = {info.uid: info for info in infos}
-    for entity in scheduled_entities(driver, infos):
-        if entity.key is None:
-            tried = _try_alone(driver, left.pop(entity.pods[0].uid))
-            entity.came_to(tried[1][-1].is_placed)
-            yield tried
-            continue
-        cycles = entity.run()
-        evicted = [pod for cycle in cycles for pod in cycle.evicted]
-        for info, attempts in attempts_of(cycles):
-            left.pop(info.uid, None)
-            yield info, attempts, evicted
-            evicted = []
-    for info in left.values():
-        yield _try_alone(driver, info)
-
-
-def _try_alone(driver: Driver, info: PodInfo) -> tuple[PodInfo, Sequence[Attempt], Sequence[PodInfo]]:
-    failing = driver.futile_attempt(info)
-    attempts = driver.schedule_with_preemption(info) if failing is None else [failing]
-    driver.wait()
-    return info, attempts, [victim for each in attempts if each.nominated for victim in each.victims]
+def _name_of(victim: EvictedPod) -> str:
+    """The workload of a victim, as ``Deployment shop/web``."""
+    return f"Pod {victim.pod}" if victim.workload is None else victim.workload.replace("/", " ", 1)
 
 
 def _headroom(cluster: Cluster) -> Iterator[Headroom]:

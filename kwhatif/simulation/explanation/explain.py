@@ -22,7 +22,7 @@ from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.simulation.explanation.fixes import TrialCluster, smallest_fixes
 from kwhatif.simulation.explanation.largest_node import describe_largest_node
 from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
-from kwhatif.simulation.placement.placing import placement_of, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.placements import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session

@@ -23,7 +23,8 @@ from kwhatif.scheduling.controllers import Replacements, grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.nodes_over_time import NodesOverTime
-from kwhatif.simulation.placement.placing import create_claim, create_refused_pods, skip_pod, skip_reason_of
+from kwhatif.simulation.placement.placements import skip_pod, skip_reason_of
+from kwhatif.simulation.placement.placing import create_claim, create_refused_pods
 from kwhatif.simulation.placement.run import Rest, Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -227,6 +228,8 @@ class ClusterSimulation:
             root = self._asked.get(first)
             causes[pod.key] = self._causes.get(first, "evicted") if root is None else causes[root[1].key]
         evicted = [(info, by) for uid, by in simulator.evicted.items() if (info := self.info_of(uid)) is not None]
+        # Who was on its way out has not lost its node to anybody.
+        leaving = [(info, by) for info, by in self._evicted_before if not info.shape.terminating]
         lost = [
             info.key
             for uid, (_, info) in self._asked.items()
@@ -245,7 +248,7 @@ class ClusterSimulation:
             rests=self.rests,
             at_home=self.homes_of_victims(),
             pending=book.pending((*placements, *replacements), pods, causes),
-            victims=book.victims((*self._evicted_before, *evicted)),
+            victims=book.victims((*leaving, *evicted)),
             unsettled=tuple(unsettled),
             lost=tuple(lost),
             created=self.session.created_later,

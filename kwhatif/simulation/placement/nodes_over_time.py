@@ -13,7 +13,7 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.afterwards import pending_pod_of
-from kwhatif.simulation.placement.placing import placement_of
+from kwhatif.simulation.placement.placements import placement_of
 from kwhatif.simulation.placement.run import Rest
 from kwhatif.simulation.session import PodToSchedule, Session
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -20,33 +18,14 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.progress import track
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
-from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
-from kwhatif.scheduling.describe import choice_of, devices_of, scores_at, victims_of
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.group_rounds import ScheduledEntity, attempts_of, scheduled_entities
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.placement.afterwards import pending_pod_of as as_left
-from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of, sibling_wait_of
+from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
+from kwhatif.simulation.placement.placements import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
-
-MOST_TIED = 10
-"""How many names of tied nodes are kept."""
-
-
-def skip_reason_of(session: Session, asked: PodToSchedule) -> str:
-    """Why the scheduler would not try the pod at all."""
-    pod = asked.pod
-    if session.driver.scheduler(pod.spec.scheduler_name) is None:
-        return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
-    if pod.metadata.deletion_timestamp:
-        return "the pod is being deleted"
-    found = session.running(pod)
-    if found is not None:
-        return f"it runs on {session.cluster.columns.names[found[1]]} already"
-    if pod.spec.node_name:
-        session.cluster.add(session.info(asked, bound=True), pod.spec.node_name)
-        return f"spec.nodeName binds it to {pod.spec.node_name} without the scheduler"
-    return ""
 
 
 @dataclass
@@ -74,12 +53,12 @@ class PlacementRun:
 
     ``groups`` are what became of groups of pods, by name, ``taken`` the last attempts by pod (``namespace/name``),
     ``removed`` the pods that had to go for others. ``preemptors`` took the place of those that were ``evicted``, by
-    their uids.
-    With autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
+    their uids. With autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
+    With ``spares_futile`` an attempt that cannot but fail is made once for all pods that are alike.
     """
 
-    def __init__(self, session: Session, helper: NodeProvider | None = None) -> None:
-        self._session, self._helper = session, helper
+    def __init__(self, session: Session, helper: NodeProvider | None = None, *, spares_futile: bool = False) -> None:
+        self._session, self._helper, self._spares_futile = session, helper, spares_futile
         self._without: dict[int, AttemptedPod] = {}
         self._gated: dict[int, AttemptedPod] = {}
         self._asked_at: tuple[int, tuple[str, ...]] | None = None
@@ -115,7 +94,10 @@ class PlacementRun:
 
     def schedule_all(self, asked: Sequence[PodToSchedule]) -> None:
         """Schedule pods in the scheduler's order, and wait for permits."""
-        queue = [(item, info) for item in asked if (info := self.take_up(item)) is not None]
+        self.schedule_taken_up([(item, info) for item in asked if (info := self.take_up(item)) is not None])
+
+    def schedule_taken_up(self, queue: Sequence[tuple[PodToSchedule, PodInfo]]) -> None:
+        """The same for pods that have been taken up."""
         if takes_groups(self._session.driver):
             self._all_with_groups(queue)
         else:
@@ -330,7 +312,9 @@ class PlacementRun:
 
     def schedule(self, asked: PodToSchedule, info: PodInfo) -> AttemptedPod:
         """Schedule one more pod; it may have to wait for its permit."""
-        return self._came_to(asked, info, self._session.driver.schedule_with_preemption(info))
+        driver = self._session.driver
+        failing = driver.futile_attempt(info) if self._spares_futile else None
+        return self._came_to(asked, info, driver.schedule_with_preemption(info) if failing is None else [failing])
 
     def _came_to(
         self, asked: PodToSchedule, info: PodInfo, attempts: list[Attempt], *, evicts: bool = True
@@ -394,56 +378,3 @@ def create_refused_pods(session: Session, gone: Iterable[PodInfo]) -> list[PodTo
     for claim in later.claims:
         create_claim(session, claim)
     return list(later.pods)
-
-
-def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
-    """The placement of a pod that is not scheduled, since it need not be or belongs to another scheduler."""
-    pod = asked.pod
-    return Placement(
-        pod=pod.key,
-        outcome="unclaimed" if session.driver.scheduler(pod.spec.scheduler_name) is None else "skipped",
-        priority=pod.spec.priority or 0,
-        scheduler=pod.spec.scheduler_name or "",
-        message=reason,
-        origin=asked.origin,
-        defaults=asked.defaults,
-    )
-
-
-def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Attempt]) -> Placement:
-    """The placement by the last of a pod's attempts, and the victims of all of them."""
-    attempt = attempts[-1]
-    preemptions = [each for each in attempts if each.nominated]
-    columns = session.cluster.columns
-    names = columns.names
-    waits = sibling_wait_of(session, attempt)
-    message, outcome = attempt.message, "unschedulable"
-    if attempt.gated is not None:
-        outcome, message = "gated", attempt.gated.message
-    elif attempt.waiting or waits is not None:
-        outcome = "waiting"
-    elif attempt.is_placed:
-        outcome = "placed"
-    in_order = attempt.best[np.argsort(columns.name_rank[attempt.best])].tolist()
-    return Placement(
-        pod=asked.pod.key,
-        outcome=outcome,
-        priority=attempt.pod.priority,
-        scheduler=asked.pod.spec.scheduler_name or "",
-        node="" if attempt.row is None else names[attempt.row],
-        score=attempt.score,
-        feasible=len(attempt.sampled),
-        evaluated=attempt.evaluated,
-        ties=max(len(attempt.best), 1) if attempt.is_placed else 0,
-        tied=tuple(names[row] for row in in_order[:MOST_TIED]) if len(in_order) > 1 else (),
-        choice=choice_of(attempt),
-        scores=scores_at(attempt),
-        message=message,
-        victims=tuple(victim for each in preemptions for victim in victims_of(each, session.budgets)),
-        criterion=preemptions[-1].criterion if preemptions else "",
-        origin=asked.origin,
-        defaults=asked.defaults,
-        devices=devices_of(session.cluster, attempt.pod) if attempt.is_placed or attempt.waiting else (),
-        waits=waits or msgspec.UNSET,
-        quota=quota_shortage_of(attempt) or msgspec.UNSET,
-    )

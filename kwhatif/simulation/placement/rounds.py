@@ -30,14 +30,19 @@ class GroupRounds:
     """
 
     def __init__(
-        self, session: Session, run: PlacementRun, asked: list[PodToSchedule], causes: Mapping[str, Cause]
+        self,
+        session: Session,
+        run: PlacementRun,
+        asked: list[PodToSchedule],
+        causes: Mapping[str, Cause],
+        book: Bookkeeper,
     ) -> None:
         self._session, self._run, self._asked = session, run, asked
         self._causes = dict(causes)
         taken = {info.key for info, _ in session.cluster.pods()} | {item.pod.key for item in asked}
         self._recreated = RecreatedPods(session, run, taken.__contains__)
         self._replacements: dict[str, AttemptedPod] = {}
-        self._book = Bookkeeper.of(session.snapshot)
+        self._book = book
 
     def run(self, rollouts: Sequence[RolloutProgress] = ()) -> None:
         """Go on until no pod would move."""

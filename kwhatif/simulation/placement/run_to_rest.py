@@ -36,19 +36,21 @@ def settle_cluster(
     updates: Sequence[RolloutProgress] = (),
     others: Sequence[str] = (),
     earlier: Sequence[Placement] = (),
+    book: Bookkeeper | None = None,
 ) -> Run:
     """Go on from what was ``tried`` in a session until no pod would move.
 
     Pods of ``emptied`` nodes lost them, too; ``cause`` is why the pods of the question look for a node, if the snapshot
     does not say. Updates that waited go on, and controllers try again what quotas refused: their pods are added to
     ``asked``. Where groups of pods were scheduled, that goes in rounds. Autoscalers may have helped the pods of
-    ``earlier`` placements, too. ``others`` names unknown kinds of the input.
+    ``earlier`` placements, too. ``others`` names unknown kinds of the input. Where many runs go out from one snapshot,
+    its ``book`` is made once.
     """
-    book = Bookkeeper.of(session.snapshot)
+    book = book or Bookkeeper.of(session.snapshot)
     causes: dict[str, Cause] = {} if cause is None else dict.fromkeys((item.pod.key for item in asked), cause)
     asked += _create_again(session, tried, emptied)
     if tried.goes_in_rounds:
-        rounds = GroupRounds(session, tried, asked, causes)
+        rounds = GroupRounds(session, tried, asked, causes, book)
         rounds.run(updates)
         run = rounds.settle()
     elif tried.evicted or would_move(session, tried):
@@ -134,9 +136,10 @@ class _Continuation:
         # Extenders are not called to bind pods of a trial.
         later = session if session.setup.extenders is None else session.sandbox()
         self._simulation = ClusterSimulation(later, book, scaler=scaler)
-        self._leaving = [victim for victim in tried.evicted if not victim.shape.terminating]
         self._preemptors = evicted_by(tried.placements) | {
-            victim.key: tried.preemptors[victim.uid] for victim in self._leaving if victim.uid in tried.preemptors
+            victim.key: tried.preemptors[victim.uid]
+            for victim in tried.evicted
+            if not victim.shape.terminating and victim.uid in tried.preemptors
         }
 
     def run(self, updates: Sequence[RolloutProgress]) -> None:
@@ -148,7 +151,7 @@ class _Continuation:
             if taken.info is not None:
                 simulation.arrive(taken.asked, taken.info, causes.get(key))
         pods = [item.pod for item in self._asked]
-        evicted = [(victim, self._preemptors.get(victim.key)) for victim in self._leaving]
+        evicted = [(victim, self._preemptors.get(victim.key)) for victim in tried.evicted]
         simulation.make_again(evicted, {pod.key: causes.get(pod.key) or self._book.cause_of(pod) for pod in pods})
         simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
         self._asked += simulation.created_later
