@@ -28,7 +28,7 @@ endef
 
 .PHONY: help
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- the environment
 
@@ -70,6 +70,12 @@ test-browser: $(INSTALLED_DEV) ## open reports in a real Chromium, which is inst
 	$(LOCKED) .ci/requirements-browser.txt
 	@KWHATIF_CHROMIUM=$$(.ci/chromium --install) && export KWHATIF_CHROMIUM && \
 		$(BIN)/python -m pytest -n 0 tests/browser $(ARGS)
+
+.PHONY: test-elsewhere
+test-elsewhere: ## run the tests with other Pythons, dependencies, clocks, zones and users (ARGS='--strict oldest')
+	@$(ensure_venv)
+	$(PIP) install uv
+	$(BIN)/python .ci/elsewhere.py $(ARGS)
 
 .PHONY: test-fleet
 test-fleet: $(INSTALLED_DEV) ## run studies on real clusters of Dask and Ray, on this machine (ARGS as for test)
