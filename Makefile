@@ -32,19 +32,19 @@ help: ## list the tasks
 
 # --- the environment
 
-# The very releases that .ci/requirements*.txt name, by their hashes; then kwhatif itself, which needs nothing more.
-LOCKED := $(PIP) install --require-hashes -r
+# The very releases that .ci/lock.txt names, by their hashes; then kwhatif itself, which needs nothing more.
+LOCKED := $(BIN)/python -I .ci/lock.py install
 SELF := $(PIP) install --no-deps --no-build-isolation -e .
 
-$(INSTALLED): pyproject.toml .ci/requirements.txt
+$(INSTALLED): pyproject.toml .ci/lock.txt
 	@$(ensure_venv)
-	$(LOCKED) .ci/requirements.txt
+	$(LOCKED) users
 	$(SELF)
 	@touch $@
 
-$(INSTALLED_DEV): pyproject.toml .ci/requirements-dev.txt
+$(INSTALLED_DEV): pyproject.toml .ci/lock.txt
 	@$(ensure_venv)
-	$(LOCKED) .ci/requirements-dev.txt
+	$(LOCKED) dev
 	$(SELF)
 	@touch $@ $(INSTALLED)
 
@@ -67,7 +67,7 @@ test: $(INSTALLED_DEV) ## run the tests (ARGS='-k taints' to choose)
 
 .PHONY: test-browser
 test-browser: $(INSTALLED_DEV) ## open reports in a real Chromium, which is installed where apt-get may (ARGS as for test)
-	$(LOCKED) .ci/requirements-browser.txt
+	$(LOCKED) browser
 	@KWHATIF_CHROMIUM=$$(.ci/chromium --install) && export KWHATIF_CHROMIUM && \
 		$(BIN)/python -m pytest -n 0 tests/browser $(ARGS)
 
@@ -79,7 +79,7 @@ test-elsewhere: ## run the tests with other Pythons, dependencies, clocks, zones
 
 .PHONY: test-fleet
 test-fleet: $(INSTALLED_DEV) ## run studies on real clusters of Dask and Ray, on this machine (ARGS as for test)
-	$(LOCKED) .ci/requirements-fleet.txt
+	$(LOCKED) fleet
 	KWHATIF_TEST_FLEET=1 $(BIN)/python -m pytest -n 0 tests/fleet/clusters $(ARGS)
 
 .PHONY: coverage
@@ -104,7 +104,7 @@ check: $(INSTALLED_DEV) ## everything CI runs: subjects of commits, lint, format
 
 .PHONY: docs
 docs: $(INSTALLED) ## make the documents a site in build/site, with pictures and reports of real runs
-	$(LOCKED) .ci/requirements-docs.txt
+	$(LOCKED) docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --config-file .ci/site/mkdocs.yml
 	@echo build/site/index.html
 
@@ -135,23 +135,11 @@ bench: $(INSTALLED) ## time the scheduling loop on small generated workloads
 	@$(BIN)/python benchmarks/capacity.py --nodes 100 --repeat 1
 	@$(BIN)/python benchmarks/karpenter.py --pods 500
 
-# What users and the release workflow install is of the same releases as what the tests ran with.
-COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --no-header $(ARGS)
-
-FLEET := dask parquet ray sweep
-
 .PHONY: lock
-lock: ## renew .ci/requirements*.txt when dependencies have changed (ARGS=--upgrade for new releases)
+lock: ## renew .ci/lock.txt when dependencies have changed (ARGS=--upgrade for new releases)
 	@$(ensure_venv)
 	$(PIP) install uv
-	$(COMPILE) --group build --extra dev -o .ci/requirements-dev.txt
-	$(COMPILE) --constraints .ci/requirements-dev.txt --group build -o .ci/requirements.txt
-	$(COMPILE) --constraints .ci/requirements-dev.txt --group browser -o .ci/requirements-browser.txt
-	$(COMPILE) --constraints .ci/requirements-dev.txt --group build $(FLEET:%=--extra %) \
-		-o .ci/requirements-fleet.txt
-	$(COMPILE) --constraints .ci/requirements-dev.txt --group release -o .ci/requirements-release.txt
-	$(COMPILE) --constraints .ci/requirements-dev.txt --group docs -o .ci/requirements-docs.txt
+	$(BIN)/python .ci/lock.py renew $(ARGS)
 
 .PHONY: clean
 clean: ## remove everything that was made here
