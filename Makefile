@@ -141,6 +141,10 @@ lock: ## renew .ci/lock.txt when dependencies have changed (ARGS=--upgrade for n
 	$(PIP) install uv
 	$(BIN)/python .ci/lock.py renew $(ARGS)
 
+.PHONY: release
+release: $(INSTALLED) ## make wheel, sdist and program in dist, and try them as users would
+	$(BIN)/python .ci/release.py all
+
 .PHONY: clean
 clean: ## remove everything that was made here
 	rm -rf $(VENV) build dist .benchmarks .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import tarfile
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -115,3 +116,37 @@ def test_krew_gets_an_archive_for_each_system(site: dict[str, ModuleType], tmp_p
     (tmp_path / "other.zip").touch()
     with pytest.raises(ValueError, match=r"other\.zip: expected kubectl-whatif-OS-ARCH"):
         site["krew"].manifest("example/kwhatif", "v1.2.3", [tmp_path / "other.zip"])
+
+
+@pytest.mark.parametrize(
+    ("tag", "entries", "problems"),
+    [
+        pytest.param("v1.2.3", {"": "d", "/kubectl-whatif": "f", "/LICENSE": "f"}, [], id="what krew takes"),
+        pytest.param("1.2", {"/kubectl-whatif": "f", "/LICENSE": "f"}, ["1.2: expected a version"], id="no version"),
+        pytest.param(
+            "v1.2.3",
+            {"/kubectl-whatif": "f", "/LICENSE": "f", "/libz.so": "l"},
+            ["kubectl-whatif/libz.so is neither a file nor a directory"],
+            id="a link",
+        ),
+        pytest.param(
+            "v1.2.3",
+            {"/../kubectl-whatif": "f", "/LICENSE": "f"},
+            ["kubectl-whatif/../kubectl-whatif may lead elsewhere", "there is no kubectl-whatif/kubectl-whatif"],
+            id="a name that leads out, and no program",
+        ),
+        pytest.param("v1.2.3", {"/kubectl-whatif": "f"}, ["there is no kubectl-whatif/LICENSE"], id="no licence"),
+    ],
+)
+def test_what_krew_refuses_is_said(
+    site: dict[str, ModuleType], tmp_path: Path, tag: str, entries: dict[str, str], problems: list[str]
+) -> None:
+    archive = tmp_path / "kubectl-whatif-linux-amd64.tar.gz"
+    with tarfile.open(archive, "w:gz") as packed:
+        for name, kind in entries.items():
+            info = tarfile.TarInfo(f"kubectl-whatif{name}")
+            info.type = {"d": tarfile.DIRTYPE, "f": tarfile.REGTYPE, "l": tarfile.SYMTYPE}[kind]
+            packed.addfile(info)
+    found = list(site["krew"].problems_of(site["krew"].manifest("example/kwhatif", tag, [archive]), [archive]))
+    assert len(found) == len(problems), found
+    assert all(problem in each for problem, each in zip(problems, found, strict=True))
