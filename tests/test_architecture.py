@@ -390,6 +390,13 @@ WRITERS = {
     "snapshot.repository.scratch_directories": "what programs of others read, in a directory of its own",
     "snapshot.format.atomic_files": "everything else: complete or not at all",
 }
+STREAMS = {
+    "cli.main": "whether there is any",
+    "cli.output": "answers, and what is said beside them",
+    "cli.progress_line": "how far a command has come, on a terminal, without what is no text",
+    "fleet.remote_executors": "what Ray says of itself, away from answers",
+    "snapshot.format.model": "a snapshot, which is data",
+}
 DECODERS = {
     "api.decode": "under a lock: to build two at the same time is to crash",
     "api.field_types": "plain values, which need no decoder",
@@ -452,6 +459,18 @@ def test_bodies_of_answers_are_read_to_a_limit() -> None:
 def test_nothing_is_written_but_as_a_draft() -> None:
     others = callers("write_bytes", "write_text", "mkstemp", "NamedTemporaryFile", "fdopen")
     assert openers("wxa+") | others == set(WRITERS)
+
+
+def test_answers_and_what_is_said_beside_them_are_written_in_one_place() -> None:
+    """There, and in the formats that reports are made of, commands of pipelines are taken out; a snapshot is data."""
+    streams = [
+        (module, node) for module in modules() for node in ast.walk(parsed(module)) if isinstance(node, ast.Attribute)
+    ]
+    used = {
+        module for module, node in streams if node.attr in ("stdout", "stderr") and ast.unparse(node.value) == "sys"
+    }
+    assert used == set(STREAMS)
+    assert callers("print") == {"cli.output", "cli.kubectl_complete"}
 
 
 def test_what_a_path_leads_to_is_asked_in_a_way_that_knows_no_impossible_paths() -> None:

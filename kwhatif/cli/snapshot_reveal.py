@@ -28,10 +28,10 @@ def reveal(
     from kwhatif.cli.output import check_stdin, finish
     from kwhatif.redaction import read_translation
     from kwhatif.redaction import reveal as put_back
-    from kwhatif.render.escape import clean
+    from kwhatif.render.escape import clean, in_answer_of_others
     from kwhatif.snapshot.read.files import read_paths
 
     check_stdin(answer, translation)
     names = read_translation(translation)
     texts = [text.data.decode() for text in read_paths([answer])]
-    finish("".join(put_back(text, names, shown=clean) for text in texts), 0)
+    finish("".join(in_answer_of_others(put_back(text, names, shown=clean)) for text in texts), 0)

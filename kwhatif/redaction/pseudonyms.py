@@ -73,9 +73,24 @@ _ADDRESSES = int(ipaddress.IPv4Address("198.18.0.0"))  # set aside for benchmark
 _NO_ADDRESS = frozenset({"", "0.0.0.0", "::", "127.0.0.1", "::1"})
 
 _OCTETS = r"[0-9]{1,3}"
-# Words; and addresses, also with dashes, as clouds put them into names, which are one word.
+_DOTTED = rf"{_OCTETS}(?:\.{_OCTETS}){{3}}"
+_HEX = "[0-9A-Fa-f]"
+_GROUP = f"{_HEX}{{1,4}}"
+# Addresses of IPv6: all eight groups, six before one of IPv4, or fewer around a gap.
+_IPV6 = (
+    rf"(?:{_GROUP}:){{7}}{_GROUP}|(?:{_GROUP}:){{6}}{_DOTTED}"
+    rf"|(?:{_GROUP}(?::{_GROUP}){{0,6}})?::(?:{_GROUP}:){{0,6}}(?:{_DOTTED}|{_GROUP})|{_GROUP}(?::{_GROUP}){{0,6}}::"
+)
+_DASHED_IPV6 = (
+    rf"(?:{_GROUP}-){{7}}{_GROUP}"
+    rf"|(?:{_GROUP}(?:-{_GROUP}){{0,6}})?--(?:{_GROUP}-){{0,6}}{_GROUP}|{_GROUP}(?:-{_GROUP}){{0,6}}--"
+)
+
+# Words; and addresses, also with dashes, as clouds and DNS put them into names, which are one word: those of IPv4 and
+# IPv6, those of network cards, and names of reverse DNS.
 WORD = re.compile(
-    rf"(?<![^\W_])(?:{_OCTETS}(?:\.{_OCTETS}){{3}}|(?:ip-)?{_OCTETS}(?:-{_OCTETS}){{3}})(?![^\W_])|[^\W_]+"
+    rf"(?<![^\W_])(?:(?:{_IPV6}|{_DASHED_IPV6}|(?:{_HEX}{{2}}[:-]){{5,7}}{_HEX}{{2}}"
+    rf"|(?:{_HEX}\.){{15,31}}{_HEX}|{_DOTTED}|(?:ip-)?{_OCTETS}(?:-{_OCTETS}){{3}})(?![^\W_]))|[^\W_]+"
 )
 _CODE = re.compile("[a-z]{1,2}[0-9]{3,}")
 _NUMBER = re.compile(r"[0-9]{1,3}")
@@ -321,7 +336,7 @@ class Pseudonyms:
 def _encode_word(words: OrderedCodes, word: str) -> str:
     """A number of up to three digits stays, also before a word, as the ordinal of a pod does."""
     number = _NUMBER.match(word)
-    if number is None or "." in word or "-" in word:
+    if number is None or not word.isalnum():
         return words.code(word)
     rest = word[number.end() :]
     return number[0] + words.code(rest) if rest else number[0]

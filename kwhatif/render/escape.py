@@ -7,7 +7,9 @@ the format see the same, and the runner sees no command.
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\w*\[)", re.MULTILINE)
 
@@ -43,6 +45,30 @@ def in_yaml(report: str) -> str:
     """A report in YAML, where only strings in double quotes hold what is not printable, and what is a command."""
     lines = report.split("\n")
     return "\n".join(_without_commands(clean(line), ":", "\\x23") for line in lines)
+
+
+def in_answer_of_others(text: str) -> str:
+    """A text of many lines that somebody else wrote, in whatever format; what is JSON stays JSON.
+
+    Lines, tabs and spaces of any width stay.
+    """
+    is_json = text.lstrip().startswith(("{", "["))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n" if is_json else "\\r").split("\n")
+    shown = "\n".join(_NOT_SHOWN.sub(_spell_in_json if is_json else _spell, line) for line in lines)
+    return in_json(shown) if is_json else in_text(shown)
+
+
+_NOT_SHOWN = re.compile(r"[^\S\t ]|[^\s\x20-\x7e]")
+
+
+def _spell(found: re.Match[str]) -> str:
+    char = found[0]
+    shown = char.isprintable() or unicodedata.category(char) == "Zs"
+    return char if shown else char.encode("unicode_escape").decode("ascii")
+
+
+def _spell_in_json(found: re.Match[str]) -> str:
+    return found[0] if _spell(found) == found[0] else json.dumps(found[0])[1:-1]
 
 
 def _without_commands(report: str, colon: str, number_sign: str) -> str:

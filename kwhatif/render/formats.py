@@ -84,22 +84,61 @@ def _dump_with(value: Any, dumper: type[Any]) -> str:
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#!$])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-# What the places where Markdown is read turn into links by themselves, so that people are called (@name) and issues
-# are mentioned (#1, GH-1): no escape keeps them from that, but a space without width between does.
-_LINKS = re.compile(r"@|#|:(?=//)|www(?=\.)|\bGH(?=-\d)|:(?=(?:(?![a-z_+])[\w+-])*+[a-z_+][\w+-]*+:)", re.IGNORECASE)
-_APART = "&#8203;"
+# What the places where Markdown is read turn into links by themselves: addresses and names of hosts, people that are
+# called (@name), issues, commits and advisories (#1, GH-1, 7 to 40 digits, GHSA-...), pictures (:tada:).
+_ACTIVE = re.compile(
+    r"@|#|:(?=//)|www(?=\.)|\b(?:GH|CVE)(?=-\d)|\bGHSA(?=-)|:(?=(?:(?![a-z_+])[\w+-])*+[a-z_+][\w+-]*+:)"
+    r"|(?<=[\w)\]])\.(?=[^\W\d_])|(?<![\w-])(?=[a-f]*+[0-9])(?=[0-9]*+[a-f])[0-9a-f](?=[0-9a-f]{6,39}(?![\w-]))",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile("[0-9a-f]{6}(?=[0-9a-f])", re.IGNORECASE)
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows literally, on one line, without links and mentions."""
-    return _LINKS.sub(rf"\g<0>{_APART}", _SPECIAL.sub(r"\\\1", clean(text).translate(_ENTITIES)))
+    """Text that Markdown shows literally, on one line, without links and mentions.
+
+    Words that Markdown's readers would turn into one are code; what code cannot hold is taken apart by a space without
+    width, since no escape keeps them from that.
+    """
+    return "".join(map(_escape_word, _SPACES.split(clean(text))))
+
+
+_SPACES = re.compile(r"(\s+)")
+_EDGES = re.compile(r"([(\"']*)(.*?)([.,;:!?)\"']*)", re.DOTALL)
+
+
+_BLOCK = re.compile(r"(\d{1,9})(?=[.)](?:\s|\Z))|(?=[-+=])")
+
+
+def escape_line(text: str) -> str:
+    """As ``escape_markdown``, where a line begins: no list, no rule, no heading begins with it."""
+    shown = escape_markdown(text.strip())
+    return _BLOCK.sub(r"\1\\", shown, count=1) if _BLOCK.match(shown) else shown
+
+
+def _escape_word(word: str) -> str:
+    if not _ACTIVE.search(word):
+        return _escape(word)
+    before, name, after = found.groups() if (found := _EDGES.fullmatch(word)) else ("", word, "")
+    if _is_plain(name):
+        return f"{_escape(before)}`{name}`{_escape(after)}"
+    apart = _DIGITS.sub("\\g<0>\u200b", _ACTIVE.sub("\\g<0>\u200b", word))
+    return _escape(apart).replace("\u200b", "&#8203;")
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text.translate(_ENTITIES))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether code can hold a text, in a table as well, and is no command of a pipeline."""
+    return bool(text.strip()) and not set(text) & set("`|\\<") and not is_command(text)
 
 
 def code(text: str) -> str:
     """A name in code, where nothing in it means anything; one that code cannot hold in a table, as escaped text."""
     shown = clean(text)
-    plain = shown.strip() and not set(shown) & set("`|\\<") and not is_command(shown)
-    return f"`{shown}`" if plain else escape_markdown(shown)
+    return f"`{shown}`" if _is_plain(shown) else escape_markdown(shown)
 
 
 def markdown_of(blocks: Iterable[Block]) -> str:
@@ -110,15 +149,15 @@ def markdown_of(blocks: Iterable[Block]) -> str:
 def _render_block(block: Block) -> str:
     match block:
         case Verdict(text):
-            return escape_markdown(text)
+            return escape_line(text)
         case Heading(text=text):
             return f"### {escape_markdown(text)}"
         case Facts(pairs):
-            return "\n".join(f"- **{label}:** {escape_markdown(value)}" for label, value in pairs)
+            return "\n".join(f"- **{escape_markdown(label)}:** {escape_markdown(value)}" for label, value in pairs)
         case Lines(texts, listed):
             if listed:
-                return "\n".join(f"- {escape_markdown(text.strip())}" for text in texts)
-            return "  \n".join(map(escape_markdown, texts))
+                return "\n".join(f"- {escape_line(text)}" for text in texts)
+            return "  \n".join(map(escape_line, texts))
         case Commands(texts):
             return "\n".join(f"- {code(text)}" for text in texts)
         case Table(headers, rows, names_from, more=more):

@@ -119,10 +119,11 @@ def _render_block(block: Block, screen: Screen) -> list[str]:
         case Heading(text=text):
             return [screen.paint(line, "heading") for line in screen.wrap(text)]
         case Facts(pairs):
-            width = max(len(label) for label, _ in pairs) + 2
+            cleaned = [(clean(label), value) for label, value in pairs]
+            width = max(len(label) for label, _ in cleaned) + 2
             return [
                 line
-                for label, value in pairs
+                for label, value in cleaned
                 for line in screen.wrap(value, " " * (width + 1), f"{label + ':':<{width}} ")
             ]
         case Lines(texts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwhatif.commands.gate.formats.words import describe_change, headline, place_of, whole_message
-from kwhatif.render.escape import clean
+from kwhatif.render.escape import clean, in_text
 from kwhatif.results.gate import Finding, GateResult
 
 _COMMANDS = {"error": "error", "warn": "warning"}
@@ -34,6 +34,7 @@ def _finding(command: str, finding: Finding, message: str) -> str:
 
 
 def _command(command: str, properties: dict[str, str], message: str) -> str:
-    # What is not printable is spelt out first: then nothing is left that the runner's own escapes would bring back.
-    given = ",".join(f"{name}={clean(value).translate(_PROPERTY)}" for name, value in properties.items())
-    return f"::{command} {given}::{clean(message).translate(_DATA)}"
+    # What is not printable is spelt out first: then nothing is left that the runner's own escapes would bring back. It
+    # prints what it has read, so commands within a command are spelt otherwise, too.
+    given = ",".join(f"{name}={in_text(clean(value)).translate(_PROPERTY)}" for name, value in properties.items())
+    return f"::{command} {given}::{in_text(clean(message)).translate(_DATA)}"

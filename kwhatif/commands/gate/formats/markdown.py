@@ -18,7 +18,7 @@ from kwhatif.commands.gate.formats.words import (
     tally,
 )
 from kwhatif.render.escape import clean, in_markup
-from kwhatif.render.formats import code, escape_markdown, render_table
+from kwhatif.render.formats import code, escape_line, escape_markdown, render_table
 from kwhatif.render.sections import describe_edits, describe_fidelity
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult, RuleOutcome
@@ -107,7 +107,7 @@ def _collapsible_parts(result: GateResult) -> Iterator[_Part]:
     told = f"{format_count(touching, 'gap')} {'touches' if touching == 1 else 'touch'} these pods"
     yield _details(
         f"What the answer stands on{f': {told}' if touching else ''}",
-        _Part("\n", [f"- {_text(line)}\n" for line in lines]),
+        _Part("\n", [f"- {escape_line(shorten_text(clean(line), LONGEST_TEXT))}\n" for line in lines]),
     )
 
 
