@@ -6,10 +6,16 @@ from typing import Any, Literal
 
 from kwhatif.commands.functions import ClusterSource, Manifests, Path
 from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
+from kwhatif.commands.chances.result import ChancesResult as ChancesResult
+from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
 from kwhatif.commands.live_cluster import live as live
+from kwhatif.commands.rightsize.result import RightsizeResult as RightsizeResult
+from kwhatif.commands.upgrade.result import UpgradeResult as UpgradeResult
 from kwhatif.errors import KwhatifError as KwhatifError
 from kwhatif.framework.interface import Plugin as Plugin
 from kwhatif.results.disruption import DrainResult as DrainResult
+from kwhatif.results.disruption import OutageResult as OutageResult
+from kwhatif.results.expand import ExpandResult as ExpandResult
 from kwhatif.results.place import PlaceResult as PlaceResult
 from kwhatif.snapshot.format.model import Snapshot as Snapshot
 from kwhatif.snapshot.load import load_snapshot as load_snapshot
@@ -25,24 +31,12 @@ from kwhatif.commands.backtest.diff_result import BacktestDiff as BacktestDiff
 from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
 from kwhatif.commands.backtest.run import backtest as backtest
 from kwhatif.commands.backtest.run import backtest_diff as backtest_diff
-from kwhatif.commands.chances.result import ChancesResult as ChancesResult
-from kwhatif.commands.chances.run import chances as chances
-from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
-from kwhatif.commands.deschedule.run import deschedule as deschedule
 from kwhatif.commands.diff.run import diff as diff
-from kwhatif.commands.expand.run import expand as expand
 from kwhatif.commands.explain.run import explain as explain
 from kwhatif.commands.gate.run import gate as gate
-from kwhatif.commands.outage.run import outage as outage
-from kwhatif.commands.rightsize.result import RightsizeResult as RightsizeResult
-from kwhatif.commands.rightsize.run import rightsize as rightsize
 from kwhatif.commands.sweep.result import SweepResult as SweepResult
 from kwhatif.commands.sweep.run import sweep as sweep
-from kwhatif.commands.upgrade.result import UpgradeResult as UpgradeResult
-from kwhatif.commands.upgrade.run import upgrade as upgrade
 from kwhatif.results.diff import DecisionDiff as DecisionDiff
-from kwhatif.results.disruption import OutageResult as OutageResult
-from kwhatif.results.expand import ExpandResult as ExpandResult
 from kwhatif.results.explain import ExplainResult as ExplainResult
 from kwhatif.results.gate import GateResult as GateResult
 
@@ -86,6 +80,82 @@ def capacity(
     What is counted is all pods of the manifests together, or with pod those of one workload one by one. Nobody is
     evicted for them."""
 
+def chances(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource,
+    workers: int | None = None,
+    on: str | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    trials: int = 1000,
+    precision: float | None = None,
+    seed: int = 0,
+    max_skew: int = 1,
+    topology_key: str = 'topology.kubernetes.io/zone',
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> ChancesResult:
+    """Place pods many times, each time leaving to chance what kube-scheduler leaves to it, and count what happens.
+
+    That is which of several best nodes is taken, in what order the pods of several workloads arrive, and, above 100
+    nodes, where a search for nodes begins and which of them its workers find."""
+
+def deschedule(
+    descheduler_policy: Path | Mapping[str, Any] = '',
+    *,
+    snapshot: ClusterSource,
+    cycles: int = 1,
+    until_quiet: bool = False,
+    interval_seconds: float = 300.0,
+    metrics: Path | Sequence[Path] = (),
+    dry_run: bool = False,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
+    edits: Manifests = (),
+) -> DescheduleResult:
+    """Run the descheduler's next cycle, decision for decision as release 0.35, and follow whom it evicts.
+
+    Evicted pods are made again by their controllers and placed by the scheduler; then it is told whether they find a
+    node, whether nodes are in better balance, and whether the next cycle evicts the same pods again."""
+
 def drain(
     nodes: str | Sequence[str],
     *,
@@ -122,6 +192,73 @@ def drain(
 
     Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more. Pods of
     manifests, and those that what-if edits leave without a node, are placed before."""
+
+def expand(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource = (),
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    verb: Literal['create', 'apply', 'replace'] | None = None,
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> ExpandResult:
+    """Show the pods that come of manifests, and all that was filled in, changed or refused on the way."""
+
+def outage(
+    failures: str | Sequence[str] = (),
+    *,
+    snapshot: ClusterSource,
+    workers: int | None = None,
+    on: str | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    nodes: str | Sequence[str] = (),
+    zones: str | Sequence[str] = (),
+    pools: str | Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    pairs: bool = False,
+    most_pairs: int = 1000,
+    seed: int = 0,
+    manifests: Manifests = (),
+    unreachable: bool = False,
+    survive: str | Sequence[str] = (),
+    require: Literal['back', 'replicas', 'quorum', 'budgets'] | Sequence[Literal['back', 'replicas', 'quorum', 'budgets']] = ('back',),
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> OutageResult:
+    """Take away nodes, zones or pools, one after the other, and tell what becomes of the pods that ran there.
+
+    They fail at once: nobody drains them, and no disruption budget is asked. Controllers make their pods again, which
+    look for other nodes and may evict others."""
 
 def place(
     manifests: Manifests = (),
@@ -160,3 +297,93 @@ def place(
     edits: Manifests = (),
 ) -> PlaceResult:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given."""
+
+def rightsize(
+    *,
+    snapshot: ClusterSource,
+    usage: Path | Sequence[Path] = (),
+    prometheus: str = '',
+    prometheus_step: int = 60,
+    prometheus_timeout: float = 60.0,
+    prometheus_retries: int = 2,
+    prometheus_token_file: Path = '',
+    sizing: Path = '',
+    prices: Path = '',
+    steps: bool = False,
+    most_steps: int = 8,
+    write: Path = '',
+    write_as: Literal['patches', 'vpa'] = 'patches',
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    namespace: str = 'default',
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
+    edits: Manifests = (),
+) -> RightsizeResult:
+    """Say what would come of requests that follow from usage: who waits, which nodes go, for how much, and what binds.
+
+    Before and after are compared at rest: everybody who can has a node, and what autoscalers take away is gone."""
+
+def upgrade(
+    pool: str,
+    *,
+    snapshot: ClusterSource,
+    strategy: Literal['surge', 'gke-surge', 'gke-blue-green', 'eks', 'aks', 'capi', 'karpenter'] = 'surge',
+    surge: int | str | None = None,
+    unavailable: int | str | None = None,
+    parallel: int | None = None,
+    drain_timeout_seconds: float | None = None,
+    after_timeout: Literal['force', 'fail'] | None = None,
+    delete_policy: Literal['Random', 'Newest', 'Oldest'] | None = None,
+    node_soak_seconds: float | None = None,
+    pool_soak_seconds: float | None = None,
+    grace_seconds: float | None = None,
+    ready_after_seconds: float | Mapping[str, float] = 30.0,
+    within_seconds: float | None = None,
+    prices: Path = '',
+    new_version: str = '',
+    new_labels: str | Sequence[str] = (),
+    new_taints: str | Sequence[str] = (),
+    new_sizes: str | Sequence[str] = (),
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
+    edits: Manifests = (),
+) -> UpgradeResult:
+    """Replace the nodes of a pool in simulated time, as the service that runs it would.
+
+    Nodes are cordoned and drained as far as disruption budgets allow; pods take their grace period to go, are made
+    again, find a node or wait for one, and become ready. What is in the way is named."""

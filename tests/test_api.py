@@ -254,7 +254,7 @@ def test_every_name_is_there_and_none_costs_anything_before_it_is_used() -> None
     assert sorted(kwhatif.__all__) == kwhatif.__all__
     assert all(getattr(kwhatif, name) is not None for name in kwhatif.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'plaec'"):
-        _ = kwhatif.plaec
+        _ = kwhatif.plaec  # type: ignore[attr-defined]
     program = "import sys, kwhatif; print([name for name in ('numpy', 'msgspec', 'typer') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout == "[]\n"

@@ -97,6 +97,7 @@ class FleetOptions:
         Flag(
             "--out",
             metavar="FILE",
+            file="out",
             help="Write every row as it comes: .jsonl, or with kwhatif[parquet] .parquet, by name.",
         ),
     ] = None

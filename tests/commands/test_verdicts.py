@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif import drain, place
-from kwhatif.commands.chances.run import chances
-from kwhatif.commands.outage.run import outage
+from kwhatif import chances, drain, outage, place
 from kwhatif.render.formats import escape_markdown
 from tests.cli.running import run
 from tests.render.html.html_reading import Page

@@ -1,1 +1,3 @@
 """How likely is it that these pods go where they may go?"""
+
+POSITION = 70

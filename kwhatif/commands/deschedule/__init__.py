@@ -1,1 +1,3 @@
 """What would the descheduler evict, and what follows?"""
+
+POSITION = 62

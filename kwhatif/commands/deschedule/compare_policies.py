@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kwhatif.commands.deschedule.diff_result import DescheduleDiff, EvictionDifference
 from kwhatif.commands.deschedule.options import ComparePoliciesOptions
+from kwhatif.commands.deschedule.question import Deschedule
 from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult
-from kwhatif.commands.deschedule.run import Deschedule
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
@@ -36,7 +36,7 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleDiff]:
         sides = [
-            Deschedule(policy, metrics=self.metrics, until_quiet=True).answer(scenarios, notes)
+            Deschedule(descheduler_policy=policy, metrics=self.metrics, until_quiet=True).answer(scenarios, notes)
             for policy in self.deschedule
         ]
         a, b = sides

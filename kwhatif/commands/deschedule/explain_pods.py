@@ -14,7 +14,7 @@ from kwhatif.commands.deschedule.explained_result import DescheduleExplained, Po
 from kwhatif.commands.deschedule.moves import Moves
 from kwhatif.commands.deschedule.options import ExplainDeschedulingOptions
 from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
-from kwhatif.commands.deschedule.run import moment_of
+from kwhatif.commands.deschedule.question import moment_of
 from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.descheduling.descheduler import Descheduler
 from kwhatif.errors import UsageError

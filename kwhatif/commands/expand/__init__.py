@@ -1,1 +1,3 @@
-"""What would the API server and the controllers make of these manifests?"""
+"""What pods do manifests become?"""
+
+POSITION = 110

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kwhatif.api.document_numbers import Trials
-from kwhatif.commands.chances.options import ZONE
+from kwhatif.commands.chances.question import ZONE
 from kwhatif.commands.chances.result import Probability
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.context import Context

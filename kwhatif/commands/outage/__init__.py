@@ -1,1 +1,3 @@
 """What happens when nodes, zones or pools are gone?"""
+
+POSITION = 80

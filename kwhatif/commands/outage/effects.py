@@ -37,6 +37,7 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
 
 STATEFUL_SET = "StatefulSet"
@@ -300,3 +301,23 @@ def _headroom(cluster: Cluster) -> Iterator[Headroom]:
     yield from (Headroom(resource=name, allocatable=has, requested=asks) for name, has, asks in named if asks)
     pods = int(np.sum(cluster.columns.allowed_pods[rows]))
     yield Headroom(resource="pods", allocatable=pods, requested=int(np.sum(cluster.pod_count[rows])))
+
+
+@dataclass(frozen=True)
+class OutageBase:
+    """The base of all failures."""
+
+    base: StudyBase
+    unreachable: bool
+
+    @cached_property
+    def effects(self) -> FailureEffects:
+        return FailureEffects(self.base.fork(), self.unreachable)
+
+    def __reduce__(self) -> tuple[type[OutageBase], tuple[StudyBase, bool]]:
+        return OutageBase, (self.base, self.unreachable)
+
+
+def simulate_failure(ground: OutageBase, node_failure: NodeFailure) -> Failure:
+    """The effects of one failure."""
+    return ground.effects.failure_of(node_failure)

@@ -1,4 +1,4 @@
-"""Options of ``kwhatif outage`` only."""
+"""Which failures ``kwhatif outage`` asks about."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from kwhatif.results.disruption import Requirement
 from kwhatif.simulation.flag import Flag, split_words
 
 
@@ -21,6 +20,7 @@ class FailureOptions:
         Sequence[str],
         Flag(
             "--each",
+            positional=True,
             parse=split_words,
             metavar="nodes,zones,pools",
             help="All of these, one after the other. Default, if nothing else is asked about: all three.",
@@ -52,36 +52,3 @@ class FailureOptions:
     def is_empty(self) -> bool:
         """Whether nothing is asked about."""
         return not (self.failures or self.nodes or self.zones or self.pools or self.by or self.pairs)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutageOptions(FailureOptions):
-    """What failures there are, and what surviving them takes."""
-
-    unreachable: Annotated[
-        bool,
-        Flag(
-            "--unreachable",
-            help="The nodes stop answering and stay in the cluster, so that pods of StatefulSets are not made again.",
-        ),
-    ] = False
-    survive: Annotated[
-        Sequence[str],
-        Flag(
-            "--survive",
-            parse=split_words,
-            metavar="node,zone,...",
-            help="Failures that must be survived for the answer to be good: node, zone, pool, pair, or a --by label. "
-            "Default: all.",
-        ),
-    ] = ()
-    require: Annotated[
-        Sequence[Requirement],
-        Flag(
-            "--require",
-            parse=split_words,
-            metavar="back,replicas,...",
-            help="What surviving takes: all pods come back (back; the default), no workload loses all replicas even "
-            "for a while (replicas), no StatefulSet or gang its quorum (quorum), no budget too many pods (budgets).",
-        ),
-    ] = ("back",)

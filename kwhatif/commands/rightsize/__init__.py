@@ -1,1 +1,3 @@
 """What if requests were what pods really use?"""
+
+POSITION = 105

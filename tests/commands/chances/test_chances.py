@@ -11,13 +11,10 @@ import pytest
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
-from kwhatif.commands.chances.options import ZONE
+from kwhatif.commands.chances.question import ZONE, Chances
 from kwhatif.commands.chances.result import ChancesResult, Probability, WorkloadChances
-from kwhatif.commands.chances.run import Chances
 from kwhatif.commands.chances.trials import ChancesBase, Trial, run_trial, shuffle_arrivals
 from kwhatif.errors import UsageError
-from kwhatif.fleet.executors import LocalExecutor
-from kwhatif.fleet.remote_executors import DaskExecutor
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.scenario import Scenario
@@ -55,7 +52,7 @@ def workload(kind: str, name: str, replicas: int, cpu: str = "1", **spec: Any) -
 
 
 def chances(nodes: Sequence[Node], *manifests: Json, pods: Sequence[Pod] = (), **options: Any) -> ChancesResult:
-    question = Chances(**{"trials": TRIALS, "executor": LocalExecutor(1), **options})
+    question = Chances(**{"trials": TRIALS, "workers": 1, **options})
     return ask(question, Scenario(Inputs(snapshot_of(nodes, pods), list(manifests))))
 
 
@@ -136,7 +133,7 @@ def test_pods_of_a_stateful_set_come_in_their_order_and_others_in_any() -> None:
 def ground() -> ChancesBase:
     nodes = [node(f"n{k:03}", cpu="2", zone=f"z{k % 3}") for k in range(130)]
     case = Scenario(Inputs(snapshot_of(nodes), [workload("Deployment", "web", 6), workload("StatefulSet", "db", 3)]))
-    known = prepare(Chances(trials=1, executor=LocalExecutor(1)), case)
+    known = prepare(Chances(trials=1, workers=1), case)
     return ChancesBase(StudyBase.from_scenario(known), known.new_rollouts, ZONE, updates=bool(known.expanded.rollouts))
 
 
@@ -176,7 +173,7 @@ def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
     ]
     cluster = in_whole(equal(3), running, whole=[*whole, old])
     changed = workload("Deployment", "web", 2, cpu="500m")
-    question = Chances(trials=50, executor=LocalExecutor(2))
+    question = Chances(trials=50, workers=2)
     case = Scenario(Inputs(cluster, [changed]))
     result = ask(question, case)
     assert prepare(question, case).expanded.rollouts
@@ -184,7 +181,7 @@ def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
     assert (found.pods, found.pending.times) == (2, 0)
     assert round(sum(each.pods for each in found.nodes), 6) == 2, "every trial has both pods of the update"
     with pytest.raises(UsageError, match="tried in this process only"):
-        ask(Chances(trials=50, executor=DaskExecutor("localhost:1")), Scenario(Inputs(cluster, [changed])))
+        ask(Chances(trials=50, on="dask://localhost:1"), Scenario(Inputs(cluster, [changed])))
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.deschedule.compare_policies import ComparePolicies
 from kwhatif.commands.deschedule.explain_pods import ExplainDescheduling
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained
+from kwhatif.commands.deschedule.question import Deschedule
 from kwhatif.commands.deschedule.result import DescheduleResult
-from kwhatif.commands.deschedule.run import Deschedule
 from kwhatif.commands.page import html_page
 from kwhatif.errors import InputError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
@@ -55,7 +55,9 @@ def descheduled(
     for obj in (*nodes, *pods, *budgets):
         objects.add(obj)
     snapshot = Snapshot(objects=objects, taken_at="2026-11-01T00:00:00Z", kubernetes_version="1.35")
-    return ask(Deschedule(chosen, **options), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
+    return ask(
+        Deschedule(descheduler_policy=chosen, **options), Scenario(Inputs(snapshot), SchedulerOptions(policy="default"))
+    )
 
 
 def test_duplicates_move_apart_and_the_next_cycle_leaves_them_alone() -> None:
@@ -374,7 +376,7 @@ def test_with_autoscalers_the_node_that_was_emptied_goes_and_it_is_told_if_it_wo
     objects.put_if_any(PodDisruptionBudget, ())
     snapshot = Snapshot(objects=objects, taken_at="2026-11-01T00:00:00Z", kubernetes_version="1.35")
     case = Scenario(Inputs(snapshot, autoscale=[str(file)]), SchedulerOptions(policy="default"))
-    found = ask(Deschedule(policy("RemovePodsViolatingNodeTaints", "deschedule")), case)
+    found = ask(Deschedule(descheduler_policy=policy("RemovePodsViolatingNodeTaints", "deschedule")), case)
     assert [(pod.pod, pod.lands_on) for pod in found.pods] == [("default/web-1-b", "a")]
     (gone,) = found.removed_nodes
     assert (gone.node, gone.group, gone.empty, gone.anyway, gone.cost) == ("b", "web", True, False, 73.0)

@@ -14,11 +14,10 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import OwnerReference, Resource
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.commands.outage.effects import FailureEffects
+from kwhatif.commands.outage.effects import FailureEffects, OutageBase, simulate_failure
 from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
-from kwhatif.commands.outage.run import Outage, OutageBase, simulate_failure
+from kwhatif.commands.outage.question import Outage
 from kwhatif.errors import KwhatifError
-from kwhatif.fleet.executors import LocalExecutor
 from kwhatif.results.disruption import Failure, OutageResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
@@ -185,7 +184,7 @@ def test_headroom_is_that_of_the_nodes_that_are_left_and_take_pods() -> None:
 
 
 def asked(nodes: Sequence[Node], pods: Sequence[Pod] = (), **options: Any) -> OutageResult:
-    question = Outage(executor=LocalExecutor(1), **options.pop("wanted", {}), **options)
+    question = Outage(workers=1, **options.pop("wanted", {}), **options)
     return ask(question, Scenario(Inputs(objects_of(nodes, pods))))
 
 
@@ -251,7 +250,7 @@ def test_the_worst_comes_first_and_a_failure_that_is_not_survived_is_a_no() -> N
 )
 def test_what_surviving_takes_is_up_to_the_user(require: Any, code: int) -> None:
     objects = objects_of(TWO, [web(1, "a")], [healthy(0, healthy=1, desired=1)])
-    question = Outage(survive=("node",), require=(require,), executor=LocalExecutor(1))
+    question = Outage(survive=("node",), require=(require,), workers=1)
     assert ask(question, Scenario(Inputs(objects))).exit_code == code
 
 
@@ -299,7 +298,7 @@ def test_what_is_undone_after_each_failure_gives_what_clusters_of_their_own_give
 def test_what_travels_to_a_worker_gives_the_same_answers_there() -> None:
     pods = [web(number, "abcd"[number % 4], priority=number) for number in range(8)]
     case = Scenario(Inputs(objects_of(POOLED, pods)))
-    prepared = prepare(Outage(nodes=("a",), executor=LocalExecutor(1)), case)
+    prepared = prepare(Outage(nodes=("a",), workers=1), case)
     here = OutageBase(StudyBase.from_scenario(prepared), unreachable=False)
     there = pickle.loads(pickle.dumps(here))
     for gone in (

@@ -16,8 +16,8 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.drain.question import Drain
 from kwhatif.commands.page import page_data
+from kwhatif.commands.upgrade.question import Upgrade
 from kwhatif.commands.upgrade.result import UpgradeResult
-from kwhatif.commands.upgrade.run import Upgrade
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
@@ -45,7 +45,10 @@ def snapshot_of(*parts: Sequence[Node | Pod | PodDisruptionBudget]) -> Snapshot:
 
 
 def upgraded(snapshot: Snapshot, strategy: str = "surge", **options: Any) -> UpgradeResult:
-    return ask(Upgrade("pool=old", strategy, **options), Scenario(Inputs(snapshot), SchedulerOptions(policy="default")))
+    return ask(
+        Upgrade(pool="pool=old", strategy=strategy, **options),
+        Scenario(Inputs(snapshot), SchedulerOptions(policy="default")),
+    )
 
 
 def replicas(count: int, nodes: int, cpu: str = "500m") -> list[Pod]:
@@ -195,7 +198,7 @@ def test_one_node_without_surge_is_a_drain_and_a_new_node() -> None:
 
 def test_the_page_shows_the_pool_over_time_and_the_map_without_nodes_that_have_left() -> None:
     snapshot = snapshot_of(pool(2), replicas(2, 2))
-    question = Upgrade("pool=old", "surge")
+    question = Upgrade(pool="pool=old", strategy="surge")
     found = ask(question, Scenario(Inputs(snapshot, with_map=True), SchedulerOptions(policy="default")))
     data = page_data(found)["pool"]
     assert (data["size"], data["end"]) == (2, 300)
@@ -278,7 +281,7 @@ def test_autoscalers_bring_nodes_for_pods_that_a_drain_leaves_without_one(tmp_pa
     file = tmp_path / "groups.yaml"
     file.write_text(GROUPS)
     snapshot = snapshot_of(pool(2), replicas(2, 2, cpu="3"))
-    question = Upgrade("pool=old", "surge", surge=0, unavailable=1, provision_seconds=600.0)
+    question = Upgrade(pool="pool=old", strategy="surge", surge=0, unavailable=1, provision_seconds=600.0)
     case = Scenario(Inputs(snapshot, autoscale=[str(file)], provision=60.0), SchedulerOptions(policy="default"))
     found = ask(question, case)
     assert (found.phase, found.homeless) == ("done", ())

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif import capacity, drain, place
+from kwhatif import capacity, drain, expand, place
 from kwhatif.bounds import PODS, make_room, pods_left, pods_to_make
-from kwhatif.commands.expand.run import expand
 from kwhatif.commands.gate.run import gate
 from kwhatif.errors import InputError, UsageError
 

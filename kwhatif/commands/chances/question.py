@@ -1,56 +1,89 @@
-"""The question of ``chances``, and its Python function."""
+"""The question of ``chances``."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from typing import ClassVar, Unpack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, python_names
-from kwhatif.commands.chances.options import ChancesOptions
 from kwhatif.commands.chances.result import ChancesResult, WorkloadChances
-from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, run_trial, words_of_chances
-from kwhatif.commands.chances.trials import Outcome as TrialOutcome
+from kwhatif.commands.common_options import CLUSTER, MANIFESTS, FleetOptions, RequiredManifests
 from kwhatif.errors import UsageError
-from kwhatif.fleet.dispatch import run
-from kwhatif.fleet.executors import Executor, LocalExecutor
-from kwhatif.fleet.rows_file import RowsFile
-from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.node_pools import zone_of
-from kwhatif.simulation.placement.conclusion import conclude_in_words
-from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
-from kwhatif.simulation.session import Session
-from kwhatif.simulation.study import StudyBase
+
+if TYPE_CHECKING:
+    from kwhatif.commands.chances.trials import ChancesBase, Counts
+    from kwhatif.fleet.executors import Executor
+    from kwhatif.simulation.placement.run import Run
+    from kwhatif.simulation.session import Session
+
+ZONE = "topology.kubernetes.io/zone"
 
 _LOOK_EVERY = 50
 """The number of trials after which the intervals are checked."""
 
 
-@dataclass(frozen=True)
-class Chances(ChancesOptions, Question[ChancesResult]):
-    """How likely is it that these pods go where they may go? Up to ``trials`` are made, by a ``seed``; fewer if all
-    intervals are narrow enough: no more than ``precision`` to either side.
+@dataclass(frozen=True, kw_only=True)
+class Chances(FleetOptions, Question[ChancesResult]):
+    """Place pods many times, each time leaving to chance what kube-scheduler leaves to it, and count what happens.
 
-    More than ``max_skew`` pods of difference over ``topology_key`` count as skewed. The ``back`` has the workers;
-    ``rows`` keeps outcomes as they come.
+    That is which of several best nodes is taken, in what order the pods of several workloads arrive, and, above 100
+    nodes, where a search for nodes begins and which of them its workers find.
     """
 
-    several_runs: ClassVar[bool] = True
+    no = "in a trial a pod finds no node"
+    examples = (
+        f"{MANIFESTS}/web.yaml {CLUSTER} --trials 200",
+        f"{MANIFESTS}/web.yaml {CLUSTER} --precision 0.05 --skew 2",
+    )
 
-    executor: Executor = field(default_factory=LocalExecutor)
-    rows: RowsFile | None = None
+    manifests: RequiredManifests = ()
+    trials: Annotated[
+        int, Flag("--trials", metavar="N", least=1, shows_default=True, help="So many trials at most.")
+    ] = 1000
+    precision: Annotated[
+        float | None,
+        Flag(
+            "--precision",
+            metavar="P",
+            help="Stop once no interval reaches further than P to either side, such as 0.02. Default: all trials.",
+        ),
+    ] = None
+    seed: Annotated[
+        int, Flag("--seed", metavar="N", shows_default=True, help="The same seed gives the same answer.")
+    ] = 0
+    max_skew: Annotated[
+        int,
+        Flag(
+            "--skew",
+            metavar="K",
+            least=0,
+            shows_default=True,
+            help="What more than K pods of difference is, is skewed.",
+        ),
+    ] = 1
+    topology_key: Annotated[
+        str,
+        Flag(
+            "--topology-key",
+            metavar="LABEL",
+            shows_default=True,
+            help="The label of nodes that tells places apart.",
+        ),
+    ] = ZONE
+
+    several_runs: ClassVar[bool] = True
 
     def check(self, scenario: Scenario) -> None:
         if self.trials < 1:
@@ -59,6 +92,15 @@ class Chances(ChancesOptions, Question[ChancesResult]):
             raise UsageError(f"--precision {self.precision}: expected a number between 0 and 1, such as 0.02")
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ChancesResult]:
+        from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, run_trial
+        from kwhatif.commands.chances.trials import Outcome as TrialOutcome
+        from kwhatif.fleet.dispatch import run
+        from kwhatif.fleet.study import FailedTask, Study
+        from kwhatif.simulation.node_pools import zone_of
+        from kwhatif.simulation.placement.run import Run
+        from kwhatif.simulation.placement.runs import place_pods
+        from kwhatif.simulation.study import StudyBase
+
         (scenario,) = scenarios
         ground = StudyBase.from_scenario(scenario)
         session = ground.session
@@ -121,6 +163,9 @@ class Chances(ChancesOptions, Question[ChancesResult]):
         fidelity: Fidelity,
     ) -> Outcome:
         """The outcome of the run that ``place`` shows, which is one more trial beside the others."""
+        from kwhatif.commands.chances.trials import words_of_chances
+        from kwhatif.simulation.placement.conclusion import conclude_in_words
+
         pending = counts.pending + bool(shown.pending)
         stopped = self.precision if counts.trials < self.trials else None
         told = [words_of_chances(workloads, counts, stopped)]
@@ -135,6 +180,8 @@ class Chances(ChancesOptions, Question[ChancesResult]):
 
     def _executor_for(self, ground: ChancesBase) -> Executor:
         """Who makes the trials. Raises UsageError where they cannot be made elsewhere."""
+        from kwhatif.fleet.executors import LocalExecutor
+
         if ground.is_picklable:
             return self.executor
         if not isinstance(self.executor, LocalExecutor):
@@ -153,36 +200,3 @@ def _left_to_chance(session: Session, *, has_groups: bool) -> Iterator[str]:
         yield "the order in which members of a group and its domains are tried; which of equal domains is taken"
     if any(scheduler.samples for scheduler in session.driver.in_use):
         yield f"above 100 nodes, where the first search begins: at any node; and which nodes {workers} of a search find"
-
-
-@python_names(ChancesOptions)
-def chances(
-    manifests: Manifests,
-    *,
-    snapshot: ClusterSource,
-    trials: int = 1000,
-    precision: float | None = None,
-    seed: int = 0,
-    max_skew: int = 1,
-    topology_key: str = "topology.kubernetes.io/zone",
-    workers: int | None = None,
-    on: str | None = None,
-    **options: Unpack[ScenarioKeywords],
-) -> ChancesResult:
-    """How likely is it that these pods go where they may go?
-
-    Up to ``trials`` are made by a ``seed``; fewer if no interval reaches further than ``precision`` to either side.
-    More than ``max_skew`` pods of difference over ``topology_key`` count as skewed. ``workers`` processes are asked, or
-    those of a cluster of machines (``on``).
-    """
-    from kwhatif.fleet.executor_selection import executor_of
-
-    question = Chances(
-        trials=trials,
-        seed=seed,
-        precision=precision,
-        max_skew=max_skew,
-        topology_key=topology_key,
-        executor=executor_of(on, workers),
-    )
-    return ask(question, build_scenario(manifests, snapshot, options))

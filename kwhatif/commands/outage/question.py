@@ -1,36 +1,27 @@
-"""The question of ``outage``, and its Python function."""
+"""The question of ``outage``."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import ClassVar, Unpack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
-from kwhatif.api.core import Node
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, python_names
-from kwhatif.commands.outage.effects import FailureEffects
-from kwhatif.commands.outage.failures import EACH, PAIR, NodeFailure, find_failures
-from kwhatif.commands.outage.options import FailureOptions, OutageOptions
-from kwhatif.commands.outage.verdict import outcome_of_outage
+from kwhatif.commands.common_options import CLUSTER, FleetOptions, ManifestsBefore
+from kwhatif.commands.outage.options import FailureOptions
 from kwhatif.errors import UsageError
-from kwhatif.fleet.dispatch import run
-from kwhatif.fleet.executors import Executor, LocalExecutor
-from kwhatif.fleet.rows_file import RowsFile
-from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import FailedWorld, Failure, OutageResult, Requirement, Scope
 from kwhatif.results.outcome import Outcome
+from kwhatif.simulation.flag import Flag, split_words
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import merge_placed, place_scenario
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
-from kwhatif.simulation.session import PodToSchedule, Session
-from kwhatif.simulation.study import StudyBase
+
+if TYPE_CHECKING:
+    from kwhatif.simulation.session import PodToSchedule, Session
 
 KINDS = {"node": "nodes", "zone": "zones", "pool": "pools"}
 """Kinds of failures that can be asked about by these words, one and all of them."""
@@ -38,44 +29,57 @@ KINDS = {"node": "nodes", "zone": "zones", "pool": "pools"}
 REQUIREMENTS: tuple[Requirement, ...] = ("back", "replicas", "quorum", "budgets")
 
 
-@dataclass(frozen=True)
-class OutageBase:
-    """The base of all failures."""
-
-    base: StudyBase
-    unreachable: bool
-
-    @cached_property
-    def effects(self) -> FailureEffects:
-        return FailureEffects(self.base.fork(), self.unreachable)
-
-    def __reduce__(self) -> tuple[type[OutageBase], tuple[StudyBase, bool]]:
-        return OutageBase, (self.base, self.unreachable)
-
-
-def simulate_failure(ground: OutageBase, node_failure: NodeFailure) -> Failure:
-    """The effects of one failure."""
-    return ground.effects.failure_of(node_failure)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Outage(OutageOptions, Question[OutageResult]):
-    """What happens when nodes, zones or pools are gone? Where nothing says which: each node, zone and pool.
+class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
+    """Take away nodes, zones or pools, one after the other, and tell what becomes of the pods that ran there.
 
-    Kinds of failures in ``survive`` must be survived, which takes what is in ``require``. With ``unreachable`` nodes
-    they stay in the cluster, and pods of StatefulSets are not made again. Pods of manifests, and those that edits left
-    without a node, are placed before. The ``executor`` has the workers; ``rows`` keeps failures as they come.
+    They fail at once: nobody drains them, and no disruption budget is asked. Controllers make their pods again, which
+    look for other nodes and may evict others.
     """
 
-    several_runs: ClassVar[bool] = True
+    no = "a failure is not survived"
+    examples = (
+        f"{CLUSTER}",
+        f"{CLUSTER} --each nodes,zones --survive node",
+    )
 
-    executor: Executor = field(default_factory=LocalExecutor)
-    rows: RowsFile | None = None
+    manifests: ManifestsBefore = ()
+    unreachable: Annotated[
+        bool,
+        Flag(
+            "--unreachable",
+            help="The nodes stop answering and stay in the cluster, so that pods of StatefulSets are not made again.",
+        ),
+    ] = False
+    survive: Annotated[
+        Sequence[str],
+        Flag(
+            "--survive",
+            parse=split_words,
+            metavar="node,zone,...",
+            help="Failures that must be survived for the answer to be good: node, zone, pool, pair, or a --by label. "
+            "Default: all.",
+        ),
+    ] = ()
+    require: Annotated[
+        Sequence[Requirement],
+        Flag(
+            "--require",
+            parse=split_words,
+            metavar="back,replicas,...",
+            help="What surviving takes: all pods come back (back; the default), no workload loses all replicas even "
+            "for a while (replicas), no StatefulSet or gang its quorum (quorum), no budget too many pods (budgets).",
+        ),
+    ] = ("back",)
+
+    several_runs: ClassVar[bool] = True
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
     def check(self, scenario: Scenario) -> None:
+        from kwhatif.commands.outage.failures import EACH, PAIR
+
         for each in self.failures:
             if each not in EACH:
                 raise UsageError(f"--each {each}: expected nodes, zones or pools")
@@ -91,6 +95,8 @@ class Outage(OutageOptions, Question[OutageResult]):
                 raise UsageError(f"--survive {kind}: no such failure is asked about; {how}")
 
     def _asked_kinds(self) -> set[str]:
+        from kwhatif.commands.outage.failures import PAIR
+
         wanted = self._select_failures()
         named = {"node": wanted.nodes, "zone": wanted.zones, "pool": wanted.pools}
         found = {kind for kind, word in KINDS.items() if named[kind] or word in wanted.failures}
@@ -98,11 +104,23 @@ class Outage(OutageOptions, Question[OutageResult]):
 
     def _select_failures(self) -> FailureOptions:
         """What is asked about: of kinds that must be survived all, unless some are chosen."""
+        from kwhatif.commands.outage.failures import EACH
+
         if not self.is_empty:
             return self
         return replace(self, failures=tuple(KINDS[kind] for kind in self.survive if kind in KINDS) or EACH)
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[OutageResult]:
+        from kwhatif.api.core import Node
+        from kwhatif.commands.outage.effects import OutageBase, simulate_failure
+        from kwhatif.commands.outage.failures import find_failures
+        from kwhatif.commands.outage.verdict import outcome_of_outage
+        from kwhatif.fleet.dispatch import run
+        from kwhatif.fleet.study import FailedTask, Study
+        from kwhatif.simulation.placement.run import Run
+        from kwhatif.simulation.placement.runs import merge_placed, place_scenario
+        from kwhatif.simulation.study import StudyBase
+
         (scenario,) = scenarios
         wanted = self._select_failures()
         scenario, before = place_scenario(scenario)
@@ -159,6 +177,8 @@ class Outage(OutageOptions, Question[OutageResult]):
             )
 
     def _list_assumptions(self, wanted: FailureOptions, there: dict[str, int]) -> Iterator[str]:
+        from kwhatif.commands.outage.failures import PAIR
+
         if self.unreachable:
             yield (
                 "the nodes stop answering and stay in the cluster: their pods are deleted once they no longer tolerate "
@@ -177,55 +197,11 @@ class Outage(OutageOptions, Question[OutageResult]):
 
 def _examples(session: Session, failures: Sequence[Failure]) -> Iterator[PodToSchedule]:
     """One replacement of each shape, for the fidelity of the answer."""
+    from kwhatif.simulation.session import PodToSchedule
+
     wanted = {pod.pod for each in failures for pod in each.lost_pods if pod.replacement}
     seen = set()
     for info, _ in session.cluster.pods():
         if info.key in wanted and info.shape.template not in seen:
             seen.add(info.shape.template)
             yield PodToSchedule(info.pod, session.snapshot.source, ran_before=True)
-
-
-@python_names(OutageOptions)
-def outage(
-    failures: Sequence[str] = (),
-    *,
-    snapshot: ClusterSource,
-    nodes: Sequence[str] = (),
-    zones: Sequence[str] = (),
-    pools: Sequence[str] = (),
-    by: Sequence[str] = (),
-    pairs: bool = False,
-    most_pairs: int = 1000,
-    seed: int = 0,
-    unreachable: bool = False,
-    survive: Sequence[str] = (),
-    require: Sequence[Requirement] = ("back",),
-    manifests: Manifests = (),
-    workers: int | None = None,
-    on: str | None = None,
-    **options: Unpack[ScenarioKeywords],
-) -> OutageResult:
-    """What happens when nodes, zones or pools are gone? ``failures`` are words for each: ``nodes``, ``zones``...
-
-    Without words each of the three is asked about, unless ``nodes`` (names or selectors), ``zones``, ``pools``, the
-    values of labels (``by``) or ``pairs`` of nodes are named. Kinds in ``survive`` must be survived, which takes what
-    is in ``require``. ``workers`` processes are asked, or those of a cluster of machines (``on``). Pods of
-    ``manifests``, and those that edits leave without a node, are placed before.
-    """
-    from kwhatif.fleet.executor_selection import executor_of
-
-    question = Outage(
-        failures=failures,
-        nodes=nodes,
-        zones=zones,
-        pools=pools,
-        by=by,
-        pairs=pairs,
-        most_pairs=most_pairs,
-        seed=seed,
-        unreachable=unreachable,
-        survive=survive,
-        require=require,
-        executor=executor_of(on, workers),
-    )
-    return ask(question, build_scenario(manifests, snapshot, options))

@@ -1,30 +1,44 @@
-"""The question of ``expand``, and its Python function."""
+"""The question of ``expand``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Unpack
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
-from kwhatif.commands.api_options import ClusterSource, ManifestKeywords, Manifests, ask, build_scenario
+from kwhatif.commands.common_options import CLUSTER, MANIFESTS, RequiredManifests
 from kwhatif.results.amounts import format_some
 from kwhatif.results.expand import ExpandResult
-from kwhatif.simulation.cluster_files import unknown_kinds
-from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
-from kwhatif.simulation.expansion.pods import summarize_expansion
-from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
-from kwhatif.simulation.fidelity.assess import require_no_gaps
-from kwhatif.simulation.fidelity.gaps import doubt_gaps, missing_owner_gaps, priority_gaps, server_gaps, update_gaps
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.command import Output
+from kwhatif.simulation.inputs import Notes, SchedulerOptions
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import PreparedScenario
 
+if TYPE_CHECKING:
+    from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 
-@dataclass(frozen=True)
+
+_SCHEDULER = {field.name for field in fields(SchedulerOptions)} - {"strict"}
+"""No scheduler is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Expand(Question[ExpandResult]):
-    """What pods do manifests become?"""
+    """Show the pods that come of manifests, and all that was filled in, changed or refused on the way."""
+
+    lacks = frozenset({"at", *_SCHEDULER})
+    prints = Output(reports=(), help="The format to print; yaml is the pods and claims alone.")
+    needs_cluster = False
+    reads_rules_file = True
+    no = "something is refused or gets stuck"
+    examples = (
+        f"{MANIFESTS}/checkout.yaml {CLUSTER}",
+        f"{MANIFESTS}/checkout.yaml -o yaml",
+    )
+
+    manifests: RequiredManifests = ()
 
     schedules: ClassVar[bool] = False
 
@@ -33,6 +47,18 @@ class Expand(Question[ExpandResult]):
         return bool(expanded.refusals or expanded.warnings)
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExpandResult]:
+        from kwhatif.simulation.cluster_files import unknown_kinds
+        from kwhatif.simulation.expansion.pods import summarize_expansion
+        from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
+        from kwhatif.simulation.fidelity.assess import require_no_gaps
+        from kwhatif.simulation.fidelity.gaps import (
+            doubt_gaps,
+            missing_owner_gaps,
+            priority_gaps,
+            server_gaps,
+            update_gaps,
+        )
+
         (scenario,) = scenarios
         result = summarize_expansion(scenario.expanded)
         pods = scenario.expanded.pods
@@ -56,20 +82,3 @@ class Expand(Question[ExpandResult]):
             require_no_gaps(gaps)
         result = replace(result, edits=tuple(scenario.snapshot.edits), gaps=tuple(gaps))
         return PendingResult((), lambda: result)
-
-
-def expand(
-    manifests: Manifests,
-    *,
-    snapshot: ClusterSource = (),
-    verb: str = "",
-    strict: bool = False,
-    **options: Unpack[ManifestKeywords],
-) -> ExpandResult:
-    """What pods do manifests become, and what is filled in, changed or refused on the way?
-
-    They are sent with a ``verb``: ``create``, ``apply`` (which is server-side) or ``replace``, unsaid as ``kubectl
-    apply`` sends them.
-    """
-
-    return ask(Expand(), build_scenario(manifests, snapshot, {**options, "verb": verb, "strict": strict}))

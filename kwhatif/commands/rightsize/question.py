@@ -1,57 +1,107 @@
-"""The question of ``rightsize``, and its Python function."""
+"""The question of ``rightsize``."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Unpack
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from kwhatif.commands.api_options import AutoscaledKeywords, ClusterSource, Path, ask, build_scenario, paths_of
-from kwhatif.commands.rightsize.advice import advise
-from kwhatif.commands.rightsize.advice_files import write_advice
-from kwhatif.commands.rightsize.advised_resources import resources_of
-from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial
-from kwhatif.commands.rightsize.findings import Findings
-from kwhatif.commands.rightsize.horizontal import scalings
-from kwhatif.commands.rightsize.limit_ranges import LimitRanges
-from kwhatif.commands.rightsize.options import FORMS, PATCHES, RightsizeOptions
-from kwhatif.commands.rightsize.policy_document import RightsizingPolicy, default_policy, read_rightsizing_policy
-from kwhatif.commands.rightsize.prices import price_by
-from kwhatif.commands.rightsize.relaxation import find_bounds
+from kwhatif.commands.common_options import PricesFile
+from kwhatif.commands.rightsize.options import FORMS, PATCHES, UsageOptions
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import rightsize_result
-from kwhatif.commands.rightsize.steady_state import LARGE
-from kwhatif.commands.rightsize.steps import steps_of
-from kwhatif.commands.rightsize.usage_sources import gather_usage
-from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
-from kwhatif.simulation.autoscalers.node_prices import Prices, read_prices
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+if TYPE_CHECKING:
+    from kwhatif.commands.rightsize.consequence import Consequence
+    from kwhatif.commands.rightsize.findings import Findings
+    from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
+    from kwhatif.simulation.autoscalers.node_prices import Prices
+
+
+_USAGE = "samples/usage"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rightsize(RightsizeOptions, Question[RightsizeResult]):
-    """What if requests were what pods really use, by a policy of ``sizing``?
+class Rightsize(UsageOptions, Question[RightsizeResult]):
+    """Say what would come of requests that follow from usage: who waits, which nodes go, for how much, and what binds.
 
-    With ``steps`` also: which few workloads bring most? What is advised is written below the folder ``write``, if one
-    is named.
+    Before and after are compared at rest: everybody who can has a node, and what autoscalers take away is gone.
     """
+
+    takes = AutoscaledOptions
+    lacks = frozenset({"verb", "at", "recursive"})
+    no = "more pods are without a node than today"
+    examples = (
+        f"--snapshot {_USAGE}/saves-40/cluster.json --usage {_USAGE}/saves-40/usage.json "
+        f"--autoscale {_USAGE}/saves-40/groups.yaml --steps",
+        f"--snapshot {_USAGE}/pods-bind/cluster.json --usage {_USAGE}/pods-bind/usage.txt --write advice",
+    )
+
+    sizing: Annotated[
+        str,
+        Flag(
+            "--sizing",
+            metavar="FILE",
+            file="in",
+            help="A RightsizingPolicy: how requests follow from usage. Default: the 90th percentile of CPU, the peak "
+            "of memory, 15% on top, from eight days, as VPA's recommender has it.",
+        ),
+    ] = ""
+    prices: PricesFile = ""
+    steps: Annotated[
+        bool, Flag("--steps", help="Also say which few workloads bring most, and what each alone adds.")
+    ] = False
+    most_steps: Annotated[
+        int,
+        Flag(
+            "--most-steps",
+            metavar="N",
+            least=1,
+            most=100,
+            shows_default=True,
+            help="With --steps: no more than N of them.",
+        ),
+    ] = 8
+    write: Annotated[
+        str,
+        Flag(
+            "--write",
+            metavar="DIR",
+            file="out",
+            help="Write what is advised: one file a workload, and edits.yaml for --edits.",
+        ),
+    ] = ""
+    write_as: Annotated[
+        str,
+        Flag(
+            "--write-as",
+            choices=FORMS,
+            shows_default=True,
+            help="What is written: strategic merge patches, or VerticalPodAutoscalers.",
+        ),
+    ] = PATCHES
 
     with_pending = True
     several_runs: ClassVar[bool] = True
 
     @cached_property
     def policy(self) -> RightsizingPolicy:
+        from kwhatif.commands.rightsize.policy_document import default_policy, read_rightsizing_policy
+
         return read_rightsizing_policy(self.sizing) if self.sizing else default_policy()
 
     @cached_property
     def known_prices(self) -> Prices | None:
+        from kwhatif.simulation.autoscalers.node_prices import read_prices
+
         return read_prices(self.prices) if self.prices else None
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
@@ -68,6 +118,13 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
         _ = self.policy, self.known_prices
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[RightsizeResult]:
+        from kwhatif.commands.rightsize.advice_files import write_advice
+        from kwhatif.commands.rightsize.consequence import SizingTrial
+        from kwhatif.commands.rightsize.prices import price_by
+        from kwhatif.commands.rightsize.relaxation import find_bounds
+        from kwhatif.commands.rightsize.steps import steps_of
+        from kwhatif.simulation.placement.run import Run
+
         (scenario,) = scenarios
         findings = self._findings(scenario, notes)
         asking = SizingTrial(scenario, price_by(self.known_prices, scenario.scaler))
@@ -97,6 +154,14 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
         )
 
     def _findings(self, scenario: PreparedScenario, notes: Notes) -> Findings:
+        from kwhatif.commands.rightsize.advice import advise
+        from kwhatif.commands.rightsize.advised_resources import resources_of
+        from kwhatif.commands.rightsize.findings import Findings
+        from kwhatif.commands.rightsize.horizontal import scalings
+        from kwhatif.commands.rightsize.limit_ranges import LimitRanges
+        from kwhatif.commands.rightsize.usage_sources import gather_usage
+        from kwhatif.commands.rightsize.workload_pods import WorkloadPods
+
         snapshot = scenario.snapshot
         pods = WorkloadPods(snapshot)
         read = gather_usage(
@@ -111,6 +176,8 @@ class Rightsize(RightsizeOptions, Question[RightsizeResult]):
 
 
 def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
+    from kwhatif.commands.rightsize.steady_state import LARGE
+
     for text in after.failed:
         notes.warn(text)
     if after.unpriced and after.side.cost is not None:
@@ -123,44 +190,3 @@ def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
         )
     if before.state.removed is None:
         notes.note("no autoscaler was asked which nodes could go: --autoscale FILE names one")
-
-
-def rightsize(
-    *,
-    snapshot: ClusterSource,
-    usage: Path | Sequence[Path] = (),
-    prometheus: str = "",
-    prometheus_step: int = 60,
-    prometheus_timeout: float = 60.0,
-    prometheus_retries: int = 2,
-    prometheus_token_file: Path = "",
-    sizing: Path | None = None,
-    prices: Path | None = None,
-    steps: bool = False,
-    most_steps: int = 8,
-    write: Path = "",
-    write_as: str = PATCHES,
-    **options: Unpack[AutoscaledKeywords],
-) -> RightsizeResult:
-    """What if requests were what pods really use?
-
-    ``usage`` are files; a ``prometheus`` is asked by its URL, with samples ``prometheus_step`` seconds apart; without
-    either, what the snapshot holds counts. ``sizing`` is a RightsizingPolicy, ``prices`` a catalogue or a table of
-    prices. With ``steps`` also: which few workloads, no more than ``most_steps``, bring most? What is advised goes
-    below the directory ``write``, as ``patches`` or as ``vpa``.
-    """
-    question = Rightsize(
-        usage=paths_of(usage),
-        prometheus=prometheus,
-        prometheus_step=prometheus_step,
-        prometheus_timeout=prometheus_timeout,
-        prometheus_retries=prometheus_retries,
-        prometheus_token_file=os.fspath(prometheus_token_file),
-        sizing="" if sizing is None else os.fspath(sizing),
-        prices="" if prices is None else os.fspath(prices),
-        steps=steps,
-        most_steps=most_steps,
-        write=os.fspath(write),
-        write_as=write_as,
-    )
-    return ask(question, build_scenario((), snapshot, options))

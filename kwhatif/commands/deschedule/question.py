@@ -1,0 +1,144 @@
+"""The question of ``deschedule``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from kwhatif.commands.common_options import CLUSTER
+from kwhatif.commands.deschedule.options import INTERVAL, SCHEDULER_POLICY, DeschedulerPolicy
+from kwhatif.commands.deschedule.result import DescheduleResult
+from kwhatif.errors import UsageError
+from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+if TYPE_CHECKING:
+    from kwhatif.commands.deschedule.removals import Removals
+    from kwhatif.snapshot.format.model import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deschedule(Question[DescheduleResult]):
+    """Run the descheduler's next cycle, decision for decision as release 0.35, and follow whom it evicts.
+
+    Evicted pods are made again by their controllers and placed by the scheduler; then it is told whether they find a
+    node, whether nodes are in better balance, and whether the next cycle evicts the same pods again.
+    """
+
+    takes = AutoscaledOptions
+    lacks = frozenset({"namespace", "verb", "at", "recursive"})
+    renames: ClassVar[Mapping[str, Flag]] = {"policy": SCHEDULER_POLICY}
+    no = "an evicted pod finds no node, or is evicted there again"
+    examples = (
+        f"--policy samples/deschedule/policy.yaml {CLUSTER}",
+        f"--policy samples/deschedule/policy.yaml {CLUSTER} --until-quiet",
+    )
+
+    descheduler_policy: Annotated[
+        DeschedulerPolicy,
+        Flag(
+            "--policy",
+            type=str,
+            metavar="FILE",
+            file="in",
+            positional=True,
+            help="The DeschedulerPolicy (descheduler/v1alpha2), a ConfigMap with one, or values of the descheduler's "
+            "Helm chart; '-' for stdin. Default: the cluster's own if the snapshot has it.",
+        ),
+    ] = ""
+    cycles: Annotated[
+        int,
+        Flag(
+            "--cycles",
+            metavar="N",
+            least=1,
+            shows_default=True,
+            help="Follow so many cycles; the next one is looked at, too.",
+        ),
+    ] = 1
+    until_quiet: Annotated[
+        bool, Flag("--until-quiet", help="Follow cycles until one evicts nobody, or what happened begins anew.")
+    ] = False
+    interval_seconds: Annotated[
+        float,
+        Flag(
+            "--interval",
+            metavar="DURATION",
+            duration=True,
+            shows_default=True,
+            help="The time from one cycle to the next.",
+        ),
+    ] = INTERVAL
+    metrics: Annotated[
+        Sequence[str],
+        Flag(
+            "--metrics",
+            metavar="FILE",
+            file="in",
+            help="What was measured: NodeMetrics and PodMetrics of metrics.k8s.io, or Prometheus' answer to the query "
+            "of the policy (repeatable).",
+        ),
+    ] = ()
+    dry_run: Annotated[
+        bool, Flag("--dry-run", help="Ask no disruption budgets, as the descheduler's own --dry-run does not.")
+    ] = False
+
+    several_runs: ClassVar[bool] = True
+
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return False
+
+    def check(self, scenario: Scenario) -> None:
+        if scenario.inputs.manifests:
+            raise UsageError("deschedule asks about pods that run: it takes no manifests")
+
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleResult]:
+        from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+        from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
+        from kwhatif.commands.deschedule.deschedule import follow_cycles
+        from kwhatif.commands.deschedule.moves import Moves
+        from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
+        from kwhatif.commands.deschedule.usage_files import read_usage
+        from kwhatif.scheduling.eviction_budgets import EvictionBudgets
+        from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
+
+        (scenario,) = scenarios
+        scaler = scenario.scaler
+        scenario, before = place_scenario(scenario, scaler)
+        snapshot = scenario.snapshot
+        policy, source = require_descheduler_policy(self.descheduler_policy, snapshot)
+        session = scenario.new_session()
+        now = moment_of(snapshot, scenario.inputs.now, notes)
+        budgets = EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget))
+        moves = Moves(session, budgets, scaler)
+        usage = read_usage(self.metrics)
+        found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
+        removals = self._removals(scenario)
+        cycles = MOST_CYCLES if self.until_quiet else self.cycles
+        answer = follow_cycles(found, source, cycles, removals, before, **scenario.refusal_fields)
+        return add_placement_before(before, answer)
+
+    @staticmethod
+    def _removals(scenario: PreparedScenario) -> Removals | None:
+        """What autoscalers, if there are any, would take away without the descheduler."""
+        from kwhatif.commands.deschedule.removals import Removals
+        from kwhatif.simulation.session import pending_pods
+
+        scaler = scenario.scaler
+        if scaler is None:
+            return None
+        return Removals(scenario.new_session(), scaler, [asked.pod for asked in pending_pods(scenario.snapshot)])
+
+
+def moment_of(snapshot: Snapshot, now: datetime | None, notes: Notes) -> datetime:
+    """When the first cycle is: the given time, else when the snapshot was taken, else now."""
+    from kwhatif.simulation.autoscalers.node_groups import observation_time_of
+
+    if now is None and not snapshot.taken_at:
+        notes.note("the snapshot does not say when it was taken: ages of pods are those of today")
+    return observation_time_of(snapshot, now)

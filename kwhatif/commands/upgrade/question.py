@@ -1,0 +1,301 @@
+"""The question of ``upgrade``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec import structs
+
+from kwhatif.commands.common_options import CLUSTER, PricesFile
+from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
+from kwhatif.errors import UsageError
+from kwhatif.results.base import Fidelity
+from kwhatif.results.outcome import Outcome
+from kwhatif.results.place import ScaleUp
+from kwhatif.simulation.flag import Flag, parse_duration
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy, ReplacementPlan, nodes_of
+from kwhatif.upgrading.strategies import STRATEGIES, plan_of
+
+if TYPE_CHECKING:
+    from kwhatif.commands.upgrade.evictions import EvictionTimes
+    from kwhatif.commands.upgrade.replacement import Replacement
+    from kwhatif.commands.upgrade.replacing_nodes import NodeChanges
+    from kwhatif.simulation.autoscalers.node_prices import Prices
+    from kwhatif.simulation.session import Session
+
+_ZONE = "topology.kubernetes.io/zone"
+
+
+READY_AFTER = 30.0
+"""Seconds that a pod takes to become ready, by default."""
+
+
+def _parse_readiness(texts: Sequence[str]) -> dict[str, float]:
+    """Workload -> seconds; the workload ``""`` is all others. Raises ValueError."""
+    named = [text.rpartition("=") for text in texts]
+    return {"": READY_AFTER} | {name: parse_duration(length) for name, _, length in named}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upgrade(Question[UpgradeResult]):
+    """Replace the nodes of a pool in simulated time, as the service that runs it would.
+
+    Nodes are cordoned and drained as far as disruption budgets allow; pods take their grace period to go, are made
+    again, find a node or wait for one, and become ready. What is in the way is named.
+    """
+
+    takes = AutoscaledOptions
+    lacks = frozenset({"namespace", "verb", "at", "recursive"})
+    no = "a node is not replaced, not in time or by force, or a pod has no node"
+    examples = (
+        f"--pool pool=general {CLUSTER} --strategy gke-surge",
+        f"--pool pool=general {CLUSTER} --strategy aks --drain-timeout 10m --within 1h",
+    )
+
+    pool: Annotated[
+        str,
+        Flag(
+            "--pool",
+            positional=True,
+            metavar="SELECTOR",
+            help="The nodes: a label selector such as 'pool=batch', or a name.",
+        ),
+    ]
+    strategy: Annotated[
+        str,
+        Flag(
+            "--strategy",
+            choices=tuple(STRATEGIES),
+            shows_default=True,
+            help="Who replaces the nodes, with the defaults of its documents.",
+        ),
+    ] = "surge"
+    surge: Annotated[
+        int | str | None,
+        Flag(
+            "--surge",
+            type=str | None,
+            metavar="N|N%",
+            help="So many nodes more than the pool has, meanwhile.",
+        ),
+    ] = None
+    unavailable: Annotated[
+        int | str | None,
+        Flag(
+            "--unavailable",
+            type=str | None,
+            metavar="N|N%",
+            help="So many nodes of the pool may be missing, meanwhile.",
+        ),
+    ] = None
+    parallel: Annotated[
+        int | None, Flag("--parallel", metavar="N", least=1, help="Drain at most so many nodes at the same time.")
+    ] = None
+    drain_timeout_seconds: Annotated[
+        float | None,
+        Flag(
+            "--drain-timeout",
+            metavar="DURATION",
+            duration=True,
+            help="How long a drain may take. Default: the strategy's.",
+        ),
+    ] = None
+    after_timeout: Annotated[
+        AfterTimeout | None,
+        Flag("--after-timeout", help="Whether a drain that takes longer is forced, or the upgrade fails."),
+    ] = None
+    delete_policy: Annotated[
+        DeletePolicy | None,
+        Flag("--delete-policy", help="Of 'capi': which nodes go first, after those that are not ready."),
+    ] = None
+    node_soak_seconds: Annotated[
+        float | None,
+        Flag(
+            "--node-soak", metavar="DURATION", duration=True, help="How long an empty node stays before it is deleted."
+        ),
+    ] = None
+    pool_soak_seconds: Annotated[
+        float | None,
+        Flag(
+            "--pool-soak", metavar="DURATION", duration=True, help="How long the old pool stays after it was drained."
+        ),
+    ] = None
+    grace_seconds: Annotated[
+        float | None,
+        Flag(
+            "--grace", metavar="DURATION", duration=True, help="A grace period for all pods. Default: each pod's own."
+        ),
+    ] = None
+    ready_after_seconds: Annotated[
+        float | Mapping[str, float],
+        Flag(
+            "--ready-after",
+            type=list[str] | None,
+            parse=_parse_readiness,
+            metavar="[NAME=]DURATION",
+            help="How long a pod takes to become ready, of all workloads or of one (repeatable). Default: 30s.",
+        ),
+    ] = READY_AFTER
+    within_seconds: Annotated[
+        float | None, Flag("--within", metavar="DURATION", duration=True, help="How long all of it may take.")
+    ] = None
+    prices: PricesFile = ""
+    new_version: Annotated[
+        str, Flag("--new-version", metavar="VERSION", help="The kubelet's version on new nodes, such as v1.35.2.")
+    ] = ""
+    new_labels: Annotated[
+        Sequence[str],
+        Flag("--new-label", metavar="KEY=VALUE|KEY-", help="A label of new nodes, or one less (repeatable)."),
+    ] = ()
+    new_taints: Annotated[
+        Sequence[str],
+        Flag("--new-taint", metavar="KEY[=VALUE]:EFFECT", help="A further taint of new nodes (repeatable)."),
+    ] = ()
+    new_sizes: Annotated[
+        Sequence[str],
+        Flag("--new-size", metavar="RESOURCE=AMOUNT", help="What new nodes have instead (repeatable)."),
+    ] = ()
+
+    several_runs: ClassVar[bool] = True
+
+    provision_seconds: float | None = None
+    """What a new node of the pool takes to come up, if that is another time than one of autoscalers takes."""
+
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return False
+
+    def check(self, scenario: Scenario) -> None:
+        if not self.pool:
+            raise UsageError("name the pool: with --pool SELECTOR")
+        # What is wrong with these is said before anything else is read.
+        _ = self.changes, self.known_prices
+
+    @cached_property
+    def changes(self) -> NodeChanges:
+        from kwhatif.commands.upgrade.replacing_nodes import parse_changes
+
+        return parse_changes(self.new_version, self.new_labels, self.new_taints, self.new_sizes)
+
+    @cached_property
+    def known_prices(self) -> Prices | None:
+        from kwhatif.simulation.autoscalers.node_prices import read_prices
+
+        return read_prices(self.prices) if self.prices else None
+
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[UpgradeResult]:
+        from kwhatif.api.core import Node
+        from kwhatif.commands.upgrade.replacing_nodes import add_new_nodes, in_delete_order
+        from kwhatif.commands.upgrade.simulation import replace_pool
+        from kwhatif.commands.upgrade.verdict import outcome_of_upgrade
+        from kwhatif.simulation.autoscalers.scaler import apply_scale_up
+        from kwhatif.simulation.edits.draft import Draft
+        from kwhatif.simulation.edits.selection import chosen_nodes
+        from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
+        from kwhatif.simulation.placement.verdict import words_of_good
+
+        (scenario,) = scenarios
+        provision = scenario.inputs.provision if self.provision_seconds is None else self.provision_seconds
+        scaler = scenario.scaler
+        scenario, before = place_scenario(scenario, scaler)
+        old = chosen_nodes(self.pool, scenario.snapshot.objects.list_all(Node))
+        zones = len({(node.metadata.labels or {}).get(_ZONE) for node in old})
+        plan = self._plan(len(old), zones)
+        draft = Draft(scenario.snapshot)
+        names = add_new_nodes(draft, in_delete_order(old, plan.delete_policy), self.changes)
+        scenario = scenario.with_snapshot(draft.snapshot)
+        session = scenario.new_session()
+        found = replace_pool(session, names, plan, self._eviction_times(), provision, scaler)
+        evictions = found.evictions
+        budgets, workloads = evictions.budgets, evictions.workloads
+        placements = tuple(evictions.run.placements)
+        scale_up: ScaleUp | None = None
+        if evictions.scaling is not None:
+            placements, scale_up = apply_scale_up(evictions.scaling.scaler, session, placements)
+        messages = {each.pod: each.reason for each in placements}
+        result = partial(
+            UpgradeResult,
+            pool=self.pool,
+            strategy=plan.name,
+            surge=plan.surge,
+            unavailable=plan.unavailable,
+            drain_timeout=plan.drain_timeout,
+            phase=found.phase,
+            time=found.end,
+            within=self.within_seconds,
+            nodes=tuple(found.nodes()),
+            obstacles=tuple(found.obstacles()),
+            forced=tuple(found.forced),
+            not_made_again=tuple(evictions.not_made_again),
+            replacements=evictions.replacements,
+            pending=tuple(workloads.spans(messages)),
+            workloads=tuple(workloads.readiness(budgets)),
+            budgets=budgets.uses(),
+            placements=placements,
+            moments=tuple(found.moments),
+            timeline=tuple(found.timeline),
+            peak_nodes=max(moment.old + moment.new for moment in found.moments),
+            more_node_hours=round(found.more_node_seconds / 3600, 2),
+            cost=None if self.known_prices is None else self._cost(found, names, session, self.known_prices),
+            scale_up=scale_up,
+            remarks=plan.remarks,
+        )
+        run = dataclasses.replace(
+            evictions.run_of().following(before), placements=placements, scale_up=scale_up, **scenario.refusal_fields
+        )
+        placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
+
+        def make_result(fidelity: Fidelity) -> UpgradeResult:
+            told: UpgradeResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
+            return structs.replace(told, outcome=outcome_of_upgrade(told, run, placed))
+
+        return add_placement_before(before, PendingResult([run], make_result, placements))
+
+    def _plan(self, size: int, zones: int) -> ReplacementPlan:
+        """The plan for a pool of ``size`` nodes in a number of ``zones``. Raises UsageError."""
+        strategy, surge, unavailable = self.strategy, self.surge, self.unavailable
+        plan = plan_of(strategy, size, zones).with_values(
+            surge=None if surge is None else nodes_of(str(surge), size, up=True, option="--surge"),
+            unavailable=None
+            if unavailable is None
+            else nodes_of(str(unavailable), size, up=False, option="--unavailable"),
+            parallel=self.parallel,
+            drain_timeout=self.drain_timeout_seconds,
+            after_timeout=self.after_timeout,
+            node_soak=self.node_soak_seconds,
+            pool_soak=self.pool_soak_seconds,
+            delete_policy=self.delete_policy,
+        )
+        if strategy == "eks" and unavailable is not None:
+            # What EKS calls maxUnavailable is how many are drained at a time; as many more nodes are there.
+            parallel = max(plan.unavailable, 1)
+            plan = replace(plan, parallel=parallel, surge=max(plan.surge, parallel), unavailable=0)
+        if plan.keeps_old and not (surge is unavailable is None):
+            raise UsageError(f"{strategy} makes a whole new pool first: --surge and --unavailable are not for it")
+        if self.delete_policy is not None and strategy != "capi":
+            raise UsageError(f"--delete-policy is Cluster API's, and not for {strategy}")
+        plan.check()
+        return plan
+
+    def _eviction_times(self) -> EvictionTimes:
+        """How long pods take to go and to become ready."""
+        from kwhatif.commands.upgrade.evictions import EvictionTimes
+
+        ready = self.ready_after_seconds
+        return EvictionTimes(self.grace_seconds, ready if isinstance(ready, Mapping) else {"": ready})
+
+    @staticmethod
+    def _cost(found: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:
+        from kwhatif.commands.upgrade.cost import cost_of
+
+        mine = {*names, *found.made}
+        nodes = [node for node in session.cluster.columns.given if node.name in mine]
+        deleted = {node.node: node.deleted for node in found.nodes() if node.deleted is not None}
+        return cost_of(nodes, found.made, deleted, found.end, prices)
