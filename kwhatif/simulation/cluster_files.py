@@ -15,7 +15,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.times import format_time, parse_time
 from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.clock import read_clock
-from kwhatif.errors import UsageError
+from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_age, format_counts
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.edited import EditedSnapshot
@@ -63,6 +63,16 @@ def with_edits(
     for text in result.notes:
         notes.note(text)
     return result
+
+
+def require_pod_list(snapshot: Snapshot) -> None:
+    """Raise InputError for nodes of which nobody knows what runs there: files without a list of pods."""
+    if snapshot.objects.list_all(Node) and snapshot.source and "Pod" not in snapshot.covered_kinds():
+        problem = (
+            "expected the pods that run on the nodes, found no list of them: what is free is not known; read them, too "
+            "(kubectl get nodes,pods -A -o json), or say --assume-empty"
+        )
+        raise InputError(problem, source=snapshot.source)
 
 
 def with_load(edited: EditedSnapshot, source: str, setup: Setup, notes: Notes) -> EditedSnapshot:

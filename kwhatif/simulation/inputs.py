@@ -174,6 +174,10 @@ class SchedulerOptions:
             "newest.",
         ),
     ] = None
+    assume_empty: Annotated[
+        bool,
+        Flag("--assume-empty", help="The nodes run no pods, if the snapshot has no list of them."),
+    ] = False
     feature_gates: Annotated[
         Sequence[str] | None,
         Flag(
