@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -73,80 +73,109 @@ def measure_capacity(
     ``first``, such as those that edits took their node from, take their room before. Raises UsageError where there is
     nothing to count, for pods of a DaemonSet, of which a node has one, and for pods of other schedulers.
     """
-    # The scheduler's order; only the first copies of a release may depend on it.
-    asked = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
-    if not asked and not expanded.refusals and not expanded.failed:
-        hint = "; --at max counts what their autoscalers allow" if expanded.scaled else ""
-        raise UsageError(f"there is nothing to count: the workloads in the manifests want no new pods{hint}")
-    templates = {item.owner or item.pod.key: item for item in reversed(asked)}
-    if single and len(templates) > 1:
-        raise UsageError(f"--pod: there are {len(templates)} kinds of pods: they are counted together")
-    together = takes_groups(session.driver)
-    groups = {_group_of(item) for item in asked} if together else {None}
-    if single and groups != {None}:
-        raise UsageError("--pod: pods of a group are counted with all of their group")
-    release = not single and len(asked) > 1
-    refusals = expanded.refusals if refusals is None else refusals
-    failed = expanded.failed if failed is None else failed
-    whole = not (refusals or failed)
-    asked = asked if release else list(templates.values())
-    _check(session, asked)
-    unclaimed = next((item for item in asked if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
+    unit = _unit_of(session, expanded, single=single)
     before = PlacementRun(session, scaler)
     before.schedule_all(first)
-    quota = _quota_room(session, [expanded.whole[item.pod.key] for item in asked])
-    room = pods_left() // max(len(asked), 1)
-    if room < at_least:
-        raise UsageError(f"--at-least {at_least}: no more than {room} are counted (--max-pods)")
-    bounds = [room, *([] if limit is None else [limit]), *([] if quota is None else [quota.fits])]
-    copiers = [copier_of(item, expanded.objects, in_group=together) for item in asked]
-    filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
-    fits = filling.run(min(bounds)) if asked and unclaimed is None and (whole or not release) else 0
-    counted = "limit" if limit == fits else "max-pods" if room == fits else "quota"
-    ended = "nodes" if filling.refused is not None else counted if asked else ""
-    if release and not whole:
-        ended = ""
-    shortage = None if filling.refused is None else quota_shortage_of(filling.refused)
-    if shortage is not None:
-        ended = "quota"
-        quota = QuotaRoom(quota=shortage.quota, resource=shortage.resource, fits=fits, shortage=shortage)
-    outcome = filling.outcome()
-    scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
-    if unclaimed is not None:
-        reason = skip_pod(session, unclaimed, skip_reason_of(session, unclaimed)).reason
-        outcome |= {"next_pod": unclaimed.pod.key, "message": reason}
-    result = partial(
-        CapacityResult,
-        unit=_unit(session, templates, groups, release, len(asked)),
-        fits=fits,
-        pods_each=len(asked),
-        at_least=at_least,
-        ended=ended if unclaimed is None else "scheduler",
-        quota=quota,
-        first=len(first),
-        first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
-        scale_up=scale_up,
-        **outcome,
-    )
-    pending = Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first})
     run = Run(
         session,
-        [*first, *asked],
+        [*first, *unit.pods],
         before.placements,
         others,
-        pending=pending,
-        refusals=refusals,
-        failed=failed,
+        pending=Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first}),
+        refusals=expanded.refusals if refusals is None else refusals,
+        failed=expanded.failed if failed is None else failed,
         more=True,
-        by_group=together,
+        by_group=unit.by_group,
     )
-    verdict = words_of_capacity(fits, len(asked), outcome["nodes"], scale_up, at_least)
+    quota = _quota_room(session, [expanded.whole[item.pod.key] for item in unit.pods])
+    bounds = _bounds_of(unit, quota, at_least, limit)
+    copiers = [copier_of(item, expanded.objects, in_group=unit.by_group) for item in unit.pods]
+    filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
+    is_whole = not (unit.is_release and (run.refusals or run.failed))
+    fits = filling.run(min(bounds.values())) if unit.pods and unit.unclaimed is None and is_whole else 0
+    ended, outcome = _ending_of(unit, filling, bounds, fits) if is_whole else "", filling.outcome()
+    shortage = None if filling.refused is None else quota_shortage_of(filling.refused)
+    if shortage is not None:
+        ended, quota = (
+            "quota",
+            QuotaRoom(quota=shortage.quota, resource=shortage.resource, fits=fits, shortage=shortage),
+        )
+    if unit.unclaimed is not None:
+        reason = skip_pod(session, unit.unclaimed, skip_reason_of(session, unit.unclaimed)).reason
+        outcome |= {"next_pod": unit.unclaimed.pod.key, "message": reason}
+        ended = "scheduler"
+    scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
+    verdict = words_of_capacity(fits, len(unit.pods), outcome["nodes"], scale_up, at_least)
 
     def make_result(fidelity: Fidelity) -> CapacityResult:
-        ended = conclude(run, fidelity, verdict)
-        return result(fidelity=fidelity, outcome=ended.judge(good=fits >= at_least))
+        return CapacityResult(
+            outcome=conclude(run, fidelity, verdict).judge(good=fits >= at_least),
+            unit=unit.name,
+            fits=fits,
+            pods_each=len(unit.pods),
+            at_least=at_least,
+            ended=ended,
+            quota=quota,
+            first=len(first),
+            first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
+            scale_up=scale_up,
+            fidelity=fidelity,
+            **outcome,
+        )
 
     return PendingResult([run], make_result)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is counted: ``pods`` that have to fit together, in the scheduler's order. No scheduler here knows the one
+    that is ``unclaimed``.
+    """
+
+    name: str
+    pods: Sequence[PodToSchedule]
+    is_release: bool
+    by_group: bool
+    unclaimed: PodToSchedule | None
+
+
+def _unit_of(session: Session, expanded: ExpandedManifests, *, single: bool) -> _Unit:
+    """All pods of the manifests, or one of their template. Raises UsageError for what has no number."""
+    # The scheduler's order; only the first copies of a release may depend on it.
+    pods: Sequence[PodToSchedule] = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
+    if not pods and not expanded.refusals and not expanded.failed:
+        hint = "; --at max counts what their autoscalers allow" if expanded.scaled else ""
+        raise UsageError(f"there is nothing to count: the workloads in the manifests want no new pods{hint}")
+    templates = {item.owner or item.pod.key: item for item in reversed(pods)}
+    if single and len(templates) > 1:
+        raise UsageError(f"--pod: there are {len(templates)} kinds of pods: they are counted together")
+    by_group = takes_groups(session.driver)
+    groups = {_group_of(item) for item in pods} if by_group else {None}
+    if single and groups != {None}:
+        raise UsageError("--pod: pods of a group are counted with all of their group")
+    is_release = not single and len(pods) > 1
+    pods = pods if is_release else list(templates.values())
+    _check(session, pods)
+    unclaimed = next((item for item in pods if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
+    return _Unit(
+        _name_of_unit(session, templates, groups, is_release, len(pods)), pods, is_release, by_group, unclaimed
+    )
+
+
+def _bounds_of(unit: _Unit, quota: QuotaRoom | None, at_least: int, limit: int | None) -> dict[str, int]:
+    """How many units are tried at most, and why no more, in the order in which that is said. Raises UsageError."""
+    room = pods_left() // max(len(unit.pods), 1)
+    if room < at_least:
+        raise UsageError(f"--at-least {at_least}: no more than {room} are counted (--max-pods)")
+    bounds = {"limit": limit, "max-pods": room, "quota": None if quota is None else quota.fits}
+    return {why: most for why, most in bounds.items() if most is not None}
+
+
+def _ending_of(unit: _Unit, filling: _Filling, bounds: Mapping[str, int], fits: int) -> str:
+    """What ended the count: the nodes, or the first bound that was reached."""
+    if filling.refused is not None:
+        return "nodes"
+    return next((why for why, most in bounds.items() if most == fits), "quota") if unit.pods else ""
 
 
 def room_for(session: Session, pod_to_schedule: PodToSchedule, claims: Sequence[object], limit: int) -> int:
@@ -159,7 +188,7 @@ def _group_of(item: PodToSchedule) -> GroupKey | None:
     return None if named is None else (item.pod.namespace, named.pod_group_name or "")
 
 
-def _unit(
+def _name_of_unit(
     session: Session,
     templates: dict[str, PodToSchedule],
     groups: Collection[GroupKey | None],

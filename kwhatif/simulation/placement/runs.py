@@ -11,7 +11,6 @@ from typing import TypeVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, Result
-from kwhatif.results.disruption import DrainResult, OutageResult
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
@@ -128,15 +127,12 @@ def add_placement_before(before: Run | None, answer: PendingResult[R]) -> Pendin
     return replace(answer, runs=[before, *answer.runs], result=result)
 
 
-D = TypeVar("D", DrainResult, OutageResult)
-
-
-def merge_placed(before: Run | None, answer: PendingResult[D]) -> PendingResult[D]:
-    """The same for results that also show the earlier placements."""
+def merge_placed(before: Run | None, answer: PendingResult[R]) -> PendingResult[R]:
+    """The same for results that also show the earlier placements, as their ``before`` and ``rollouts``."""
     if before is None:
         return answer
 
-    def result(fidelity: Fidelity) -> D:
+    def result(fidelity: Fidelity) -> R:
         found = answer.result(fidelity)
         return msgspec.structs.replace(found, before=tuple(before.placements), rollouts=before.rollouts)
 
