@@ -8,8 +8,11 @@ import os
 import sys
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_CURRENT = os.path.realpath(os.curdir)
-if not sys.flags.safe_path and os.path.realpath(_HERE) != _CURRENT:
+try:
+    _CURRENT = os.path.realpath(os.curdir)
+except OSError:  # It was deleted: nothing can lie in it.
+    _CURRENT = ""
+if _CURRENT and not sys.flags.safe_path and os.path.realpath(_HERE) != _CURRENT:
     sys.path[:1] = [path for path in sys.path[:1] if os.path.realpath(path or os.curdir) != _CURRENT]
 
 from kwhatif.cli.main import main  # noqa: E402

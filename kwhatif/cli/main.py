@@ -6,6 +6,7 @@ Commands are imported when they are called, so that ``kwhatif --help`` costs no 
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import re
@@ -102,9 +103,8 @@ def _run() -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is None:
-            # Help is written by typer itself, without a file name in its errors.
-            _complain(f"standard output cannot be written: {error.strerror or error}")
+        if isinstance(error, OSError) and (problem := _describe_system_error(error)):
+            _complain(problem)
             return 2
         # A mistake of ours. It must not look like the answer "no", whose exit code is 1.
         if os.environ.get("KWHATIF_DEBUG"):
@@ -118,6 +118,18 @@ def _run() -> int:
 
 
 INTERRUPTED = 130
+
+
+def _describe_system_error(error: OSError) -> str:
+    """What the system refuses us, empty if that is no answer to what we asked for."""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return f"too few files may be open at a time: {error.strerror} (see 'ulimit -n')"
+    try:
+        os.getcwd()
+    except OSError as gone:
+        return f"the working directory cannot be read: {gone.strerror}"
+    # Help is written by typer itself, without a file name in its errors.
+    return f"standard output cannot be written: {error.strerror or error}" if error.filename is None else ""
 
 
 def _complain(text: str) -> None:

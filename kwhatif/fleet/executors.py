@@ -208,7 +208,9 @@ class _Processes:
         executor = self._executor
         if avoid is not None:
             executor = self._apart = self._apart or _executor(1, self._base)
-        found: Future[BatchResult] = executor.submit(_answer_batch, self._key, worlds)
+        # Processes are started here, and by a thread that is.
+        with _no_interrupts():
+            found: Future[BatchResult] = executor.submit(_answer_batch, self._key, worlds)
         return found
 
     def verdict(self, error: BaseException) -> Exception:
@@ -228,6 +230,29 @@ class _Processes:
         for executor in filter(None, (self._executor, self._apart)):
             executor.shutdown(wait=True, kill_workers=True)
         self._apart = None
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ctrl-C waits until this is over. What is started meanwhile, processes and threads, never hears of it.
+
+    An interrupt in the middle of a start leaves workers that nobody knows of and waits for; workers that hear of it
+    before they can ignore it print where they were.
+    """
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # What is started inherits the mask of this thread; the signal itself may come by way of another thread.
+    heard: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

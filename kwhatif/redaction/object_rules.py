@@ -42,6 +42,7 @@ from kwhatif.redaction.rules import (
 from kwhatif.redaction.struct_rules import rule_of
 from kwhatif.redaction.usage_rules import USAGE_RULES
 from kwhatif.redaction.well_known_names import OWNER_KINDS
+from kwhatif.workloads.objects import section
 
 _OWN_GROUPS = frozenset({"", "*", *API_GROUPS})
 _OWN_RESOURCES = frozenset({"*", "*/*", *map(plural_of, GROUPS)})
@@ -174,8 +175,9 @@ def _pod(value: Any, names: Pseudonyms) -> Any:
     kept = rule_of(core.Pod)(value, names)
     if kept is GONE:
         return GONE
-    name, node = value["metadata"].get("name") or "", value.get("spec", {}).get("nodeName")
-    if node and name.endswith(f"-{node}") and _is_mirror(value["metadata"]):
+    metadata = section(value, "metadata")
+    name, node = metadata.get("name") or "", section(value, "spec").get("nodeName")
+    if node and name.endswith(f"-{node}") and _is_mirror(metadata):
         kept["metadata"]["name"] = f"{names.name(name.removesuffix(f'-{node}'))}-{names.node(node)}"
     return kept
 

@@ -259,10 +259,10 @@ class LineRedactor:
             return _Line(line.at, line.kind, missing=told)
         if line.list is not None:
             head = _set_version({}, line.list.get("metadata"))
-            items = [self._object(obj, rule) for obj in line.list.get("items") or ()]
+            items = [self._object(obj, rule) for obj in convert(line.list.get("items") or [], list[Plain])]
             return _Line(line.at, line.kind, list={"metadata": head, "items": items})
         if line.event is not None and line.event.get("type") in EVENT_TYPES:
-            told_of = self._object(line.event["object"], rule)
+            told_of = self._object(convert(line.event.get("object"), Plain), rule)
             return _Line(line.at, line.kind, event={"type": line.event["type"], "object": told_of})
         return None
 

@@ -52,10 +52,18 @@ def in_answer_of_others(text: str) -> str:
 
     Lines, tabs and spaces of any width stay.
     """
-    is_json = text.lstrip().startswith(("{", "["))
+    is_json = _is_json(text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n" if is_json else "\\r").split("\n")
     shown = "\n".join(_NOT_SHOWN.sub(_spell_in_json if is_json else _spell, line) for line in lines)
     return in_json(shown) if is_json else in_text(shown)
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is one document of JSON, or what looks like one is only text: then it may be spelt otherwise."""
+    try:
+        return text.lstrip().startswith(("{", "[")) and json.loads(text, parse_int=str) is not None
+    except (ValueError, RecursionError):
+        return False
 
 
 _NOT_SHOWN = re.compile(r"[^\S\t ]|[^\s\x20-\x7e]")

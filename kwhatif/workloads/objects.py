@@ -104,10 +104,15 @@ def owner_reference(owner: Object) -> Object:
 
 
 def controller_of(obj: Object) -> Object:
-    """The reference to the one controller that manages the object; an empty one if none does."""
-    for reference in section(obj, "metadata").get("ownerReferences") or ():
-        if reference.get("controller"):
-            return dict(reference)
+    """The reference to the one controller that manages the object, with a kind and a name; an empty one if none does.
+
+    What refers to no object in particular is no reference: the API server stores none.
+    """
+    references = section(obj, "metadata").get("ownerReferences")
+    for reference in references if isinstance(references, list) else ():
+        if isinstance(reference, dict) and reference.get("controller"):
+            named = all(isinstance(reference.get(key), str) and reference[key] for key in ("kind", "name"))
+            return dict(reference) if named else {}
     return {}
 
 

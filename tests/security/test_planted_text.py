@@ -162,6 +162,7 @@ def test_planted_texts_stay_texts_in_every_format() -> None:
         ("lines\r\nof Windows\r\n", "lines\nof Windows\n"),
         ("\u202eback\u2066wards\u200b\n", "\\u202eback\\u2066wards\\u200b\n"),
         ("::error::x\n  ::warning::\n##[error]x\n", "\\::error::x\n  \\::warning::\n#\\#[error]x\n"),
+        ("[a]\n::error::x\n", "[a]\n\\::error::x\n"),
         ("a\tb\xa0c 日本\n", "a\tb\xa0c 日本\n"),
         ("\x08\x08\x7f\x00", "\\x08\\x08\\x7f\\x00"),
     ],
