@@ -267,3 +267,42 @@ def test_patches_without_end_and_words_of_many_bytes_take_little_time(checkout: 
     assert "prod was not rendered: " in said
     assert len(said) < 2_000
     assert time.process_time() - began < 3
+
+
+@needs_kustomize
+def test_a_patch_that_stands_in_a_kustomization_is_no_address(checkout: Path, server: str) -> None:
+    for text in (f"{server}/x#: 1\nkind: a", f"{server}/x?{{kind: a}}", f"{server}/x\n", f"kind: a\n{server}/x: 1\n"):
+        fields = f"resources: [../base]\nnamespace: a\npatchesStrategicMerge: [{quoted(text)}]\n"
+        write_files(checkout, {"prod/kustomization.yaml": fields})
+        assert "prod was not rendered: " in read(checkout, "auto")[1]
+    assert _Server.asked == []
+
+
+@pytest.mark.parametrize("name", ["x", "x%d"])
+def test_very_many_names_are_not_all_looked_for(checkout: Path, name: str) -> None:
+    names = [name % number if "%" in name else name for number in range(24_000)]
+    write_files(
+        checkout, {"prod/x": POD, "prod/kustomization.yaml": f"resources:\n- {quoted_lines(names)}\nnamespace: a\n"}
+    )
+    began = time.process_time()
+    assert [each.split()[0] for each in read(checkout, "never")[0]] == ["web", "web"][: 2 if name == "x" else 1]
+    assert time.process_time() - began < 10
+
+
+def quoted_lines(names: list[str]) -> str:
+    return "\n- ".join(names)
+
+
+@pytest.mark.parametrize("by", ["kustomizations", "deployments"])
+def test_a_file_that_is_deployed_again_and_again_counts_each_time(
+    checkout: Path, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(checkout, {"apps/pod.yaml": f"{POD}# {'x' * 10_000}\n"})
+    for number in range(50):
+        flux = (FLUX % f"{{path: ./apps, targetNamespace: a{number}}}").replace("name: apps", f"name: a{number}")
+        one = f"resources: [../apps/pod.yaml]\nnamespace: a{number}\n"
+        files = {f"k{number}/kustomization.yaml": one} if by == "kustomizations" else {f"flux/{number}.yaml": flux}
+        write_files(checkout, files)
+    assert len(read(checkout, "never")[0]) > 50
+    monkeypatch.setattr("kwhatif.bounds.MANIFEST_BYTES", 300_000)
+    assert "files that are deployed more than once come to more than 300,000 bytes" in read(checkout, "never")[1]

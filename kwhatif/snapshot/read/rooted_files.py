@@ -36,12 +36,19 @@ class FileRoot:
 
     def __init__(self, path: str) -> None:
         self.path = os.path.realpath(path)
+        self._folders: dict[str, str] = {}
 
     def resolve(self, path: str) -> str:
         """The real path of what a path leads to, which need not be there. Raises LeadsOutError."""
         try:
-            target = os.path.realpath(path)
-            inside = os.path.commonpath((target, self.path)) == self.path
+            folder, name = os.path.split(os.path.abspath(path))
+            # Whoever replaces a directory by a link meanwhile makes it an error to open what is in it.
+            if folder not in self._folders:
+                self._folders[folder] = os.path.realpath(folder)
+            target = os.path.join(self._folders[folder], name)
+            if os.path.islink(target):
+                target = os.path.realpath(target)
+            inside = target == self.path or target.startswith(os.path.join(self.path, ""))
         except (OSError, ValueError):
             inside = False
         if not inside:

@@ -191,13 +191,20 @@ def disk_trees(paths: Sequence[str]) -> dict[str, DiskTree]:
     """
     # A directory that the user named counts for what it is, wherever a link leads.
     real = {path: os.path.realpath(path) for path in paths}
-    tops = {path: _top_of(real[path]) for path in paths}
+    known: dict[str, str] = {}
+    tops = {path: _top_of(real[path], known) for path in paths}
     alone = [real[path] for path, top in tops.items() if not top]
     here = os.path.realpath(os.curdir)
     common = os.path.commonpath([here, *alone])
     if alone and (common != here or here in (os.path.dirname(here), os.path.expanduser("~"))):
         common = os.path.commonpath([path if os.path.isdir(path) else os.path.dirname(path) for path in alone])
-    return {path: DiskTree(_shown_top(path, _as_given(path, top or common))) for path, top in tops.items()}
+    given: dict[str, str] = {}
+    for path, top in tops.items():
+        whole = top or common
+        if not os.path.abspath(path).startswith(os.path.join(given.get(whole, "?"), "")):
+            given[whole] = _as_given(path, whole)
+        tops[path] = given[whole]
+    return {path: DiskTree(_shown_top(path, top)) for path, top in tops.items()}
 
 
 def _as_given(path: str, top: str) -> str:
@@ -211,15 +218,23 @@ def _as_given(path: str, top: str) -> str:
     return folder
 
 
-def _top_of(path: str) -> str:
-    """The directory at the top of the repository that a path is in; empty if it is in none."""
-    folder = os.path.abspath(path)
-    while not os.path.exists(os.path.join(folder, ".git")):
+def _top_of(path: str, known: dict[str, str]) -> str:
+    """The directory at the top of the repository that a path is in; empty if it is in none.
+
+    ``known`` has the tops of directories, and gets those that were looked at.
+    """
+    folder, seen = os.path.abspath(path), []
+    while folder not in known:
+        seen.append(folder)
         above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
-    return folder
+        if os.path.exists(os.path.join(folder, ".git")):
+            known[folder] = folder
+        elif above == folder:
+            known[folder] = ""
+        else:
+            folder = above
+    known |= dict.fromkeys(seen, known[folder])
+    return known[folder]
 
 
 def _shown_top(path: str, top: str) -> str:

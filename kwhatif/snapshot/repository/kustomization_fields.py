@@ -50,6 +50,9 @@ class ReferenceReader(Protocol):
     def patch(self, name: str) -> str:
         """A file with what is laid over objects."""
 
+    def inline(self, text: str) -> str:
+        """A patch in the place of a file's name."""
+
     def input(self, name: str) -> str:
         """Any other file."""
 
@@ -101,7 +104,7 @@ def with_references(fields: Mapping[str, Any], reader: ReferenceReader, problems
     put("components", lambda each: reader.tree("components", _text(each)))
     for key in _INPUTS:
         put(key, lambda each: reader.patch(_text(each)))
-    put(_PATCHES, lambda each: each if is_inline(_text(each)) else reader.patch(each))
+    put(_PATCHES, lambda each: reader.inline(each) if is_inline(_text(each)) else reader.patch(each))
     for key in _WITH_PATHS:
         put(key, lambda each: {**each, **({"path": reader.patch(_text(each["path"]))} if each.get("path") else {})})
     for key in _GENERATORS:

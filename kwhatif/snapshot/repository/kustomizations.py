@@ -17,6 +17,7 @@ from kwhatif.snapshot.repository.kustomization_fields import NEEDS_MORE, read_fi
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PLAIN = frozenset({"apiVersion", "kind", "metadata", "resources"})
 _DEEPEST = 64
+_MOST_REFERENCES = 20_000
 _MOST_BUILDS = 10_000
 """Directories that kustomize builds for one: each as often as a way leads to it."""
 
@@ -40,7 +41,7 @@ class Kustomization:
     folder: str
     fields: dict[str, Any] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)
-    folders: list[str] = field(default_factory=list)
+    folders: dict[str, None] = field(default_factory=dict)
     resources: list[str] = field(default_factory=list)
     patches: set[str] = field(default_factory=set)
     namespace: str = ""
@@ -48,6 +49,7 @@ class Kustomization:
     is_plain: bool = False
     problem: str = ""
     outside: list[str] = field(default_factory=list)
+    references: int = 0
 
 
 class KustomizationGraph:
@@ -180,23 +182,34 @@ class _References:
     one: Kustomization
 
     def tree(self, key: str, name: str) -> str:
-        path = self.files.path_in(self.one.folder, name)
+        path = self._path_of(name)
+        if path in self.one.files or path in self.one.folders:
+            raise InputError(f"{name} stands there twice")
         if self.files.is_folder(path):
-            self.one.folders.append(path)
+            self.one.folders[path] = None
             return name
         if self.files.is_file(path):
             self.one.files.add(path)
             self.one.resources.append(path)
         return self._check(name, path)
 
+    def inline(self, text: str) -> str:
+        return text
+
     def patch(self, name: str) -> str:
-        path = self.files.path_in(self.one.folder, name)
+        path = self._path_of(name)
         if self.files.is_file(path):
             self.one.patches.add(path)
         return self._check(name, path)
 
     def input(self, name: str) -> str:
-        return self._check(name, self.files.path_in(self.one.folder, name))
+        return self._check(name, self._path_of(name))
+
+    def _path_of(self, name: str) -> str:
+        self.one.references += 1
+        if self.one.references > _MOST_REFERENCES:
+            raise InputError(f"it names more than {_MOST_REFERENCES:,} files and directories")
+        return self.files.path_in(self.one.folder, name)
 
     def _check(self, name: str, path: str) -> str:
         """Raise InputError for a file that kustomize cannot read, fetches, or must not read."""

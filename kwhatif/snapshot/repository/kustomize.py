@@ -105,10 +105,14 @@ class KustomizationCopy:
 
     def copy(self, path: str, into: str) -> str:
         """The name, beside its kustomization, of the copy of a file."""
-        extension = os.path.splitext(path)[1]
+        return self.write(os.path.basename(path), self._tree.content_of(path), into)
+
+    def write(self, shown: str, data: bytes, into: str) -> str:
+        """The name, beside its kustomization, of a new file; ``shown`` is what messages call it."""
+        extension = os.path.splitext(shown)[1]
         name = f"f{len(self._shown)}{extension if extension in _EXTENSIONS else '.yaml'}"
-        self._shown[name] = os.path.basename(path)
-        self._write(f"{into}/{name}", self._tree.content_of(path))
+        self._shown[name] = shown
+        self._write(f"{into}/{name}", data)
         return f"./{name}"
 
     def path_in(self, folder: str, name: str) -> str:
@@ -148,6 +152,9 @@ class _Copies:
 
     def patch(self, name: str) -> str:
         return self.copy.copy(self._path_of(name), self.into)
+
+    def inline(self, text: str) -> str:
+        return self.copy.write("a patch", text.encode(), self.into)
 
     def input(self, name: str) -> str:
         return self.copy.copy(self._path_of(name), self.into)

@@ -81,7 +81,9 @@ class Renderer:
         from concurrent.futures import ThreadPoolExecutor
 
         with ExitStack() as stack:
+            began = time.monotonic()
             works = [self._work_of(each, stack) for each in requests]
+            self._seconds += time.monotonic() - began
             pool = ThreadPoolExecutor(min(len(works), (os.cpu_count() or 1) + 1))
             try:
                 return list(pool.map(_attempt, works))

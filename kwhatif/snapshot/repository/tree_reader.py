@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Origin
@@ -55,6 +56,8 @@ class TreeReader:
         self._read: set[str] = set()
         self._done: set[tuple[str, str]] = set()
         self._files_read: set[str] = set()
+        self._texts_read: set[str] = set()
+        self._bytes_again = 0
         self._folders: Sequence[str] = ()
         self._named: set[str] = set()
         self._free: dict[str, list[FoundItem]] = {}
@@ -215,10 +218,19 @@ class TreeReader:
             except OtherDocumentError as error:
                 self._report.pass_over(error.sort, self._tree.display(file))
                 continue
+            self._count_again(place, text)
             moved = deployment
             if namespace and not deployment.replaces_namespaces:
                 moved = replace(deployment, namespace=namespace, replaces_namespaces=True)
             yield from self._items_of(GivenText(text, is_named=False), moved)
+
+    def _count_again(self, place: str, text: Text) -> None:
+        """Count what is read once more. Raises InputError for too much: a file may be deployed ten thousand times."""
+        self._bytes_again += len(text.data) if place in self._texts_read else 0
+        self._texts_read.add(place)
+        if self._bytes_again > bounds.MANIFEST_BYTES:
+            problem = f"files that are deployed more than once come to more than {bounds.MANIFEST_BYTES:,} bytes"
+            raise InputError(problem, source=text.name)
 
     def _items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
         for document, item in find_items(given, deployment.variables, self._options, self._report):
