@@ -1,4 +1,5 @@
-"""``python -m tests.fuzz``: many inputs that are wrong in one place, and what every command makes of them.
+"""``python -m tests.fuzz``: many inputs that are wrong in one place, a third of them in a second file as well, and what
+every command makes of them.
 
     make fuzz ARGS='--inputs 100000 --seed 1'
 
@@ -98,7 +99,10 @@ def _report(outcomes: list[Outcome], seconds: float) -> int:
         print(f"{command:20} {len(those):8} {failed:8} {longest:7.2f} s {most >> 20:6} MB")
     kinds = Counter(failure.split(":")[0] for failure in failures for _ in failures[failure])
     failed = sum(map(len, failures.values()))
-    print(f"{len(outcomes)} inputs, {failed} failures in {len(failures)} places, {seconds:.0f} s")
+    two = sum(one.files == 2 for one in outcomes)
+    print(
+        f"{len(outcomes)} inputs, {two} of them with two wrong files, {failed} failures in {len(failures)} places, {seconds:.0f} s"
+    )
     for kind, number in kinds.most_common():
         print(f"{number:8} {kind}")
     return 1 if failed else 0

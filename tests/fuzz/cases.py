@@ -12,25 +12,24 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
-
-import yaml
 
 from kwhatif.api.field_types import FieldType, newest_types
 from kwhatif.api.kinds import READ_KINDS, kind_named
 from kwhatif.snapshot.format.model import API_VERSION, KIND
 from tests.cli.running import run
 from tests.fuzz.commands import COMMANDS
+from tests.fuzz.good_files import documents
 from tests.fuzz.places import Json, minimal, places_in, places_of, with_value
 from tests.fuzz.places import Path as Steps
+from tests.fuzz.second_file import second_file
 from tests.fuzz.wrong import TIMES, VALUES
 
-_HERE = Path(__file__).parent
-_TESTS = _HERE.parent
+_TESTS = Path(__file__).parent.parent
 _RECORDED = {
     "scheduler": "data/scenarios.jsonl",
     "cluster-autoscaler": "conformance/autoscaler/expendable.jsonl.gz",
@@ -69,6 +68,7 @@ _TURNS = {
     "rows": 20,
 }
 _TURNS_OF_TIMES = 10
+_SHARE_OF_TWO = 0.6
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,8 @@ class Subject:
 class Case:
     """One input: the text of the file that is wrong, that of the good one, and the command that reads it.
 
-    Of a ``page`` it is a line for each path of an API server, with the answer.
+    Of a ``page`` it is a line for each path of an API server, with the answer. ``second`` is the word for another file
+    that is wrong, with its text.
     """
 
     sort: str
@@ -95,14 +96,10 @@ class Case:
     bad: str
     good: str
     command: str
+    second: tuple[str, str] | None = None
 
     def __str__(self) -> str:
         return f"{self.command}: {self.name}"
-
-
-@cache
-def documents(file: str) -> list[Json]:
-    return list(yaml.safe_load_all((_HERE / file).read_text("utf-8")))
 
 
 @cache
@@ -203,7 +200,17 @@ def cases(seed: int, start: int, stop: int) -> Iterator[Case]:
         value, command = random.choice(VALUES), random.choice(COMMANDS[subject.sort])
         if _is_like_a_time(path) and random.random() < 0.7:
             value = f'"{random.choice(TIMES)}"'
-        yield _case(subject, path, value, command, as_list=random.random() < 0.5)
+        case = _case(subject, path, value, command, as_list=random.random() < 0.5)
+        # Some commands read no other file, so that a third of all inputs has two.
+        yield _with_second(case, subject, random) if random.random() < _SHARE_OF_TWO else case
+
+
+def _with_second(case: Case, subject: Subject, random: Random) -> Case:
+    found = second_file(case.command, subject.good, random)
+    if found is None:
+        return case
+    word, text, what = found
+    return replace(case, name=f"{case.name}; {word}: {what}", second=(word, text))
 
 
 @cache

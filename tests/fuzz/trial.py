@@ -25,43 +25,17 @@ import typer
 from kwhatif.cli.common import complete_command
 from kwhatif.snapshot.live.live_cluster import LiveCluster, Reply
 from tests.cli.running import Ran, run
-from tests.fuzz.cases import Case, documents
+from tests.fuzz.cases import Case
+from tests.fuzz.good_files import good_files
 
 # To put a command together takes longer than most of them take; and what completes it adds to it.
 _command = functools.cache(typer.main.get_command)
 _complete = functools.cache(complete_command)
 
-SECONDS = 5
+SECONDS = 10
 WAITED = 600
 _TIMERS = ((signal.SIGPROF, signal.ITIMER_PROF, SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, WAITED))
 MEMORY = 1 << 30
-
-
-_SHARES = {
-    "useDeviationThresholds": False,
-    "thresholds": {"MetricResource": 20},
-    "targetThresholds": {"MetricResource": 50},
-}
-_PROMETHEUS_POLICY = {
-    "apiVersion": "descheduler/v1alpha2",
-    "kind": "DeschedulerPolicy",
-    "metricsProviders": [{"source": "Prometheus", "prometheus": {"url": "http://prometheus"}}],
-    "profiles": [
-        {
-            "name": "shares",
-            "pluginConfig": [
-                {
-                    "name": "LowNodeUtilization",
-                    "args": {**_SHARES, "metricsUtilization": {"source": "Prometheus", "prometheus": {"query": "q"}}},
-                }
-            ],
-            "plugins": {"balance": {"enabled": ["LowNodeUtilization"]}},
-        }
-    ],
-}
-
-
-_FILES = ("cluster", "release", "custom", "groups", "catalogue", "policy", "prometheus", "types", "usage")
 
 
 class TooLong(BaseException):
@@ -72,7 +46,7 @@ class TooLong(BaseException):
 class Outcome:
     """What came of one input: its exit ``code``, and how it failed, which is empty if all went as it should.
 
-    ``memory`` is the most that the process got for it, in bytes.
+    ``memory`` is the most that the process got for it, in bytes. ``files`` of the input are wrong.
     """
 
     case: str
@@ -81,6 +55,7 @@ class Outcome:
     memory: int
     failure: str = ""
     code: int = -1
+    files: int = 1
 
 
 class _Served(LiveCluster):
@@ -107,18 +82,8 @@ class Trial:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        items = documents("cluster.yaml")
-        self._write("cluster.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-        self._write(
-            "release.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": documents("release.yaml")})
-        )
-        kinds = {"custom": "Job", "groups": "NodeGroups", "catalogue": "InstanceTypes", "policy": "DeschedulerPolicy"}
-        for name, kind in kinds.items():
-            (document,) = (obj for obj in documents("documents.yaml") if obj["kind"] == kind)
-            self._write(f"{name}.json", json.dumps(document))
-        self._write("types.json", json.dumps(documents("offers.yaml")[0]["ec2"]))
-        self._write("prometheus.json", json.dumps(_PROMETHEUS_POLICY))
-        self._write("usage.json", json.dumps(documents("usage.yaml")[0]["prometheus"]))
+        for name, good in good_files().items():
+            self._write(f"{name}.json", json.dumps(good))
 
     def _write(self, name: str, text: str) -> str:
         path = self._directory / name
@@ -129,9 +94,11 @@ class Trial:
         """What comes of an input."""
         for left in self._directory.glob("out.*"):
             left.unlink()
-        words = {name: str(self._directory / f"{name}.json") for name in (*_FILES, "bad", "good")}
+        words = {name: str(self._directory / f"{name}.json") for name in (*good_files(), "bad", "good")}
         self._write("bad.json", case.bad)
         self._write("good.json", case.good)
+        if case.second is not None:
+            words[case.second[0]] = self._write("second.json", case.second[1])
         words["rows"] = self._write("rows.jsonl", case.bad) if case.sort == "rows" else ""
         command = [word.format(out=self._directory / "out", **words) for word in case.command.split()]
         _forget_peak()
@@ -155,7 +122,8 @@ class Trial:
         seconds, memory = time.process_time() - began, _peak() - before
         if memory > MEMORY:
             failure = failure or f"{memory >> 20} MB"
-        return Outcome(str(case), " ".join(_name(case.command)), seconds, memory, failure, code)
+        name = " ".join(_name(case.command))
+        return Outcome(str(case), name, seconds, memory, failure, code, files=1 if case.second is None else 2)
 
 
 def _name(command: str) -> list[str]:

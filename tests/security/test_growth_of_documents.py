@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.cli.running import Ran, run
-from tests.fuzz.cases import documents
 from tests.fuzz.commands import COMMANDS
+from tests.fuzz.good_files import documents
 from tests.fuzz.trial import Trial
 from tests.test_growth import counted_lines
 
