@@ -100,9 +100,8 @@ def _report(outcomes: list[Outcome], seconds: float) -> int:
     kinds = Counter(failure.split(":")[0] for failure in failures for _ in failures[failure])
     failed = sum(map(len, failures.values()))
     two = sum(one.files == 2 for one in outcomes)
-    print(
-        f"{len(outcomes)} inputs, {two} of them with two wrong files, {failed} failures in {len(failures)} places, {seconds:.0f} s"
-    )
+    print(f"{len(outcomes)} inputs, {two} with two wrong files: {failed} failures in {len(failures)} places")
+    print(f"{seconds:.0f} s, {sum(one.seconds for one in outcomes):.0f} s of the processor for inputs")
     for kind, number in kinds.most_common():
         print(f"{number:8} {kind}")
     return 1 if failed else 0
