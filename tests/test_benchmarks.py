@@ -182,6 +182,12 @@ def test_a_cluster_of_any_size_is_filled_pod_by_pod() -> None:
     assert line["slowest"] <= line["podsPerSecond"] * 1.01
 
 
+def test_exponents_are_told_by_kind() -> None:
+    (line,) = run("growth.py", "--size", "20", "--only", "ConfigMap", "--command", "expand")
+    assert (line["name"], line["command"], line["objects"]) == ("v1 ConfigMap", "expand", 40)
+    assert line["userSeconds"] > 0
+
+
 def test_what_is_said_of_ties_is_held_against_recorded_days(tmp_path: Path) -> None:
     folder = BENCHMARKS.parent / "tests" / "conformance"
     ties = folder / "1.36-ties-plain.jsonl.gz"
