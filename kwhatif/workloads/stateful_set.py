@@ -8,8 +8,8 @@ stateful_pod_control.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 
 from kwhatif.admission.response import Object
 from kwhatif.bounds import make_room
@@ -150,6 +150,8 @@ class StatefulSetRollout(Rollout):
     current: str
     update: str
     most_unavailable: int | None
+    _sound: int = field(default=0, init=False)
+    """How many of the first ordinals were found to have an available pod, which stay so until one is removed."""
 
     @classmethod
     def from_objects(
@@ -170,7 +172,7 @@ class StatefulSetRollout(Rollout):
             most = max(1, get_scaled_value(rolling.get("maxUnavailable", 1), replicas, up=False))
         return cls(members, admit, old, new, current, update, most)
 
-    @property
+    @cached_property
     def ordinals(self) -> range:
         start = start_of(self.new)
         return range(start, start + integer(section(self.new, "spec").get("replicas"), 1))
@@ -191,7 +193,7 @@ class StatefulSetRollout(Rollout):
         first_unavailable = self._first_unavailable(there, condemned)
         patient = is_ordered(self.new)
         changed = failed = False
-        for ordinal in self.ordinals:
+        for ordinal in self.ordinals[self._sound :]:
             member = there.get(ordinal)
             blocked = member is None
             if member is None:
@@ -202,6 +204,8 @@ class StatefulSetRollout(Rollout):
                 blocked = changed = True
             if patient and (blocked or (member is not None and not member.available)):
                 return changed
+            if not failed and member is not None and member.available and ordinal == self.ordinals.start + self._sound:
+                self._sound += 1
         if failed:
             return changed
         for member in condemned:
@@ -219,6 +223,10 @@ class StatefulSetRollout(Rollout):
         if self.on_delete or changed:
             return changed
         return self._replace([there[ordinal] for ordinal in self.ordinals if ordinal in there])
+
+    def remove(self, member: RolloutPod) -> None:
+        super().remove(member)
+        self._sound = max(0, min(self._sound, _ordinal(member) - self.ordinals.start))
 
     def _replace(self, replicas: list[RolloutPod]) -> bool:
         """Delete pods of another revision, highest ordinal first; the next pass recreates them."""
@@ -248,7 +256,7 @@ class StatefulSetRollout(Rollout):
 
     def _first_unavailable(self, there: dict[int, RolloutPod], condemned: list[RolloutPod]) -> RolloutPod | None:
         """The pod that may be deleted although it is not available; None if a replica is missing."""
-        for ordinal in self.ordinals:
+        for ordinal in self.ordinals[self._sound :]:
             member = there.get(ordinal)
             if member is None or not member.available:
                 return member
@@ -272,5 +280,10 @@ class StatefulSetRollout(Rollout):
 
 
 def _ordinal(member: RolloutPod) -> int:
-    ordinal = int64(member.name.rpartition("-")[2])
+    return _ordinal_of(member.name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _ordinal_of(name: str) -> int:
+    ordinal = int64(name.rpartition("-")[2])
     return -1 if ordinal is None else ordinal
